@@ -6,8 +6,10 @@ of a new one.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -161,12 +163,27 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
     known = [option.name for option in run_options() if call in option.commands]
     for name in options:
         if name not in known:
-            near = _destage.nearest(name, known)
-            meant = f", did you mean {near}?" if near else f" (known: {', '.join(known)})"
-            raise TypeError(f"{call}() got an unexpected keyword argument {name!r}{meant}")
+            every = [*_named(call), *(option.name for option in device_options()), *known]
+            near = _MEANT.get(name) or _destage.nearest(name, every)
+            meant = f", did you mean {near}?" if near in every else ""
+            raise TypeError(
+                f"{call}() got an unexpected keyword argument {name!r}{meant}"
+                f" (known: {', '.join(every)})"
+            )
     text = json_of(options)
     _destage.check_run("[]", text)
     return text
+
+
+#: Keywords that others have, and ours.
+_MEANT = {"drive": "device", "policy": "policies", "size": "cache", "sizes": "cache"}
+
+
+def _named(call: str) -> list[str]:
+    """The keywords of a call's own signature, without the options that follow from tables."""
+    function = getattr(sys.modules.get("destage"), call, None)
+    parameters = inspect.signature(function).parameters.values() if function else ()
+    return [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
 
 
 def json_of(options: Mapping[str, Any]) -> str:

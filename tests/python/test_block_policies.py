@@ -144,3 +144,14 @@ def test_a_result_says_what_it_takes_to_run_again(tmp_path: Path) -> None:
     again = ds.rerun(results)
     assert not again.differences
     assert again.results[0].config["device_pages"] == 300
+
+
+def test_padding_in_front_of_a_page_map_gets_a_note() -> None:
+    """`bplru` pads for log blocks; a page-mapped FTL only has to write the padding."""
+    trace = ds.synth(
+        "uniform", requests=3000, pages=4096, read_ratio=0.2, seed=1, drive="small", wrap="modulo"
+    )
+    for ftl, noted in (("page", True), ("bast", False)):
+        runs = ds.compare(trace, "lru,bplru", cache="2MiB", device="small", ftl=ftl)
+        said = {run.policy: any("pads what it destages" in w for w in run.warnings) for run in runs}
+        assert said == {"lru": False, "bplru": noted}, ftl

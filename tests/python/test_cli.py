@@ -169,7 +169,7 @@ def test_several_files_are_one_trace(destage: Destage, msr: Path, tmp_path: Path
     (tmp_path / "a.csv").write_text("".join(lines[::2]))
     (tmp_path / "b.csv").write_text("".join(lines[1::2]))
     one = compare(destage, msr, "-p", "lru", "-c", "10%")
-    two = compare(destage, "a.csv", "b.csv", "-p", "lru", "-c", "10%")
+    two = compare(destage, "a.csv", "b.csv", "--merge", "-p", "lru", "-c", "10%")
     assert two[0].trace.fingerprint == one[0].trace.fingerprint
 
 
@@ -418,3 +418,21 @@ def test_a_real_interrupt_stops_long_work(tmp_path: Path) -> None:
     # What had ended by then is there, and says that it is not all.
     if (tmp_path / "out.csv").exists():
         assert "interrupted: only" in (tmp_path / "out.csv").read_text()
+
+
+def test_a_shell_is_offered_policies_devices_and_formats() -> None:
+    from destage.cli.candidates import completed
+
+    for argument, typed, offered in [
+        ("policy", "lru,cfl", "lru,cflru"),
+        ("device", "sma", "small"),
+        ("reader_format", "fio", "fio-iolog"),
+        ("show", "p99.", "p99.9"),
+    ]:
+        found = completed(argument, typed)
+        assert found is not None
+        assert offered in [item.value for item in found]
+    mine = completed("policy", "./mine")
+    assert mine is not None
+    assert [item.type for item in mine] == ["file"]
+    assert completed("jobs", "1") is None

@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -435,3 +436,35 @@ def test_messages_are_in_one_language_of_errors(destage: Destage, msr: Path) -> 
 def test_sample_twins_are_read_or_say_what_they_need(destage: Destage) -> None:
     done = destage("trace", "head", DATA / "mqsim.trace")
     assert done.status in (0, 65), done
+
+
+def test_near_misses_get_the_suggestion_that_fits(destage: Destage, tmp_path: Path) -> None:
+    given = str(DATA / "msr.csv")
+    result = tmp_path / "r.json"
+    destage("run", given, "-p", "lru", "-c", "8p", "--json", str(result), "-q")
+    mine = tmp_path / "mine.py"
+    mine.write_text("")
+    for arguments, status, said in [
+        (("-d", "small", "--show", "p999"), 2, "did you mean p99.9?"),
+        (("--format", "fio"), 2, "did you mean fio-iolog?"),
+        (("-d", "small[op=200]"), 2, "did you mean op_permille?"),
+        (("--requests", "1M"), 2, 'expected a whole number, found "1M": write 1000000'),
+        (("-p", str(mine)), 2, "`destage new-policy Mine` writes one to start from"),
+        (("-p", "lru.py"), 66, "the policy lru needs no file: -p lru"),
+    ]:
+        refused(destage("compare", given, "-c", "8p", *arguments), status, said)
+    refused(destage("trace", "synth", "zipfian", "-o", "x.csv"), 2, "did you mean zipf?")
+    refused(destage("compare", str(result)), 65, "these are results of destage, not a trace")
+    refused(destage("compare", str(tmp_path / "mnie.py")), 66, f"did you mean {mine}?")
+    refused(destage("compare", "lru", given), 66, "lru is a policy: -p lru")
+
+
+def test_a_table_of_no_format_gets_a_draft_of_its_mapping(destage: Destage, tmp_path: Path) -> None:
+    table = tmp_path / "io.txt"
+    table.write_text("when_ms;rw;lba;bytes\n0,5;R;2048;4096\n1,25;W;16;8192\n2,0;R;8;512\n")
+    done = destage("trace", "info", str(table))
+    refused(done, 65, "cannot tell its format", "0.000750 s  write  byte 8192, 8192 bytes")
+    command = next(line for line in done.err.splitlines() if "if that is right: " in line)
+    accepted = destage(*shlex.split(command.partition(": destage ")[2]))
+    assert accepted.status == 0, accepted
+    assert "requests            3: 2 reads" in accepted.out

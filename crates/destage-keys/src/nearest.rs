@@ -5,6 +5,10 @@
 /// Generous, for sentences that list the known names as well: of short names, two letters may
 /// differ. Of names equally near, it is the first in the alphabet.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(meant) = shortened(word, &known) {
+        return Some(meant);
+    }
     let near = |edits: usize, known: &str| edits <= 1 + known.len().min(word.len()) / 3;
     closest(word, known).filter(|&(edits, name)| near(edits, name)).min().map(|(_, name)| name)
 }
@@ -13,9 +17,40 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// the reader the list, so that one letter in three may differ, and at least one. Of names equally
 /// near, it is the first listed.
 pub fn nearest_alone<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(meant) = shortened(word, &known) {
+        return Some(meant);
+    }
     let reach = (word.chars().count() / 3).max(1);
     let near = closest(word, known).filter(|&(edits, _)| edits <= reach);
     near.min_by_key(|&(edits, _)| edits).map(|(_, name)| name)
+}
+
+/// The one known name that a word is another writing of: the same letters (`p999`, `p99.9`), its
+/// first part (`fio`, `fio-iolog`), the initials of its parts (`op`, `over_provisioning`), or a
+/// longer form of it (`zipfian`, `zipf`). `None` where several names are.
+fn shortened<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    const LEAST_LETTERS: usize = 4;
+    let parts = |text: &str| -> Vec<String> {
+        text.to_ascii_lowercase().split(['-', '_', '.', ' ']).map(str::to_owned).collect()
+    };
+    let (given, letters) = (parts(word), parts(word).concat());
+    if letters.is_empty() {
+        return None;
+    }
+    let initials = |text: &str| -> String {
+        parts(text).iter().filter_map(|part| part.chars().next()).collect()
+    };
+    let same: [&dyn Fn(&str) -> bool; 4] = [
+        &|name| parts(name).concat() == letters,
+        &|name| parts(name).len() > given.len() && parts(name).starts_with(&given),
+        &|name| parts(name).len() > 1 && initials(name) == letters,
+        &|name| name.len() >= LEAST_LETTERS && letters.starts_with(&parts(name).concat()),
+    ];
+    same.iter().find_map(|is_meant| {
+        let mut found = known.iter().copied().filter(|name| is_meant(name));
+        found.next().filter(|first| found.all(|other| other == *first))
+    })
 }
 
 /// Every known name, and how many edits it lies away; case does not count, nor which dash.
@@ -68,6 +103,20 @@ mod tests {
             assert_eq!(nearest(word, KNOWN), meant, "{word}");
         }
         assert_eq!(nearest("lur", ["car", "lru"]), Some("lru"), "letters swapped are one slip");
+    }
+
+    #[test]
+    fn shorter_and_longer_forms_of_one_name_are_meant() {
+        for (word, known, meant) in [
+            ("p999", ["p99", "p99.9"], Some("p99.9")),
+            ("fio", ["fiu", "fio-iolog"], Some("fio-iolog")),
+            ("op", ["ops", "over_provisioning"], Some("over_provisioning")),
+            ("zipfian", ["zipf", "zip"], Some("zipf")),
+            ("gc", ["gc_mode", "gc_victim"], None),
+        ] {
+            assert_eq!(nearest(word, known), meant, "{word}");
+            assert_eq!(nearest_alone(word, known), meant, "{word}");
+        }
     }
 
     #[test]

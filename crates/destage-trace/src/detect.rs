@@ -5,6 +5,10 @@
 //! what is still open then is an error that lists the candidates with their reasons. Some things
 //! that look like traces are known and refused with a hint.
 
+mod draft;
+
+pub(crate) use draft::draft;
+
 use std::sync::Arc;
 
 use crate::error::{Location, Result, TraceError};
@@ -15,7 +19,7 @@ use crate::format::{
 use crate::formats::FORMATS;
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
-use crate::record::DeviceTable;
+use crate::record::{DeviceTable, Record};
 use destage_keys::printable;
 
 /// Verdict of all formats together.
@@ -75,20 +79,24 @@ fn says_yes(format: &Format, sample: &Sample) -> bool {
 /// [`detect`], with everything but a known format as an error.
 pub fn require(sample: &Sample) -> Result<Candidate> {
     let refuse = |message: String, hint: &str| {
-        Err(TraceError::data(sample.name, Location::File, message).with_hint(hint.to_owned()))
+        Err(TraceError::data(sample.name, Location::File, message).with_hint(hint))
     };
     match detect(sample) {
         Detected::Known(format, why) => Ok((format, why)),
         Detected::Refused(message, hint) => refuse(message.to_owned(), hint),
-        Detected::Unknown => refuse(
-            format!("cannot tell its format: {}", looks_like(sample)),
-            if sample.is_text() || sample.bytes.is_empty() {
+        Detected::Unknown => {
+            let plain = if sample.is_text() || sample.bytes.is_empty() {
                 "--format NAME says it; `destage trace formats` lists them, csv reads any table"
             } else {
                 "--format NAME says it; `destage trace formats` lists them, bin reads any table of \
                  records"
-            },
-        ),
+            };
+            let draft = draft(sample);
+            refuse(
+                format!("cannot tell its format: {}", looks_like(sample)),
+                draft.as_deref().unwrap_or(plain),
+            )
+        }
         Detected::Open(candidates) => {
             let list: Vec<String> =
                 candidates.iter().map(|(f, why)| format!("{} ({why})", f.name)).collect();
@@ -124,6 +132,14 @@ fn refused(sample: &Sample) -> Option<(&'static str, &'static str)> {
     }
     let lines = sample.lines(20);
     let first = lines.first()?;
+    if first.trim_ascii_start().starts_with(b"{")
+        && memchr::memmem::find(bytes, b"\"destage.results\"").is_some()
+    {
+        return Some((
+            "these are results of destage, not a trace",
+            "`destage report FILE` draws them, `destage rerun FILE` makes them again",
+        ));
+    }
     if first.starts_with(b"# tracer:") {
         return Some((
             "this is text of tracefs, whose lines differ between kernels",
@@ -220,22 +236,25 @@ pub fn closest(sample: &Sample, except: &str) -> Vec<Candidate> {
 
 /// Percentage of a text sample's first hundred lines that a format's reader takes as requests.
 fn share_read(sample: &Sample, format: &'static Format) -> u64 {
-    let lines = sample.lines(100);
-    let count = lines.len() as u64;
-    let options = Arc::new(ReaderOptions {
-        on_error: OnError::Skip,
-        max_errors: Some(u64::MAX),
-        ..ReaderOptions::default()
-    });
+    let count = sample.lines(SAMPLE_LINES).len() as u64;
+    read_sample(sample, format, ReaderOptions::default()).len() as u64 * 100 / count.max(1)
+}
+
+/// Lines of a sample that a reader is tried on.
+const SAMPLE_LINES: usize = 100;
+
+/// Requests that a reader finds in the first lines of a sample.
+fn read_sample(sample: &Sample, format: &'static Format, options: ReaderOptions) -> Vec<Record> {
+    let options =
+        Arc::new(ReaderOptions { on_error: OnError::Skip, max_errors: Some(u64::MAX), ..options });
     let mut tally = Tally::new(&options);
     let threads = Arc::default();
     let opening = Opening { options, format, detected: true, closest: None, threads };
-    let Ok(mut reader) =
-        (format.open)(Input::from_bytes(sample.name, lines.join(&b'\n')), &opening)
-    else {
-        return 0;
+    let lines = sample.lines(SAMPLE_LINES).join(&b'\n');
+    let Ok(mut reader) = (format.open)(Input::from_bytes(sample.name, lines), &opening) else {
+        return Vec::new();
     };
     let (mut out, mut devices) = (Vec::new(), DeviceTable::new());
     while reader.fill(&mut out, &mut devices, &mut tally).unwrap_or(false) {}
-    out.len() as u64 * 100 / count.max(1)
+    out
 }

@@ -10,7 +10,9 @@ Needs the extra `report`; import this module only when a chart is asked for.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import altair as alt
@@ -29,6 +31,7 @@ __all__ = [
     "chart_rows",
     "configure",
     "finish",
+    "same_axes",
     "size_axis",
     "size_ticks",
     "value_domain",
@@ -255,6 +258,20 @@ class Series:
         return alt.Shape("label:N", scale=self._scale("marker"), legend=self._legend())
 
 
+#: Result sets that are drawn on the same axes.
+_beside: ContextVar[Sequence[ResultSet]] = ContextVar("destage_same_axes", default=())
+
+
+@contextmanager
+def same_axes(results: Sequence[ResultSet]) -> Iterator[None]:
+    """Draw these result sets on the same axes, so that their charts can be compared by eye."""
+    token = _beside.set(results)
+    try:
+        yield
+    finally:
+        _beside.reset(token)
+
+
 class Charts(Series):
     """The charts of one result set, all drawn alike.
 
@@ -273,13 +290,16 @@ class Charts(Series):
         super().__init__(result.labels, theme, page=page)
         self.result = result
         self.shown = list(shown)
+        beside = _beside.get()
+        #: Runs whose numbers the axes have to hold.
+        self.axes_of = [run for one in beside for run in one.by_size] or list(result.by_size)
 
     def over_size(self, metric: Metric) -> Any:
         """A line a policy over cache sizes; bars if there is only one size."""
         if len(self.result.sizes) == 1:
             return self._at_one_size(metric)
         exact = exact_rows(self.result) if metric.name == "hit_ratio" else []
-        sizes = [r.cache_bytes for r in self.result.by_size] + [r["cache_bytes"] for r in exact]
+        sizes = [r.cache_bytes for r in self.axes_of] + [r["cache_bytes"] for r in exact]
         hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
         footprint = self._footprint() if hero else None
         title = "Cache size, share of the pages" if footprint else "Cache size"
@@ -308,7 +328,7 @@ class Charts(Series):
         return base
 
     def _value_axis(self, metric: Metric, more: Sequence[float] = ()) -> dict[str, Any]:
-        values = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]
+        values = [r[metric.name] for r in self.axes_of if r[metric.name] is not None]
         values += more
         domain = value_domain(values, metric.kind)
         return {
@@ -361,7 +381,8 @@ class Charts(Series):
         rows = [r for r in self.result.by_size if r[metric.name] is not None]
         rows.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
         order = [r.label for r in rows]
-        top = max((r[metric.name] for r in rows), default=0) or (
+        known = (r[metric.name] for r in self.axes_of)
+        top = max((value for value in known if value is not None), default=0) or (
             0.01 if metric.kind == "ratio" else 1
         )
         # Room for the value behind the longest bar.

@@ -9,7 +9,7 @@ import click
 
 from destage.checks import USUAL, Exclusions, asked, check_request, suiting
 from destage.cli import signals
-from destage.cli.load import TRACES, load_for
+from destage.cli.load import TRACES, load_for, sources
 from destage.cli.options import (
     COMMON,
     DEVICE,
@@ -31,6 +31,7 @@ from destage.cli.store import JOBS, STORE, experiment_of
 from destage.curves.screening import Screened
 from destage.device import Drive
 from destage.errors import UsageError
+from destage.experiment.difference import between_traces
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
 from destage.model.run import warnings_of
 from destage.policy import expanded
@@ -97,6 +98,15 @@ COLUMNS = [
     ),
 ]
 
+MERGE = [
+    flag(
+        "--merge",
+        is_flag=True,
+        section="Reading the trace",
+        help="Several files are one trace, merged by time.",
+    )
+]
+
 DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop.")]
 
 EPILOG = """\b
@@ -105,9 +115,9 @@ Examples:
   destage compare hm_0.csv.gz -p lru,acr-h -c 4MiB --cost read=1,write=118
   destage compare hm_0.csv.gz -p none,lru,ecr -c 32MiB -d small --view latency
   destage compare hm_0.csv.gz -p lru,cflru -c 32MiB -d small --ftl page,bast
-  destage compare a.csv b.csv -p lru,arc -c 10% --csv - --quiet
+  destage compare before.csv after.csv -p lru,arc -c 10% --csv - --quiet
 
-Several files are one trace: merged by time, each volume with its own addresses.
+Several files are compared side by side. --merge makes them one trace, by time.
 A flag left out is looked up in the environment (DESTAGE_ and its name in capitals;
 DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 """
@@ -118,7 +128,8 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @apply(
     policy_flag(f"the drive's, else {USUAL}"),
     sizes_flag("the drive's, else auto"),
-    *(JOBS, RUN, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE, TRACE, COMMON),
+    *(JOBS, RUN, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE),
+    *(MERGE, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes on a trace; drives, FTLs and placements are a grid."""
@@ -142,7 +153,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         note_left_out(policies, drives[0])
         for sentence in left.sentences if grid else ():
             note(sentence)
-    pairs = load_for(trace, arguments, drives)
+    groups = [trace] if arguments["merge"] else sources(trace)
+    pairs = [pair for files in groups for pair in load_for(files, arguments, drives)]
     if arguments["dry_run"]:
         print_table(planned_table(pairs, arguments))
         return
@@ -172,7 +184,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
         note_interrupted()
     if arguments["pe_cycles"] is not None:
         results = results.enduring(arguments["pe_cycles"])
-    _write(results, outputs, arguments, [one for one, _ in pairs], found)
+    traces = [one for one, _ in pairs]
+    _write(results, outputs, arguments, traces, found, apart=len(groups) > 1)
     if interrupted:
         click.get_current_context().exit(signals.status())
 
@@ -183,6 +196,8 @@ def _write(
     arguments: Mapping[str, Any],
     traces: Sequence[Trace],
     found: Screened | None,
+    *,
+    apart: bool,
 ) -> None:
     """Write files, table and report, the report last: where it cannot be, nothing else is lost."""
     table = results_table(results, **{key: arguments[key] for key in ("show", "sort", "view")})
@@ -194,6 +209,9 @@ def _write(
             print_table(found.curves.as_table())
             click.echo()
         print_table(table)
+        for beside in between_traces(results, show=arguments["show"]) if apart else ():
+            click.echo()
+            print_table(beside.as_table())
     say_warnings(results)
     outputs.write_report(
         results,

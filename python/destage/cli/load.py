@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from destage.catalogue import policies
 from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
 from destage.device import Drive
+from destage.errors import MissingFile
 from destage.model.words import plain, size
 from destage.runs import Pair
 from destage.tables.trace_info import plausibility
 from destage.trace import Trace, open_trace, open_volumes
 
-__all__ = ["TRACES", "load", "load_for", "load_one"]
+__all__ = ["TRACES", "load", "load_for", "load_one", "sources"]
 
 
 #: The argument of commands that read a trace; several files are one.
@@ -35,6 +39,7 @@ def load(
     They are opened for the drive, if there is one, which may have to be larger: see `Trace.drive`.
     Warnings in `said` are not said again.
     """
+    _check_names(paths)
     options = reader_values(arguments)
     quiet = bool(arguments.get("quiet"))
     separate = str(options.get("devices", "")).lower() == "separate"
@@ -69,6 +74,26 @@ def load(
             for message in trace.notes:
                 note(message)
     return traces
+
+
+def _check_names(paths: Sequence[str]) -> None:
+    """Raise `MissingFile` where a policy stands in place of a trace."""
+    for path in paths:
+        if not os.path.lexists(path) and path.lower() in {p.name for p in policies()}:
+            raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
+
+
+#: Files of one recording: a part for each processor.
+_PARTS = re.compile(r"(.+)\.blktrace\.\d+")
+
+
+def sources(paths: Sequence[str]) -> list[list[str]]:
+    """The files of each trace: one, or the parts that a recording has for each processor."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        part = _PARTS.fullmatch(path)
+        found.setdefault(part[1] if part else path, []).append(path)
+    return list(found.values())
 
 
 def load_for(

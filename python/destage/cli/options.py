@@ -17,6 +17,7 @@ import click
 
 from destage import _destage, checks
 from destage.checks import Exclusions
+from destage.cli.candidates import completed
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.device import Drive, open_device, open_shared
@@ -65,6 +66,8 @@ Decorated = Callable[..., Any]
 
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     _Word = click.ParamType[str, str]
 else:
     # Older versions of click have no type arguments.
@@ -97,6 +100,14 @@ class File(_Word):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Refuse what no file can be called."""
         return path_of(value, _flag_of(param) if param else "file")
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Let the shell offer its files."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class Output(File):
@@ -288,6 +299,11 @@ class Flag(click.Option):
         long = max(self.opts, key=len).lstrip("-").replace("-", "_").upper()
         if self.envvar is None:
             self.envvar = "DESTAGE_" + ("CACHE_SIZE" if long == "CACHE" else long)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the names that the flag takes."""
+        found = completed(self.name or "", incomplete)
+        return super().shell_complete(ctx, incomplete) if found is None else found
 
 
 def apply(*groups: list[Decorated]) -> Callable[[Decorated], Decorated]:

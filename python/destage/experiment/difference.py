@@ -20,15 +20,17 @@ from destage.errors import UsageError
 from destage.experiment.rows import DONE
 from destage.experiment.store import is_store
 from destage.io.files import Destination
+from destage.model.between_traces import apart
 from destage.model.choice import metric_named
 from destage.model.estimates import estimate, student_t
 from destage.model.metrics import Metric, metrics
+from destage.model.run import Run
 from destage.model.words import cell, counted
 from destage.results import Results, load_results
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Cell, Column, Table
 
-__all__ = ["Difference", "Differences", "diff"]
+__all__ = ["Difference", "Differences", "between_traces", "diff"]
 
 #: What runs are held against each other by: the names in a row.
 SHARED = ("trace", "device", "ftl", "queue_depth", "label", "cache", "options")
@@ -165,6 +167,59 @@ def diff(
     ]
     only = [sum(len(g[key]) for key in g if key not in both) for g in grouped]
     return Differences([one for one in every if one], only[0], only[1], names)
+
+
+def between_traces(
+    results: Results, *, show: str | Sequence[str] | None = None
+) -> list[Differences]:
+    """Hold the runs of each further trace against those of the first, policy by policy.
+
+    Runs are compared that have the same policy, device and cache as typed (`10%` of each trace's
+    pages). Ratios and means have a 95 % interval; totals, which grow with a trace's length, and
+    percentiles have none. `show` as in `diff`.
+
+    >>> import destage
+    >>> traces = [destage.synth("zipf", requests=5000, pages=500, alpha=a) for a in (0.6, 1.2)]
+    >>> (found,) = destage.between_traces(destage.compare(traces, "lru", cache="10%"))
+    >>> hits = next(one for one in found if one.metric == "hit_ratio")
+    >>> 0 < hits.low < hits.difference < hits.high
+    True
+    """
+    traces: dict[str, list[Run]] = {}
+    for run in results:
+        traces.setdefault(run.trace.name + run.trace.fingerprint, []).append(run)
+    first, *others = traces.values() if traces else [[]]
+    return [_between(first, other, show) for other in others]
+
+
+def _between(
+    first: Sequence[Run], other: Sequence[Run], show: str | Sequence[str] | None
+) -> Differences:
+    def key(run: Run) -> tuple[str, ...]:
+        return run.label, run.cache, run.device or "", run.placement or ""
+
+    theirs = {key(run): run for run in other}
+    pairs = [(run, theirs[key(run)]) for run in first if key(run) in theirs]
+    names = first[0].trace.name, other[0].trace.name
+    timed = any(run.device for run in first)
+    shown = [m for m in metrics() if m.is_core(timed)] if show is None else _metrics(show, ())
+    every = [
+        Difference(
+            run=dict.fromkeys(SHARED)
+            | {"label": run.label, "cache": run.cache, "device": run.device},
+            metric=metric.name,
+            a=run[metric.name],
+            b=also[metric.name],
+            seeds=(1, 1),
+            low=None if (found := apart(metric.name, run, also)) is None else found[0],
+            high=None if found is None else found[1],
+        )
+        for run, also in pairs
+        for metric in shown
+        if run[metric.name] is not None and also[metric.name] is not None
+    ]
+    only = [len(runs) - len(pairs) for runs in (first, other)]
+    return Differences(every, only[0], only[1], names)
 
 
 def _name(given: object) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from destage.errors import DataError, MissingFile, OutputError
 from destage.io.interruptible import held
-from destage.io.names import path_of, printable
+from destage.io.names import near_file, path_of, printable
 from destage.io.path_conflicts import writing
 from destage.io.stale_files import sweep_up, temporary_name
 
@@ -50,7 +50,7 @@ def unreadable(path: Destination, error: OSError) -> MissingFile:
     """Return what to raise for an input that cannot be read."""
     why = error.strerror or str(error)
     if isinstance(error, FileNotFoundError):
-        why = "no such file"
+        why = f"no such file{near_file(path)}"
     if isinstance(error, IsADirectoryError):
         why = "expected a file, found a folder"
     return MissingFile(f"{printable(os.fspath(path))}: {why}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from destage.errors import UsageError
 
-__all__ = ["check_page", "PathLike", "path_of", "paths_of", "printable", "shown"]
+__all__ = ["check_page", "PathLike", "near_file", "path_of", "paths_of", "printable", "shown"]
 
 PathLike = str | os.PathLike[str]
 
@@ -53,6 +53,18 @@ def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
     if not given:
         raise UsageError("paths: expected at least one")
     return [Path(path_of(p, "paths")) for p in given]
+
+
+def near_file(path: PathLike) -> str:
+    """The file of the same folder that has nearly this name, as a question; empty without one."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        near = get_close_matches(name, os.listdir(folder or "."), n=1, cutoff=0.8)
+    except (OSError, TypeError):
+        return ""
+    return f"; did you mean {printable(os.path.join(folder, near[0]))}?" if near else ""
 
 
 #: Names of files that are no page.

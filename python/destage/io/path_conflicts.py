@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from destage.errors import UsageError
-from destage.io.names import path_of, printable
+from destage.errors import MissingFile, UsageError
+from destage.io.names import near_file, path_of, printable
 
 __all__ = ["Named", "reading", "refuse", "watching", "writing"]
 
@@ -129,7 +129,16 @@ def watching(outputs: Sequence[Named], inputs: Sequence[Named]) -> Iterator[None
 
 
 def reading(what: str, *sources: str | os.PathLike[str]) -> None:
-    """Say that a command reads these files now. Raises `UsageError` if it is to write one."""
+    """Say that a command reads these files now.
+
+    Raises `UsageError` if it is to write one, and `MissingFile` where a file is missing and another
+    one has nearly its name.
+    """
+    for source in sources:
+        file = file_of(os.fspath(source))
+        near = "" if file == "-" or os.path.lexists(file) else near_file(file)
+        if near:
+            raise MissingFile(f"{printable(file)}: no such file{near}")
     watched = _watched.get()
     if watched is None:
         return

@@ -7,7 +7,7 @@ from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
-from destage.charts.comparison import Charts, chart_rows
+from destage.charts.comparison import Charts, chart_rows, same_axes
 from destage.charts.series_plots import series_chart, series_title
 from destage.charts.theme import PAGE
 from destage.model.metrics import METRICS
@@ -51,7 +51,7 @@ def page(
     groups: list[Part] = []
     # Altair would hold every chart, and every part of it, against its schema: most of the time that
     # a report takes. The tests do that.
-    with debug_mode(False):
+    with debug_mode(False), same_axes(results):
         for k, parts in enumerate(_matched(results, infos, curves, profiles)):
             section = _section(k, *parts, groups)
             if k < len(results) and k < len(series):

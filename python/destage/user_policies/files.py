@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from destage.errors import DataError, MissingFile, UsageError
-from destage.io.names import printable
+from destage.io.names import near_file, printable
+from destage.model.naming import members
 from destage.user_policies.trust import split_name
 
 __all__ = ["blame", "blamed", "load", "source_sha256", "split"]
@@ -85,6 +86,11 @@ def load(path: str, name: str | None) -> Callable[..., Any]:
             raise UsageError(f"policy {printable(path)}:{name}: {what}")
     known = ", ".join(found) or "none"
     wanted = f"there is no class {name} in it" if name is not None else "name a class of it"
+    if not found:
+        known += "; `destage new-policy Mine` writes one to start from"
+    elif name is None:
+        known += f"): -p {printable(path)}:{next(iter(found))}"
+        raise UsageError(f"policy {printable(path)}: {wanted} (its policies: {known}")
     raise UsageError(f"policy {printable(path)}: {wanted} (its policies: {known})")
 
 
@@ -93,14 +99,22 @@ def _is_policy(made: type) -> bool:
     return whole and all(callable(getattr(made, call, None)) for call in _CALLS)
 
 
+def _meant(path: Path) -> str:
+    """The policy of the table that a file's name says, or the file that has nearly this name."""
+    if path.stem in members("all"):
+        return f"; the policy {path.stem} needs no file: -p {path.stem}"
+    return near_file(path)
+
+
 def _module(path: str) -> ModuleType:
     """The file as a module."""
     where = Path(path).expanduser()
     try:
         text = where.read_bytes()
     except OSError as e:
-        why = "no such file" if isinstance(e, FileNotFoundError) else e.strerror or str(e)
-        raise MissingFile(f"policy {printable(path)}: {why}") from e
+        if isinstance(e, FileNotFoundError):
+            raise MissingFile(f"policy {printable(path)}: no such file{_meant(where)}") from e
+        raise MissingFile(f"policy {printable(path)}: {e.strerror or e}") from e
     whole = where.resolve()
     content = hashlib.sha256(text).hexdigest()
     if whole in _loaded and _loaded[whole][0] == content:

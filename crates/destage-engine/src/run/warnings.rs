@@ -6,6 +6,7 @@ use super::requirements::caveats;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use destage_policies::Circumstance;
+use destage_replay::counters::Counters;
 use destage_replay::input::Input;
 use destage_replay::timed::Timing;
 use destage_replay::warmup::Warmup;
@@ -60,11 +61,26 @@ pub(crate) fn of(
         said.extend(caveats(policy, Circumstance::NoUnitWhileDirty).map(Into::into));
     }
     if let Some(timing) = &outcome.timing {
+        said.extend(padded_for_nothing(counters, timing));
         said.extend(of_times(timing, drive, input, options));
     }
     let notes = drive.record.get("notes").and_then(|notes| notes.as_array());
     said.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
     said
+}
+
+/// Padding that is too much to pass over: one flash write in so many.
+const PADDING_SHARE: u64 = 10;
+
+/// Whole blocks spare an FTL with log blocks its merges; one that maps pages has none to spare.
+fn padded_for_nothing(counters: &Counters, timing: &Timing) -> Option<String> {
+    let merges = timing.counters.device.ftl.as_ref().and_then(|ftl| ftl.get("full_merges"));
+    let pads = counters.padding_writes * PADDING_SHARE > counters.physical_writes;
+    (pads && merges.is_none()).then(|| {
+        "it pads what it destages to whole blocks, which spares an FTL with log blocks (ftl = bast \
+         or fast) its merges; the FTL of this drive maps pages, and the padding is only written"
+            .into()
+    })
 }
 
 /// What response times rest on.

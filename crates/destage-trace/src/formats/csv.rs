@@ -55,6 +55,18 @@ fn is_comment(line: &[u8]) -> bool {
     line.first() == Some(&b'#')
 }
 
+/// The delimiter of these lines.
+pub(crate) fn delimiter_of(lines: &[&[u8]]) -> u8 {
+    find_delimiter(&lines[..lines.len().min(LOOK_LINES)])
+}
+
+/// The fields of a line as text.
+pub(crate) fn values(line: &[u8], delimiter: u8) -> Vec<String> {
+    let mut fields = Vec::new();
+    split(line, delimiter, &mut fields);
+    fields.iter().map(|field| printable(&field.value(line))).collect()
+}
+
 fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let sample = Sample::of(&mut input)?;
     let mut lines = sample.lines(LOOK_LINES);
@@ -66,6 +78,11 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         .then(|| mapping::export_mapping(&opening.options));
     let options = own.as_ref().unwrap_or(&opening.options);
     let delimiter = options.delimiter.unwrap_or_else(|| find_delimiter(&lines));
+    if options.columns == Columns::default()
+        && let Some(draft) = crate::detect::draft(&sample)
+    {
+        return Err(mapping::usage(format!("csv: say which column is what\n  {draft}")));
+    }
     let mapping = Mapping::new(FORMAT.name, options, false)?;
     let mut parser = CsvLines {
         delimiter,

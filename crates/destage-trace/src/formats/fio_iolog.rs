@@ -24,9 +24,7 @@ pub static FORMAT: Format = Format {
         "fio I/O log, version 2 and 3",
         "[time_us] file action [offset length]; bytes; first line \"fio version N iolog\"",
         detect,
-        |input, opening| {
-            TextReader::boxed(input, opening, Iolog { version: 0, clock_ns: 0, waited: false })
-        },
+        |input, opening| TextReader::boxed(input, opening, Iolog::default()),
     )
 };
 
@@ -47,13 +45,15 @@ fn version(line: &[u8]) -> Option<u64> {
     named.then(|| parse_u64(f.bytes(2)).ok()).flatten()
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Iolog {
     /// 0 until the first line was read.
     version: u64,
     /// Version 2: where the waits have brought the clock.
     clock_ns: u64,
     waited: bool,
+    /// Logs in this file, of a job each.
+    logs: u64,
 }
 
 impl Iolog {
@@ -76,7 +76,9 @@ impl LineParser for Iolog {
             return self.first_line(line);
         }
         if version(line) == Some(self.version) {
-            return Ok(Parsed::Skip(Skipped::Header)); // logs of several jobs, joined
+            // The next job's clock starts at 0 as well: jobs run at the same time.
+            (self.logs, self.clock_ns) = (self.logs + 1, 0);
+            return Ok(Parsed::Skip(Skipped::Header));
         }
         let f = Fields::<6>::blanks(line);
         let timed = usize::from(self.version == 3);
@@ -127,6 +129,13 @@ impl LineParser for Iolog {
     }
 
     fn finish(&mut self, context: &mut Context) {
+        if self.logs > 1 {
+            let logs = self.logs;
+            context.tally.warn(format!(
+                "fio: this file holds the logs of {logs} jobs, which are replayed at the same \
+                 time; --write_iolog with one file for each job keeps them apart"
+            ));
+        }
         if self.version == 2 && !self.waited {
             context.tally.note(
                 "fio version 2 log without wait lines: there are no times; a timed run needs \
@@ -140,7 +149,7 @@ impl Iolog {
     fn first_line(&mut self, line: &[u8]) -> Line {
         match version(line) {
             Some(known @ (2 | 3)) => {
-                self.version = known;
+                (self.version, self.logs) = (known, 1);
                 Ok(Parsed::Skip(Skipped::Header))
             }
             Some(other) => {

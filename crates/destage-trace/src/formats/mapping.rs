@@ -68,8 +68,13 @@ impl Clock {
         }
     }
 
-    /// A decimal field in nanoseconds.
+    /// A decimal field in nanoseconds; its point may be a comma.
     pub(crate) fn parse_ns(self, field: &[u8]) -> std::result::Result<u64, Misread> {
+        if memchr::memchr(b',', field).is_some() {
+            // One comma and no point; any other text with a comma fails below.
+            let field: Vec<u8> = field.iter().map(|&c| if c == b',' { b'.' } else { c }).collect();
+            return self.parse_ns(&field);
+        }
         match self {
             Clock::Nanoseconds(unit_ns) => fields::parse_decimal(field, unit_ns),
             // Counted in picoseconds, as if they were the nanoseconds of a finer clock.
@@ -409,6 +414,10 @@ mod tests {
         assert_eq!(ns(TimeUnit::Us, "1000"), Ok(1_000_000));
         assert_eq!(ns(TimeUnit::Ps, "2500"), Ok(2));
         assert_eq!(ns(TimeUnit::Filetime, "128166372000000000"), Ok(12_816_637_200_000_000_000));
+        assert_eq!(ns(TimeUnit::Ms, "0,25"), Ok(250_000), "a decimal comma");
+        for wrong in ["1,234,567", "1,234.5"] {
+            assert_eq!(ns(TimeUnit::Ms, wrong), Err(Misread::NotANumber), "{wrong}");
+        }
         assert_eq!(ns(TimeUnit::Ms, "-1"), Err(Misread::NotANumber));
         assert_eq!(Clock::of(TimeUnit::None), None);
     }

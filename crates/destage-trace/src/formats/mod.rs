@@ -32,6 +32,7 @@ pub mod parquet;
 mod parquet_column;
 pub mod spc;
 pub mod srt;
+pub mod strace;
 pub mod systor17;
 pub mod tencent;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub static FORMATS: &[&Format] = &[
     &k5cloud::FORMAT,
     &biosnoop::FORMAT,
     &diskmon::FORMAT,
+    &strace::FORMAT,
     &arc::FORMAT,
     &pages::FORMAT,
     &mooncake::FORMAT,

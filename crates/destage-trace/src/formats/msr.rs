@@ -8,7 +8,8 @@
 //! response is in 100-ns ticks and may be missing. The device is `<host>_<disk>`, because disk
 //! numbers repeat across hosts. Times are absolute and shared by all volumes.
 //!
-//! Readings. Copies converted to other units (times from 0, in ms or s) circulate: a time below
+//! Readings. Copies between tabs in place of commas are read too.
+//! Copies converted to other units (times from 0, in ms or s) circulate: a time below
 //! 10^16 is refused with a hint at `csv`.
 
 use super::text_format::*;
@@ -30,11 +31,16 @@ const LEAST_TICKS: u64 = 10_000_000_000_000_000;
 
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "FILETIME,host,disk,Read|Write,...", |line| {
-        let f = Fields::<7>::commas(line);
+        let f = Fields::<7>::separated(line, separator(line));
         // Six columns are also vscsi-text's: there the first is a 32-bit serial number.
         let time = parse_u64(f.bytes(0)).is_ok_and(|t| f.count == 7 || t >= LEAST_TICKS);
         time && matches!(f.count, 6 | 7) && word_op(f.bytes(3)).is_some() && !f.bytes(1).is_empty()
     })
+}
+
+/// A comma, or a tab where the line has no comma.
+fn separator(line: &[u8]) -> u8 {
+    if memchr::memchr(b',', line).is_none() { b'\t' } else { b',' }
 }
 
 /// Text `host,disk,` of a device that was met, for the quick path.
@@ -134,7 +140,7 @@ impl LineParser for Msr {
     }
 
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
-        let f = Fields::<8>::commas(line);
+        let f = Fields::<8>::separated(line, separator(line));
         if f.bytes(0).eq_ignore_ascii_case(b"timestamp") {
             return Ok(Parsed::Skip(Skipped::Header));
         }

@@ -28,7 +28,14 @@ impl ReaderOptions {
         })?;
         let given = destage_keys::Value::deserialize(value).expect("every JSON value is a value");
         let set = field.set(self, &given, Typing::Loose);
-        set.ok_or_else(|| usage(format!("{key}: expected {}, found {value}", takes(&field.key))))
+        set.ok_or_else(|| {
+            let written = if matches!(field.key.kind, Kind::OptionalInt { .. } | Kind::Int { .. }) {
+                value.as_str().and_then(in_full).unwrap_or_default()
+            } else {
+                String::new()
+            };
+            usage(format!("{key}: expected {}, found {value}{written}", takes(&field.key)))
+        })
     }
 
     /// Sets one key from a flag's text.
@@ -50,6 +57,21 @@ impl ReaderOptions {
             })
             .collect()
     }
+}
+
+/// How `1M` or `1,000` is written as a whole number.
+fn in_full(text: &str) -> Option<String> {
+    let plain = text.replace([',', '_', ' ', '\''], "");
+    let digits = plain.bytes().take_while(u8::is_ascii_digit).count();
+    let times = match &*plain[digits..].to_ascii_lowercase() {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "g" | "b" => 1_000_000_000,
+        _ => return None,
+    };
+    let count = plain[..digits].parse::<u64>().ok()?.checked_mul(times)?;
+    Some(format!(": write {count}"))
 }
 
 /// The values that a key takes, as an error message names them.

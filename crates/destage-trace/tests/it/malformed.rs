@@ -255,6 +255,24 @@ const CASES: &[Case] = &[
     ),
     ("diskmon", "diskmon.txt", "0\t0.1\t0.1\t0\tErase\t2048\t8", UnknownOp, 13, "operation"),
     ("diskmon", "diskmon.txt", "0\t0,1,1\t0.1\t0\tRead\t2048\t8", BadTime, 3, "time"),
+    (
+        "strace",
+        "strace.txt",
+        "0.000110 fsync(7</db>) = 0",
+        BadTime,
+        1,
+        "expected seconds since 1970, as strace -ttt prints them",
+    ),
+    ("strace", "strace.txt", "1456012801.5 fsync(7</db>", TooFewFields, 0, "expected call("),
+    (
+        "strace",
+        "strace.txt",
+        "1456012801.5 pread64(7</db>, \"\"..., 4096, x) = 4096",
+        BadNumber,
+        0,
+        "offset: expected a whole number of bytes, found \"x\"",
+    ),
+    ("strace", "strace.txt", "1456012801.5 fsync(</db>) = 0", BadDevice, 0, "expected fd<path>"),
     ("arc", "arc.lis", "100 4 0", TooFewFields, 0, "expected 4 fields, got 3"),
     ("arc", "arc.lis", "100 x 0 0", BadNumber, 5, "count"),
     ("arc", "arc.lis", "100 4 0 0 0", TooManyFields, 11, "got 5"),
@@ -496,4 +514,12 @@ fn what_is_no_trace_is_refused_with_a_reason() {
         let text = error_of(&garbage, &[("format", format.name), TOKEN]);
         assert!(text.contains("t:") || text.contains("t: "), "{}: {text}", format.name);
     }
+}
+
+#[test]
+fn results_of_ours_are_no_trace() {
+    let text =
+        b"{\n \"version\": \"0.2.0\",\n \"schema\": \"destage.results\",\n \"runs\": []\n}\n";
+    let error = read_bytes("r.json", text, &options(&[])).unwrap_err().to_string();
+    assert!(error.contains("results of destage") && error.contains("destage report"), "{error}");
 }

@@ -60,6 +60,7 @@ pub const TEXT_SAMPLES: &[(&str, &str)] = &[
     ("k5cloud.csv", "k5cloud"),
     ("biosnoop.txt", "biosnoop"),
     ("diskmon.txt", "diskmon"),
+    ("strace.txt", "strace"),
     ("arc.lis", "arc"),
     ("pages.trc", "pages"),
     ("mooncake.jsonl", "mooncake"),

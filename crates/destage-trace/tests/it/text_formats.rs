@@ -49,6 +49,17 @@ fn msr_example() {
 }
 
 #[test]
+fn msr_between_tabs() {
+    golden(
+        "msr",
+        "Timestamp\tHostname\tDiskNumber\tType\tOffset\tSize\tResponseTime\n\
+         128166372000000000\tdemo\t0\tWrite\t1048576\t4096\t2310\n",
+        &[],
+        &[(12_816_637_200_000_000_000, "demo_0", 1048576, 4096, W, Some(231_000))],
+    );
+}
+
+#[test]
 fn spc_example() {
     let text = "0,2048,4096,W,0.000000\n2,77,3584,r,0.014200\n0,2056,1024,w,0.014200,more,fields\n";
     golden(
@@ -288,6 +299,9 @@ fn fio_iolog_examples() {
         read_bytes("x", b"fio version 2 iolog\nf read 0 4096\nf write 0 4096\n", &options(&[]))
             .unwrap();
     assert!(!still.summary.has_times && still.summary.notes[0].contains("--queue-depth"));
+    let joined = "fio version 3 iolog\n0 a write 0 512\nfio version 3 iolog\n5 b read 0 512\n";
+    let warnings = read_bytes("x", joined.as_bytes(), &options(&[])).unwrap().summary.warnings;
+    assert!(warnings[0].contains("the logs of 2 jobs"), "{warnings:?}");
     for first in ["fio version 1 iolog", "0, 1024, 4096"] {
         let text = format!("{first}\nf read 0 4096\n");
         let error =
@@ -405,6 +419,45 @@ fn diskmon_example() {
             (210_000, "0", 1048576, 4096, W, Some(381_470)),
             (210_000, "0", 41943040, 16384, R, Some(123_980)),
             (410_000_000, "0", 1052672, 4096, W, Some(0)),
+        ],
+    );
+}
+
+#[test]
+fn strace_example() {
+    let text = "1456012801.000250 pread64(7</var/lib/db/16384>, \"\\0) = 3\"..., 8192, 16384) = \
+                8192 <0.000110>\n\
+                [pid 512] 1456012801.000300 pwrite64(7</var/lib/db/16384>, \"a\"..., 8192, 24576 \
+                <unfinished ...>\n\
+                strace: Process 513 attached\n\
+                513   1456012801.000310 pread64(4</a> b>,  <unfinished ...>\n\
+                513   1456012801.000320 pwritev(4</dev/sda<block 8:0>>, [{iov_base=\"x\", \
+                iov_len=4096}, {iov_base=\"y\", iov_len=4096}], 2, 65536) = 8192\n\
+                [pid 512] 1456012801.000420 <... pwrite64 resumed>) = 8192\n\
+                513 1456012801.000430 <... pread64 resumed>\"\"..., 512, 1024) = 512\n\
+                1456012801.000500 fsync(7</var/lib/db/16384>) = 0\n\
+                1456012801.000600 fallocate(4</a>, FALLOC_FL_KEEP_SIZE|FALLOC_FL_PUNCH_HOLE, \
+                4096, 8192) = 0\n\
+                1456012801.000700 pread64(7</a>, 0x7f, 8192, 0) = -1 EIO (Input/output error)\n\
+                1456012801.000700 pread64(7</a>, \"\", 8192, 0) = 0\n\
+                1456012801.000800 read(7</a>, \"\", 8192) = 5\n\
+                1456012801.000900 pread64(9, \"\", 8192, 4096)      = 8192\n\
+                1456012801.001000 --- SIGCHLD {si_signo=SIGCHLD} ---\n\
+                1456012801.001100 pread64(9</a>, <unfinished ...>\n\
+                1456012801.001200 +++ exited with 0 +++\n";
+    let (db, start) = ("/var/lib/db/16384", 1_456_012_801_000_000_000);
+    golden(
+        "strace",
+        text,
+        &[],
+        &[
+            (start + 250_000, db, 16384, 8192, R, Some(110_000)),
+            (start + 300_000, db, 24576, 8192, W, None),
+            (start + 310_000, "/a> b", 1024, 512, R, None),
+            (start + 320_000, "/dev/sda<block 8:0>", 65536, 8192, W, None),
+            (start + 500_000, db, 0, 0, RecordOp::Flush, None),
+            (start + 600_000, "/a", 4096, 8192, RecordOp::Trim, None),
+            (start + 900_000, "demo:9", 4096, 8192, R, None),
         ],
     );
 }
