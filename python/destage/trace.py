@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from destage import _destage
 from destage.device import DeviceLike, Drive, open_device
 from destage.errors import DataError, MissingFile, UsageError
+from destage.io.columns import Columns, from_memory
 from destage.io.names import PathLike, paths_of
 from destage.io.path_conflicts import reading
 from destage.model.card import Card
 from destage.model.naming import default_padding
+from destage.model.requests import Request, request_columns, requests_of
 from destage.model.run import trace_name
 from destage.model.words import duration, percent, size
 from destage.options import page_size_text, reader_json
 from destage.profile import Counted, TraceInfo, TraceProfile, profiled
+from destage.tables.frames import pandas_frame, polars_frame
+from destage.trace_cache import trace_cache
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 __all__ = [
     "PathLike",
@@ -142,6 +151,30 @@ class Trace:
                 f" drive's {wrap['logical_pages']:,} pages and were wrapped into it"
             )
         return tuple(said)
+
+    def __len__(self) -> int:
+        """Return the number of requests; one that wrapping cuts at the drive's end is two."""
+        return int(self.meta["counts"]["rows"])
+
+    def __bool__(self) -> bool:
+        """A trace is one, also without requests."""
+        return True
+
+    def __iter__(self) -> Iterator[Request]:
+        """Iterate over the requests as a run sees them, in its order."""
+        return requests_of(self.raw, len(self))
+
+    def head(self, count: int = 10) -> list[Request]:
+        """Return the first requests."""
+        return list(requests_of(self.raw, min(count, len(self))))
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the requests as a polars data frame: `time_ns`, `op`, `page`, `pages`."""
+        return polars_frame(request_columns(self.raw, len(self)))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the same as a pandas data frame."""
+        return pandas_frame(request_columns(self.raw, len(self)))
 
     def info(self, *, progress: Progress | None = None) -> TraceInfo:
         """Look at every access: sizes, rates, sequentiality, how pages come again."""
@@ -281,7 +314,7 @@ def _fitted(make: Callable[[int | None], Trace], drive: Drive | None, wrap: str 
 
 
 def open_trace(
-    paths: PathLike | Sequence[PathLike],
+    paths: PathLike | Sequence[PathLike] | Sequence[int] | Columns,
     *,
     page_size: int | str | None = None,
     drive: DeviceLike | None = None,
@@ -297,6 +330,9 @@ def open_trace(
 
     Parameters:
         paths: a file or several; compression and archives are peeled off; `-` is standard input.
+            Or a trace in memory: page numbers (a list, a NumPy array), which are read, or columns
+            by name (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, and
+            `pages` or `length_bytes`, `op`, `time_ns` or `time_s`, `device`, `response_ns`.
         page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
             page-reference traces. With a drive it is the drive's.
         drive: what it will be run in front of, as in `open_device`; give the same to `compare`.
@@ -311,8 +347,15 @@ def open_trace(
             underscore: `from_="1h"`, `for_="30m"`.
 
     Raises `MissingFile`, `DataError` with the place of the first malformed record, `UsageError`.
+
+    >>> trace = open_trace([1, 2, 3, 1])
+    >>> len(trace), trace.unique_pages, trace.head(1)[0].page
+    (4, 3, 1)
     """
-    files = paths_of(paths)
+    made = from_memory(paths, _memory_folder())
+    if made is not None:
+        options = made[1] | options
+    files = paths_of(cast("PathLike", made[0] if made else paths))
     opened, size = _for_drive(drive, wrap, page_size_text(page_size))
     given = _reader_options(opened, {**options, "wrap": wrap})
     align = opened.block_bytes if opened else None
@@ -321,6 +364,14 @@ def open_trace(
         return read_decoded(files, given, size, cache, progress, wrap_pages, align)
 
     return _fitted(make, opened, wrap)
+
+
+def _memory_folder() -> Path:
+    """Where traces from memory are written."""
+    try:
+        return trace_cache().folder
+    except UsageError:
+        return Path(tempfile.gettempdir())
 
 
 def read_decoded(

@@ -12,8 +12,9 @@ use destage_trace::convert as export;
 use destage_trace::convert::{ConvertOptions, TARGETS};
 use destage_trace::options::{TimeOrigin, TimeUnit};
 use destage_trace::stream::with_stream;
-use destage_trace::{Cache, CacheOptions, DecodeOptions, NO_RESPONSE, ReaderOptions};
+use destage_trace::{Cache, CacheOptions, DecodeOptions, Extent, NO_RESPONSE, ReaderOptions};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,6 +62,24 @@ impl Trace {
     #[getter(from_cache)]
     fn is_from_cache(&self) -> bool {
         self.trace.from_cache()
+    }
+
+    /// Columns of `count` rows from `start` on, in the machine's bytes: arrivals (u64, ns), first
+    /// pages (u64), pages (u32), whether it is a write (u8).
+    fn rows<'py>(&self, py: Python<'py>, start: usize, count: usize) -> [Bound<'py, PyBytes>; 4] {
+        let trace = &self.trace;
+        let end = start.saturating_add(count).min(trace.first_ids().len());
+        let rows = start.min(end)..end;
+        let extents = || trace.pages_ops()[rows.clone()].iter().map(|&packed| Extent(packed));
+        let lpns = trace.lpns();
+        let firsts = trace.first_ids()[rows.clone()].iter();
+        let bytes = |list: Vec<u8>| PyBytes::new(py, &list);
+        [
+            bytes(trace.arrivals_ns()[rows.clone()].iter().flat_map(|t| t.to_ne_bytes()).collect()),
+            bytes(firsts.flat_map(|&id| lpns[id as usize].to_ne_bytes()).collect()),
+            bytes(extents().flat_map(|extent| extent.pages().to_ne_bytes()).collect()),
+            bytes(extents().map(|extent| u8::from(extent.is_write())).collect()),
+        ]
     }
 
     /// What it looks like, as JSON; looks at every access.

@@ -15,6 +15,10 @@ fn ratio(part: u64, whole: u64) -> Option<Number> {
     (whole > 0).then(|| Number::Real(part as f64 / whole as f64))
 }
 
+fn per_second(count: f64, ns: u64) -> Option<Number> {
+    (ns > 0).then(|| Number::Real(count / (ns as f64 / 1e9)))
+}
+
 /// The policy may refuse pages, or has refused a write.
 fn admits(r: &RunResult) -> bool {
     let declared = destage_policies::info(&r.config.policy).is_ok_and(|info| info.admission);
@@ -272,6 +276,17 @@ static OF_THE_CACHE: &[Metric] = &[
 static OF_TIME: &[Metric] = &[
     metric!(Hits, "accesses", "Accesses", Count "accesses", Neither,
         "page accesses that were counted", |r| Some(Number::Count(r.counters.accesses()))),
+    timed!(Response, "iops", "IOPS", Real "requests/s", Higher,
+        "requests / makespan; with timestamps the trace's own rate is the most there can be",
+        |t| per_second(t.counters.requests as f64, t.counters.makespan_ns))
+        .views(&[(View::Latency, 8)]).rank(2),
+    metric!(Response, "mb_per_s", "Throughput", Real "MB/s", Higher,
+        "pages of all requests / makespan, in 10^6 bytes",
+        |r| {
+            let bytes = r.counters.accesses() as f64 * r.page_bytes as f64;
+            let makespan_ns = r.timing.as_ref()?.counters.makespan_ns;
+            if bytes == 0.0 { None } else { per_second(bytes / 1e6, makespan_ns) }
+        }).rank(2),
     timed!(Response, "requests", "Requests", Count "requests", Neither,
         "requests that were counted", |t| Some(t.counters.requests.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",

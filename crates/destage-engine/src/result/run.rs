@@ -50,6 +50,9 @@ pub struct RunResult {
     /// What each period of so many accesses counted, if that was asked for.
     #[serde(default, skip_serializing)] // comes last, after the metrics
     pub series: Vec<Period>,
+    /// Page size of the trace, bytes; 0 before the run is in a result set, which has it.
+    #[serde(skip)]
+    pub page_bytes: u64,
 }
 
 impl RunResult {

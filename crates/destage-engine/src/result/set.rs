@@ -53,6 +53,7 @@ impl ResultSet {
         for debt in runs.iter_mut().filter_map(|run| run.debt.as_mut()) {
             debt.dirty_left_bytes = Some(debt.dirty_left * trace.page_bytes);
         }
+        sized(&mut runs, trace.page_bytes);
         ResultSet {
             schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
@@ -86,7 +87,16 @@ impl ResultSet {
             let version = &set["schema_version"];
             return Err(format!("schema version {version}: this destage reads {SCHEMA_VERSION}"));
         }
-        serde_json::from_value(set).map_err(|e| e.to_string())
+        let mut set: ResultSet = serde_json::from_value(set).map_err(|e| e.to_string())?;
+        sized(&mut set.runs, set.trace.page_bytes);
+        Ok(set)
+    }
+}
+
+/// Gives runs the page size of their trace.
+fn sized(runs: &mut [RunResult], page_bytes: u64) {
+    for run in runs {
+        run.page_bytes = page_bytes;
     }
 }
 

@@ -75,5 +75,6 @@ pub(super) fn record(
         windows: outcome.windows,
         warnings,
         series: Vec::new(),
+        page_bytes: 0,
     })
 }

@@ -236,7 +236,7 @@ fn settings(table: &Table) -> Option<Vec<(&'static str, String)>> {
         }
     }
     let is_op = |k: usize| table.columns[k].iter().all(|value| op_of(value).is_some());
-    fill(&mut roles, "op", |k| is_op(k));
+    fill(&mut roles, "op", is_op);
     fill(&mut roles, "time", |k| table.rises(k));
     let lengths = |k: usize| {
         let numbers = table.whole(k).unwrap_or_default();

@@ -1,0 +1,85 @@
+"""Traces from memory, and requests of a trace as rows and columns."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+import destage as ds
+
+
+def test_page_numbers_are_a_trace_of_reads() -> None:
+    trace = ds.open_trace([1, 2, 3, 1])
+    assert (len(trace), trace.unique_pages, trace.requests) == (4, 3, 4)
+    assert [r.page for r in trace] == [1, 2, 3, 1]
+    assert [r.op for r in trace.head(2)] == ["read", "read"]
+    assert ds.compare(trace, "lru", cache="3p")[0].hit_ratio == 0.25
+    assert ds.open_trace((1, 2, 3, 1)).fingerprint == trace.fingerprint
+    assert pickle.loads(pickle.dumps(trace)).fingerprint == trace.fingerprint
+
+
+COLUMNS: dict[str, list[Any]] = {
+    "time_s": [0.0, 0.5, 1.25],
+    "op": ["read", "write", "read"],
+    "offset_bytes": [8192, 0, 4096],
+    "length_bytes": [4096, 8192, 4096],
+    "device": ["a", "a", "a"],
+}
+
+
+def frames() -> dict[str, Any]:
+    """The same columns as everything that holds columns here."""
+    made: dict[str, Any] = {"mapping": COLUMNS}
+    for name, make in (("polars", "DataFrame"), ("pandas", "DataFrame"), ("pyarrow", "table")):
+        try:
+            made[name] = getattr(__import__(name), make)(COLUMNS)
+        except ImportError:
+            continue
+    return made
+
+
+@pytest.mark.parametrize("given", frames().values(), ids=frames())
+def test_columns_are_a_trace(given: Any) -> None:
+    trace = ds.open_trace(given)
+    assert [tuple(r) for r in trace] == [
+        (0, "read", 2, 1),
+        (500_000_000, "write", 0, 2),
+        (1_250_000_000, "read", 1, 1),
+    ]
+    assert trace.devices == ("a",)
+
+
+def test_numpy_columns_and_pages() -> None:
+    np = pytest.importorskip("numpy")
+    assert len(ds.open_trace(np.array([5, 6, 5], dtype=np.uint32))) == 3
+    trace = ds.open_trace({"page": np.arange(4), "op": np.array([0, 1, 1, 0])})
+    assert [r.op for r in trace] == ["read", "write", "write", "read"]
+
+
+def test_a_trace_is_a_data_frame() -> None:
+    pytest.importorskip("polars")
+    trace = ds.synth("zipf", requests=500, pages=100, seed=1)
+    frame = trace.to_polars()
+    assert frame.columns == ["time_ns", "op", "page", "pages"]
+    assert len(frame) == len(trace) == 500
+    again = ds.open_trace(frame)
+    assert [tuple(r) for r in again] == [tuple(r) for r in trace]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([1, -2], "item 1: expected a page number from 0"),
+        ([1, 2.5], "item 1: expected a page number from 0"),
+        ({"pgae": [1]}, "unknown column 'pgae', did you mean page?"),
+        ({"op": ["r"]}, "expected a column page or offset_bytes"),
+        ({"page": [1], "op": []}, "expected columns of one length, got page 1, op 0"),
+        ({"page": [1], "offset_bytes": [1]}, "columns page and offset_bytes say the same"),
+        ({"offset_bytes": [1]}, "offset_bytes needs length_bytes"),
+    ],
+)
+def test_columns_that_are_no_trace_are_named(given: Any, said: str) -> None:
+    with pytest.raises(ds.UsageError, match=said):
+        ds.open_trace(given)
