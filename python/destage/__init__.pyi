@@ -74,6 +74,7 @@ from destage.results import load_results as load_results
 from destage.experiment.joining import merge_results as merge_results
 from destage.experiment.joining import pack_results as pack_results
 from destage.experiment.difference import between_traces as between_traces
+from destage.model.citations import bibtex as bibtex
 from destage.experiment.difference import diff as diff
 from destage.experiment.experiment import SweepResult as SweepResult
 from destage.experiment.estimate import SweepEstimate as SweepEstimate

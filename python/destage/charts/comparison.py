@@ -484,6 +484,10 @@ class Charts(Series):
         legend = alt.Legend(title=None, orient="right", labelLimit=240, symbolSize=80)
         if lines:
             legend.symbolType = "stroke"
+            legend.symbolSize = 400
+        else:
+            # The dash of the line would outline the marker.
+            legend.symbolStrokeWidth = 0
         return legend
 
     def _color(self, *, lines: bool = False) -> Any:

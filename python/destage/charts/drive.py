@@ -30,8 +30,16 @@ from destage.model.drive import (
 )
 from destage.model.metrics import METRICS
 from destage.model.results import ResultSet, Row
+from destage.model.words import plain, size
 
 __all__ = ["DeviceCharts"]
+
+#: Charts that look at one cache size, which their title names.
+AT_ONE_SIZE = (
+    *("response_cdf", "response_tail", "unbalance_cdf", "destage_cdf", "wear"),
+    *("response_over_time", "longest_over_time", "collections_over_time"),
+    *("throughput_over_time", "slc_over_time", "handle_wafs"),
+)
 
 
 class DeviceCharts(Charts):
@@ -328,6 +336,9 @@ class DeviceCharts(Charts):
             chart = chart.add_params(
                 alt.param(name="frames", value=self.frames), alt.param(name="kind", value="all")
             )
+        elif len(self.result.sizes) > 1 and self.frames is not None and name in AT_ONE_SIZE:
+            shown = size(self.frames * self.result.trace.page_bytes)
+            chart = chart.properties(title=f"Cache {plain(shown)}")
         return super()._finish(chart, name, about, height)
 
     # ---- units over time

@@ -16,12 +16,14 @@ import io
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from destage.charts.figure_style import FigureStyle
+from destage.charts.pdf import settled
 from destage.charts.theme import VEGA_LITE
 from destage.errors import DataError, UsageError
 from destage.io.extras import need_extra
@@ -96,17 +98,39 @@ class Figures(ABC):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {', '.join(self.names())}>"
 
-    def save(self, folder: str | os.PathLike[str], *, prefix: str = "") -> list[Path]:
-        """Write every chart as SVG and PNG with its data as CSV; return the files.
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        prefix: str = "",
+        width: str | None = None,
+        font_size: float | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> list[Path]:
+        """Write every chart as SVG, PDF and PNG with its data as CSV; return the files.
 
-        The folder is made if it is not there. Raises `OutputError` if a file cannot be written.
+        Parameters:
+            folder: made if it is not there.
+            prefix: before the name of each file.
+            width: of each figure, legend included: `"3.3in"`, `"84mm"`; charts of several panels
+                keep theirs.
+            font_size: of all text, in points.
+            labels: names in the figures, by label: `{"lru": "LRU"}`.
+
+        Raises `OutputError` if a file cannot be written, and `UsageError`.
         """
         need_extra("saving figures")
+        style = FigureStyle.of(width, font_size, labels)
         target = made_folder(folder)
         return [
             path
             for name in self.names()
-            for path in write_figure(target / f"{prefix}{name}", self._spec(name), self._csv(name))
+            for path in write_figure(
+                target / f"{prefix}{name}",
+                style.styled(self._spec(name)),
+                self._csv(name),
+                in_points=style.width_pt is not None,
+            )
         ]
 
 
@@ -398,13 +422,22 @@ def _kind(kind: str) -> str:
     return kind
 
 
-def write_figure(stem: Path, spec: dict[str, Any], rows: str) -> list[Path]:
-    """Write one chart as SVG and PNG beside its data as CSV; return the files."""
+def write_figure(
+    stem: Path, spec: dict[str, Any], rows: str, *, in_points: bool = False
+) -> list[Path]:
+    """Write one chart as SVG, PDF and PNG beside its data as CSV; return the files.
+
+    With `in_points` the SVG says its size in points, as the PDF does.
+    """
     from destage.charts.engine import engine
 
+    svg = numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))
+    if in_points:
+        svg = re.sub(r'(<svg[^>]*? width="[0-9.]+)(" height="[0-9.]+)"', r'\1pt\2pt"', svg, count=1)
     written = []
     for suffix, content in (
-        (".svg", numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))),
+        (".svg", svg),
+        (".pdf", settled(engine().vegalite_to_pdf(spec, vl_version=VEGA_LITE))),
         (".png", engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE)),
         (".csv", rows),
     ):
@@ -434,18 +467,23 @@ def save_figures(
     *,
     results: Sequence[ResultSet],
     curves: Sequence[ResultSet] = (),
+    **style: Any,
 ) -> list[Path]:
-    """Write the figures of several result sets and curves; return the files.
+    """Write the figures of several result sets and curves, on the same axes; return the files.
 
     With more than one result set each file's name begins with its number, from 1; the files of
-    curves have `mrc-` before their name. See `Plots.save`.
+    curves have `mrc-` before their name. `style` and errors as in `Plots.save`.
     """
+    from destage.charts.comparison import same_axes
+
     written = []
-    for k, result in enumerate(results):
-        written += Plots(result).save(folder, prefix=f"{k + 1}-" if len(results) > 1 else "")
+    with same_axes(results):
+        for k, result in enumerate(results):
+            prefix = f"{k + 1}-" if len(results) > 1 else ""
+            written += Plots(result).save(folder, prefix=prefix, **style)
     for k, curve in enumerate(curves):
         prefix = f"{k + 1}-mrc-" if len(curves) > 1 else "mrc-"
-        written += Plots(curve).save(folder, prefix=prefix)
+        written += Plots(curve).save(folder, prefix=prefix, **style)
     return written
 
 

@@ -10,6 +10,7 @@ the same bytes. Needs the extra `report`.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -471,29 +472,33 @@ class _Figures:
         }
         rows = [r | {"at": r["cache_bytes"]} | _lacking(r) for r in data]
         values = [v for row in data for v in (row["low"], row["high"]) if v is not None]
-        note = f"{_title(metric)}; {_FAILED} some runs failed, are missing or have no such number"
+        note = _title(metric)
+        if any(row["lacks"] for row in rows):
+            note += f"; {_FAILED} some runs failed, are missing or have no such number"
         return self._drawn("curves", rows, note, across=across, up=_axis_of(metric, values))
 
     def _heat(self, metric: Metric, data: list[dict[str, Any]]) -> dict[str, Any]:
         means = [row["mean"] for row in data if row["mean"] is not None]
         low, high = min(means), max(means)
         up = _axis_of(metric, means) | {"domain": [low, high]}
-        form = ",.1f" if metric.kind == "ratio" else ",.3g"
         rows = []
         for row in data:
             more = {"column": self.caches.index(row["cache"])} | _lacking(row)
             if row["mean"] is not None:
-                more["said"] = f"{row['mean'] / up['length']:{form}}"
+                more["said"] = _short(row["mean"] / up["length"])
                 more["deep"] = row["mean"] > low + 0.75 * (high - low)
             rows.append(row | more)
-        signs = f"{_FAILED} failed, {_MISSING} missing, {_UNDEFINED} no such number"
-        return self._drawn("heat", rows, f"{_title(metric)}; {signs}", up=up)
+        note = _title(metric)
+        if any(row["lacks"] for row in rows):
+            note += f"; {_FAILED} failed, {_MISSING} missing, {_UNDEFINED} no such number"
+        return self._drawn("heat", rows, note, up=up)
 
     def _spread(self, metric: Metric, data: list[dict[str, Any]]) -> dict[str, Any]:
         known = [row["value"] for row in data if row["value"] is not None]
         rows = [r | {"drawn": True, "lacks": int(r["value"] is None)} for r in data]
-        note = f"{_title(metric)}, at {data[0]['cache']}; a stroke is a run, a box the middle half"
-        note += f"; {_FAILED} a run failed, is missing or has no such number"
+        note = f"{_title(metric)}, at {data[0]['cache']}"
+        if any(row["lacks"] for row in rows):
+            note += f"; {_FAILED} a run failed, is missing or has no such number"
         return self._drawn("spread", rows, note, across=_axis_of(metric, known))
 
     def _front(self, mx: Metric, my: Metric, data: list[dict[str, Any]]) -> dict[str, Any]:
@@ -503,6 +508,14 @@ class _Figures:
         }
         note = "A point is a policy at a size; none beats those on the dashed front in both"
         return self._drawn("front", data, note, **axes)
+
+
+def _short(value: float) -> str:
+    """A number of three digits, written out: no exponent, no prefix on top of its unit."""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(digits, 6)}f}"
 
 
 def _lacking(row: Row) -> dict[str, Any]:

@@ -30,16 +30,18 @@ __all__ = [
 #: The grammar that Altair 6.3 writes, as vl-convert names it.
 VEGA_LITE = "6.4"
 
-#: Solid, dashed, dotted, dash-dotted.
-DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3])
-#: Vega's names of the markers, and each as an SVG path around the origin. There are five, and six
-#: colours: without a common factor, 30 pairs differ.
+#: Solid, which lru and min have, dashed, dotted, dash-dotted, long and short.
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [13, 4], [4, 2])
+#: Vega's names of the markers, and each as an SVG path around the origin.
 MARKERS = {
     "circle": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
     "square": "M-3.5 -3.5H3.5V3.5H-3.5Z",
     "triangle-up": "M0 -4.5L4.5 3.5H-4.5Z",
     "diamond": "M0 -5L4.5 0L0 5L-4.5 0Z",
     "cross": "M-1.5 -4.5H1.5V-1.5H4.5V1.5H1.5V4.5H-1.5V1.5H-4.5V-1.5H-1.5Z",
+    "triangle-down": "M0 4.5L4.5 -3.5H-4.5Z",
+    "triangle-right": "M4.5 0L-3.5 4.5V-4.5Z",
+    "triangle-left": "M-4.5 0L3.5 4.5V-4.5Z",
 }
 
 
@@ -131,7 +133,11 @@ class SeriesStyle:
 
 
 def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
-    """A style for each label; the first 24 and lru and min all differ."""
+    """A style for each label.
+
+    Of six colours, five dashes and seven markers, without a common factor, any two tell thirty
+    labels apart: in colour, with markers or without, and in black and white.
+    """
     found: dict[str, SeriesStyle] = {}
     markers = list(MARKERS)
     k = 0
@@ -139,10 +145,11 @@ def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
         if label == BASELINE:
             found[label] = SeriesStyle(theme.ink, DASHES[0], "circle")
         elif label == ORACLE:
-            found[label] = SeriesStyle(theme.oracle, DASHES[2], "triangle-up")
+            found[label] = SeriesStyle(theme.oracle, DASHES[0], "circle")
         else:
             color = theme.series[k % len(theme.series)]
-            dash = DASHES[k // len(theme.series) % len(DASHES)]
-            found[label] = SeriesStyle(color, dash, markers[k % len(markers)])
+            dash = DASHES[1 + k % (len(DASHES) - 1)]
+            marker = markers[1 + k % (len(markers) - 1)]
+            found[label] = SeriesStyle(color, dash, marker)
             k += 1
     return found

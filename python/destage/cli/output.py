@@ -40,6 +40,7 @@ FILES: list[Decorated] = [
     file_flag("--json", "json_file", help="Everything, as JSON."),
     file_flag("--csv", "csv_file", help="One row per run, as CSV."),
     file_flag("--parquet", "parquet_file", help="As Parquet."),
+    file_flag("--latex", "latex_file", help="The table, as LaTeX (booktabs)."),
     file_flag(
         "--markdown",
         "markdown_file",
@@ -88,12 +89,16 @@ class Outputs:
         def markdown(path: str) -> None:
             write_whole(path, (table or made.as_table()).markdown())
 
+        def latex(path: str) -> None:
+            write_whole(path, (table or made.as_table()).latex())
+
         self.write_with(
             {
                 "json": made.to_json,
                 "csv": made.to_csv,
                 "parquet": made.to_parquet,
                 "markdown": markdown,
+                "latex": latex,
             }
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ Examples:
   destage compare hm_0.csv.gz -p lru,ecr -c 32MiB --device small --json r.json
   destage report r.json
   destage report monday.json tuesday.json --html week.html
-  destage report r.json --figures figures    # each chart as SVG, PNG and CSV
+  destage report r.json --figures figures    # each chart as SVG, PDF, PNG and CSV
+  destage report r.json --figures figures --width 3.3in --font-size 8 --label lru=LRU
   destage report runs -o runs.html    # a store of `destage sweep`, to filter
   destage report runs --where "seed <= 3" --figures figures --show hit,p99
 
@@ -54,7 +55,27 @@ How a run developed over time is in results that were written with --report besi
             type=OUTPUT,
             metavar="FOLDER",
             section="Output",
-            help="Every chart as SVG and PNG, of a store as PDF too, each with its data as CSV.",
+            help="Every chart as SVG, PDF and PNG, each with its data as CSV.",
+        ),
+        flag(
+            "--width",
+            metavar="LENGTH",
+            section="Of figures",
+            help="Width of each figure, legend included: 3.3in, 84mm.",
+        ),
+        flag(
+            "--font-size",
+            type=float,
+            metavar="POINTS",
+            section="Of figures",
+            help="Size of all text.",
+        ),
+        flag(
+            "--label",
+            multiple=True,
+            metavar="LABEL=NAME",
+            section="Of figures",
+            help="A policy's name in the figures: lru=LRU; may be repeated.",
         ),
         flag(
             "--where",
@@ -78,7 +99,7 @@ def report(
     where: str | None,
     show: str | None,
     quiet: bool,
-    **_: Any,
+    **arguments: Any,
 ) -> None:
     """Draw results, or a store of them: a page that opens offline, or figures."""
     need_report()
@@ -89,20 +110,42 @@ def report(
         check_page(str(html_file))
     if figures is not None:
         look_at_folder(figures)
+    style = _style(arguments, figures)
     if any(is_store(name) for name in result):
+        if style:
+            raise UsageError(f"--{next(iter(style)).replace('_', '-')} is for files of results")
         files = _of_stores(result, html_file, figures, where=where, show=show)
     elif where is not None or show is not None:
         flag_given = "--where" if where is not None else "--show"
         raise UsageError(f"{flag_given} is for stores of results: {result[0]} is none")
     else:
-        files = _of_results(result, html_file, figures)
+        files = _of_results(result, html_file, figures, style)
     if html_file is not None and not quiet and html_file != "-":
         note(f"{html_file}: opens offline in any browser")
     if figures is not None and not quiet:
         note(f"{figures}: {len(files)} files")
 
 
-def _of_results(names: Sequence[str], html_file: str | None, figures: str | None) -> Sequence[Path]:
+def _style(arguments: Mapping[str, Any], figures: str | None) -> dict[str, Any]:
+    """The style of figures as far as it was given. Raises `UsageError` where there are none."""
+    given = {
+        name: arguments[name] for name in ("width", "font_size") if arguments[name] is not None
+    }
+    labels = {}
+    for text in arguments["label"]:
+        label, equals, name = text.partition("=")
+        if not equals or not label.strip() or not name.strip():
+            raise UsageError(f"--label {text}: expected LABEL=NAME, such as lru=LRU")
+        labels[label.strip()] = name.strip().strip('"')
+    given |= {"labels": labels} if labels else {}
+    if given and figures is None:
+        raise UsageError("--width, --font-size and --label are of figures: add --figures FOLDER")
+    return given
+
+
+def _of_results(
+    names: Sequence[str], html_file: str | None, figures: str | None, style: Mapping[str, Any]
+) -> Sequence[Path]:
     several = [Results.load(name) for name in names]
     if not any(several):
         raise UsageError(f"{', '.join(names)}: there are no runs to draw")
@@ -110,9 +153,11 @@ def _of_results(names: Sequence[str], html_file: str | None, figures: str | None
         write_report(html_file, several, command=command_line())
     if figures is None:
         return ()
+    from destage.charts.figure_style import FigureStyle
     from destage.charts.plots import save_figures
 
-    return save_figures(figures, results=[s for one in several for s in one.result_sets])
+    FigureStyle.of(**style)
+    return save_figures(figures, results=[s for one in several for s in one.result_sets], **style)
 
 
 def _of_stores(

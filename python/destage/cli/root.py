@@ -87,6 +87,7 @@ WORDS = {
     **dict.fromkeys(("stats", "analyze", "analyse", "describe"), "trace info"),
     **dict.fromkeys(("plot", "draw", "html"), "report"),
     **dict.fromkeys(("recommend", "size", "choose", "plan"), "advise"),
+    **dict.fromkeys(("bibtex", "citation", "citations"), "cite"),
     **dict.fromkeys(("optimize", "optimise", "search"), "tune"),
     **dict.fromkeys(("drives", "presets", "ssds"), "devices"),
     **dict.fromkeys(("algorithms", "list"), "policies"),
@@ -125,6 +126,7 @@ COMMANDS = {
     "reproduce": Place("destage.cli.reproduce", "reproduce", "Re-run a paper, claim by claim."),
     "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
     "report": Place("destage.cli.report", "report", "Draw results that were kept."),
+    "cite": Place("destage.cli.cite", "cite", "Print BibTeX of the policies that were used."),
     "doctor": Place(
         "destage.cli.doctor", "doctor", "Say whether this installation is right, and how fast."
     ),

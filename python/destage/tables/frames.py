@@ -156,6 +156,13 @@ class Tabled(Tidy):
     def as_table(self) -> Table:
         """The table that the command line prints."""
 
+    def to_latex(self, path: Destination | None = None) -> str:
+        """Return the table of the command line as LaTeX (package booktabs); write it if named.
+
+        Raises `OutputError`.
+        """
+        return _written(self.as_table().latex(), path)
+
     def to_markdown(self, path: Destination | None = None) -> str:
         """Return the table as Markdown, and write it to `path` if given (`-`: standard output).
 

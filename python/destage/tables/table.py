@@ -191,6 +191,25 @@ class Table:
             lines += ["", *self.notes]
         return "\n".join(lines) + "\n"
 
+    def latex(self) -> str:
+        """Return it as a LaTeX tabular with the rules of booktabs; the best values are bold.
+
+        Notes are comments above it.
+        """
+
+        def shown(cell: Cell) -> str:
+            text = _latex(cell.text)
+            return f"\\textbf{{{text}}}" if cell.best else text
+
+        heads = [_latex(c.title.replace("\n", " ")) for c in self.columns]
+        aligned = "".join("r" if c.right else "l" for c in self.columns)
+        lines = [f"% {note}" for note in [self.title, *self.notes] if note]
+        lines += [f"\\begin{{tabular}}{{{aligned}}}", "\\toprule", " & ".join(heads) + " \\\\"]
+        for group in self.groups:
+            lines.append("\\midrule")
+            lines += [" & ".join(map(shown, row)) + " \\\\" for row in group]
+        return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
     def html(self) -> str:
         """Return it as an HTML table, for notebooks."""
         out = [f"<table><caption>{html.escape(self.title)}</caption><thead><tr>"]
@@ -210,6 +229,24 @@ class Table:
         out.append("</table>")
         out += [f"<p>{html.escape(note)}</p>" for note in self.notes]
         return "".join(out)
+
+
+#: Characters that LaTeX does not take as they are.
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "µ": "$\\mu$",
+    "\u00d7": "$\\times$",
+    "<": "$<$",
+    ">": "$>$",
+    "±": "$\\pm$",
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
 def _room(widths: Sequence[int]) -> int:
