@@ -503,7 +503,7 @@ def run_own_policy(
     trace: Trace,
     name: str,
     params: str,
-    factory: Callable[[int], object],
+    factory: Callable[[int, int], object],
     needs_next_use: bool,
     size: str,
     options: str,
@@ -552,7 +552,7 @@ def trace_cache_clear() -> tuple[int, int]: ...
 def report_shrunk_files() -> None: ...
 def conform(files: Sequence[Path]) -> tuple[str, list[str]]: ...
 def conform_own(
-    files: Sequence[Path], factory: Callable[[str, int], object], only: str | None = None
+    files: Sequence[Path], factory: Callable[[str, int, int], object], only: str | None = None
 ) -> tuple[str, list[str]]: ...
 def conform_emit(file: Path) -> bytes: ...
 def counts_parquet(

@@ -107,8 +107,9 @@ def conform(
             raise UsageError(f"policy: expected a class, got {policy!r}")
         name = own.name
 
-        def make(params: str, frames: int) -> Policy:
-            return OwnPolicy(name, policy, json.loads(params), needs_next_use=False).make(frames)
+        def make(params: str, frames: int, pages_per_block: int) -> Policy:
+            own = OwnPolicy(name, policy, json.loads(params), needs_next_use=False)
+            return own.make(frames, pages_per_block)
 
         text, sentences = _destage.conform_own(files, make, only)
     data = json.loads(text)

@@ -102,6 +102,8 @@ class Policy(ABC):
     `plan.open_group()`, then `plan.flush_and_keep(page)` for each. None may leave.
 
     Parameters of the policy are keyword arguments of `__init__`. One object is made for each run.
+    A keyword argument `pages_per_block` gets the pages of an erase block: a write buffer that
+    writes whole groups needs it (`Plan.open_group`, docs/add-a-policy.md).
     """
 
     #: Set it to have `r.next_use`, as MIN does.
@@ -232,10 +234,13 @@ class OwnPolicy:
     source_sha256: str | None = None
     """Of the file that it is in."""
 
-    def make(self, frames: int) -> Policy:
-        """Return a fresh policy."""
+    def make(self, frames: int, pages_per_block: int) -> Policy:
+        """Return a fresh policy; `__init__` gets the size of an erase block if it takes it."""
+        params = self.params
+        if "pages_per_block" in (self._takes() or ()):
+            params = {"pages_per_block": pages_per_block} | params
         try:
-            return self.factory(frames, **self.params)
+            return self.factory(frames, **params)
         except (TypeError, UsageError) as e:
             where = f"policy {self.name}: __init__, before the first access"
             raise UsageError(f"{where}: {e}{self._parameters()}") from e
@@ -245,15 +250,22 @@ class OwnPolicy:
 
     def _parameters(self) -> str:
         """Parameters in brackets, where they differ from the defaults."""
-        try:
-            takes = list(inspect.signature(self.factory).parameters.values())[1:]
-        except (TypeError, ValueError):
+        takes = self._takes()
+        if takes is None:
             return ""
-        known = [p.name for p in takes if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        any_other = any(p.kind is p.VAR_KEYWORD for p in takes)
+        any_other = any(p.kind is p.VAR_KEYWORD for p in takes.values())
+        named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        known = [name for name, p in takes.items() if p.kind in named]
         if any_other or all(name in known for name in self.params):
             return ""
         return f" (it has: {', '.join(known) or 'no parameters'})"
+
+    def _takes(self) -> dict[str, inspect.Parameter] | None:
+        """Parameters of `__init__` beside `frames`; None where they cannot be found."""
+        try:
+            return dict(list(inspect.signature(self.factory).parameters.items())[1:])
+        except (TypeError, ValueError):
+            return None
 
     @classmethod
     def of(cls, given: object, params: dict[str, Any] | None = None) -> OwnPolicy | None:

@@ -240,8 +240,16 @@ def test_what_is_no_policy_is_refused(trace: ds.Trace) -> None:
     def ungrouped(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
         plan.flush_and_evict(1)
 
-    with pytest.raises(ds.UsageError, match="open_group"):
+    with pytest.raises(ds.UsageError, match="plan: open_group comes before"):
         ds.compare(trace, breaking(evict=ungrouped), cache="10p")
+
+    def ended(self: Any, miss: Any, device: ds.DeviceView | None, plan: ds.Plan) -> None:
+        plan.open_group()
+        plan.evict(7, False)
+        plan.flush_and_evict(8)
+
+    with pytest.raises(ds.UsageError, match=r"plan\.evict\(7\) ended the group: open_group comes"):
+        ds.compare(trace, breaking(evict=ended), cache="10p")
 
 
 def test_groups_and_kept_pages_are_counted() -> None:
@@ -266,6 +274,21 @@ def test_groups_and_kept_pages_are_counted() -> None:
     assert run.misses == lru.misses
     assert run.counters["destages"] < lru.counters["destages"]
     assert run.counters["destaged_pages"] > run.counters["destages"]
+
+
+def test_the_write_buffer_of_the_page_writes_whole_groups() -> None:
+    page = (ROOT / "docs" / "add-a-policy.md").read_text(encoding="utf-8")
+    (code,) = [block for block in page.split("```python\n") if "class BlockLru" in block]
+    scope: dict[str, Any] = {"destage": ds}
+    exec(code.partition("```")[0], scope)
+    trace = ds.synth("locality", requests=2_000, pages=200, read_ratio=0.2, seed=4)
+    runs = ds.compare(trace, [scope["BlockLru"], "lru"], cache="40p", pages_per_block=8, jobs=1)
+    groups = {run.policy: run["destaged_pages"] / run["destages"] for run in runs}
+    assert 1.5 < groups["BlockLru"] <= 8
+    assert groups["lru"] == 1
+    drive = ds.open_device("small")
+    (driven,) = ds.compare(trace, scope["BlockLru"], cache="40p", device=drive, jobs=1)
+    assert driven["destaged_pages"] / driven["destages"] >= groups["BlockLru"]
 
 
 def test_requests_and_plans_can_be_made_to_try_a_policy() -> None:

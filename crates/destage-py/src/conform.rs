@@ -6,6 +6,7 @@ use crate::policy::{Failure, PyPolicy};
 use destage_engine::conform as engine;
 use destage_engine::conform::{ConformError, Fault, Outcome, PageVector, Report, run_vector};
 use destage_engine::spec::json_of;
+use destage_policies::Setup;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -92,7 +93,10 @@ fn run_own(
         Ok::<_, PyErr>(partial.call1((factory, params))?.unbind())
     })();
     let policy = bound
-        .and_then(|f| PyPolicy::make(py, &f, None, vector.frames, None, false, failure.clone()))
+        .and_then(|f| {
+            let (frames, block) = (vector.frames, Setup::new(vector.frames).pages_per_block);
+            PyPolicy::make(py, &f, None, frames, block, None, false, failure.clone())
+        })
         .map_err(|e| failure.set(e));
     let outcome = policy.map_err(|()| stopped()).and_then(|p| run_vector(p, vector));
     if failure.is_set() { Err(stopped()) } else { outcome }

@@ -97,17 +97,20 @@ pub struct PyPolicy {
 }
 
 impl PyPolicy {
-    /// Makes one by calling `factory(frames)`; errors call it `name`, or by its class.
+    /// Makes one by calling `factory(frames, pages_per_block)`; errors call it `name`, or by its
+    /// class.
+    #[expect(clippy::too_many_arguments, reason = "what a run knows of a policy")]
     pub fn make(
         py: Python<'_>,
         factory: &Py<PyAny>,
         name: Option<&str>,
         frames: u32,
+        pages_per_block: u32,
         units: Option<u32>,
         needs_next_use: bool,
         failure: Failure,
     ) -> PyResult<Self> {
-        let made = factory.call1(py, (frames,))?;
+        let made = factory.call1(py, (frames, pages_per_block))?;
         let object = made.bind(py);
         let name = match name {
             Some(name) => name.to_owned(),
@@ -197,9 +200,7 @@ impl PyPolicy {
 
     /// What it has put into the plan since the last time.
     fn steps(&self, py: Python<'_>) -> Vec<Step> {
-        let mut filled = self.plan.borrow_mut(py);
-        filled.open = false;
-        std::mem::take(&mut filled.steps)
+        self.plan.borrow_mut(py).take()
     }
 
     fn apply(&self, step: Step, plan: &mut Plan) {

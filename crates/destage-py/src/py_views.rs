@@ -248,14 +248,26 @@ impl<'py> FromPyObject<'_, 'py> for Number {
 #[pyclass(name = "Plan", module = "destage")]
 #[derive(Default)]
 pub struct PyPlan {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) open: bool,
+    steps: Vec<Step>,
+    open: bool,
+    ended_by: Option<Page>, // evicted after the group was opened
 }
 
 impl PyPlan {
+    /// The steps since the last call; a group ends with the call that opened it.
+    pub(crate) fn take(&mut self) -> Vec<Step> {
+        (self.open, self.ended_by) = (false, None);
+        std::mem::take(&mut self.steps)
+    }
+
     fn in_group(&mut self, py: Python<'_>, step: Step) -> PyResult<()> {
         if !self.open {
-            return Err(usage(py, "plan: open_group comes before the pages of a group"));
+            let first = match self.ended_by {
+                Some(page) => format!("plan.evict({}) ended the group: ", page.0),
+                None => String::new(),
+            };
+            let what = "open_group comes before the pages of a group";
+            return Err(usage(py, format!("plan: {first}{what}")));
         }
         self.steps.push(step);
         Ok(())
@@ -270,12 +282,14 @@ impl PyPlan {
     }
 
     pub(crate) fn evict(&mut self, page: Number, dirty: bool) {
-        self.open = false;
+        if std::mem::take(&mut self.open) {
+            self.ended_by = Some(Page(page.0));
+        }
         self.steps.push(Step::Evict(Page(page.0), dirty));
     }
 
     fn open_group(&mut self) {
-        self.open = true;
+        (self.open, self.ended_by) = (true, None);
         self.steps.push(Step::OpenGroup);
     }
 

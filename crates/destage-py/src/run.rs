@@ -14,6 +14,7 @@ use destage_engine::options::RunOptions;
 use destage_engine::result::RunResult;
 use destage_engine::run::{Named, run, run_own};
 use destage_engine::sizes::Frames;
+use destage_policies::params::Params;
 use destage_replay::Observer;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
@@ -187,8 +188,9 @@ impl Own {
         let failure = Failure::default();
         let (frames, units) = (self.frames.frames, drive.map(|drive| drive.drive.device.units()));
         let (factory, name) = (&self.factory, Some(self.named.policy.as_str()));
-        let made =
-            PyPolicy::make(py, factory, name, frames, units, needs_next_use, failure.clone());
+        let block = self.options.setup(frames, Params::default(), None).pages_per_block;
+        let kept = failure.clone();
+        let made = PyPolicy::make(py, factory, name, frames, block, units, needs_next_use, kept);
         let input = Input::new(&trace.trace, uses.as_deref());
         let outcome = self.replay(py, trace, drive, made?, &input, &watch, &failure);
         if let Some(raised) = failure.take() {

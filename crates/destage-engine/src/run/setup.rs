@@ -37,7 +37,7 @@ impl RunOptions {
     }
 
     /// The setup that a policy is built from; `trace_pages` where a trace is replayed.
-    pub(crate) fn setup(&self, frames: u32, params: Params, trace_pages: Option<u64>) -> Setup {
+    pub fn setup(&self, frames: u32, params: Params, trace_pages: Option<u64>) -> Setup {
         let mut setup = Setup { params, trace_pages, ..Setup::new(frames) };
         if let Some(pages) = self.pages_per_block {
             setup.pages_per_block = pages;
