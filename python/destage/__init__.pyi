@@ -54,6 +54,10 @@ from destage.policy import PolicyLike as PolicyLike
 from destage.options import ProgressCallback as ProgressCallback
 from destage.options import RunOptions as RunOptions
 
+# a block device behind a cache
+from destage.nbd.serving import serve as serve
+from destage.nbd.serving import Server as Server
+
 # a policy without a trace
 from destage._destage import Cache as Cache
 from destage._destage import Access as Access

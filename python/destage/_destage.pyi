@@ -16,6 +16,7 @@ __all__ = [
     "PageList",
     "Plan",
     "Request",
+    "Server",
     "Shelf",
     "StandIn",
     "Trace",
@@ -103,6 +104,22 @@ class StandIn:
         page_size: str | None,
         progress: _Progress = None,
     ) -> tuple[Trace, list[str]]: ...
+
+@final
+class Server:
+    def __new__(cls, settings: str) -> Server: ...
+    @property
+    def uri(self) -> str: ...
+    @property
+    def export_bytes(self) -> int: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def is_open(self) -> bool: ...
+    @property
+    def replayed(self) -> str: ...
+    def snapshot(self) -> str: ...
+    def stop(self) -> tuple[str, str | None]: ...
 
 @final
 class Drive:

@@ -1,4 +1,4 @@
-"""No connection, ever: commands run where sockets are forbidden."""
+"""No connection but of `serve`: commands run where sockets are forbidden."""
 
 from __future__ import annotations
 

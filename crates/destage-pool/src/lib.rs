@@ -62,6 +62,6 @@ pub use fault::{Fault, FaultStore, Faults};
 pub use file::{FileOptions, FileStore};
 pub use guard::{ReadGuard, WriteGuard};
 pub use memory::MemoryStore;
-pub use options::{NONE, OpenError, Options, PAGE_BYTES, Writer};
+pub use options::{NONE, OpenError, Options, PAGE_BYTES, Writer, replayed};
 pub use pool::{Done, Pool};
 pub use store::Store;

@@ -3,7 +3,9 @@
 use crate::no_cache::NoCache;
 use destage_core::{AnyPolicy, Requirements};
 use destage_policies::params::Value;
-use destage_policies::{BuildError, ORDERED, Setup, check_params, hashed, requirements, written};
+use destage_policies::{
+    BuildError, ORDERED, Setup, check_params, hashed, info, requirements, written,
+};
 use std::io;
 
 /// The policy of a pool that keeps nothing.
@@ -96,6 +98,20 @@ impl Options {
         };
         Ok(hashed(&name, &setup)?)
     }
+}
+
+/// The policy as `destage compare` has to be asked for it to decide alike: a live pool tells a
+/// policy how many pages its store has, where a replay tells it how many its trace has.
+pub fn replayed(policy: &str, pages: u64) -> String {
+    let Ok((name, given)) = written::read(policy) else { return policy.to_string() };
+    let takes = |key: &&str| {
+        let known = info(&name).is_ok_and(|info| info.params.iter().any(|p| p.name == *key));
+        known && !given.iter().any(|(given, _)| given == key)
+    };
+    let taken = Some("file_pages").filter(takes).map(|key| format!("{key}={pages}"));
+    let given = given.iter().map(|(key, value)| format!("{key}={}", value.spelled()));
+    let all: Vec<String> = given.chain(taken).collect();
+    if all.is_empty() { name } else { format!("{name}[{}]", all.join(";")) }
 }
 
 /// Writes pages ahead that would be evicted soon, so that victims are clean

@@ -11,6 +11,9 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Pages of a long write after which limbo is looked at again.
+const PAGES_BETWEEN: usize = 256;
+
 /// New bytes of a range.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
@@ -148,7 +151,10 @@ impl<S: Store> Shared<S> {
             self.end_change(frame, through);
         };
         // Pages that are not there come first: others wait for them.
-        for kept in &mut pending.accesses {
+        for (at, kept) in pending.accesses.iter_mut().enumerate() {
+            if at % PAGES_BETWEEN == PAGES_BETWEEN - 1 {
+                self.make_room()?; // pages of a long request that do not stay
+            }
             let access = kept.as_mut().expect("carried out once");
             if self.fill(access, self.is_whole(bytes, access.frame.page))? {
                 let access = kept.take().expect("just looked at");

@@ -14,6 +14,7 @@
 //!  single     one run with everything recorded; policies written in Python
 //!  looking    whoever looks on at it: the decision log, the series, the timeline
 //!  sets       result sets
+//!  serve      a server of a block device
 //!  policy     a policy written in Python, as one written in Rust
 //!  told       what such a policy is told and answers
 //!  cache      a native policy that Python steps           keys   what its pages are called
@@ -51,6 +52,8 @@ mod policy;
 mod py_views;
 mod recorders;
 mod run;
+#[cfg(unix)]
+mod serve;
 mod sets;
 mod signals;
 mod standin;
@@ -109,6 +112,9 @@ mod _destage {
     use crate::py_views::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request};
     #[pymodule_export]
     use crate::run::{run_one, run_own_policy};
+    #[cfg(unix)]
+    #[pymodule_export]
+    use crate::serve::Server;
     #[pymodule_export]
     use crate::sets::{assembled, read_result};
     #[pymodule_export]

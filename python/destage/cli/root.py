@@ -122,6 +122,7 @@ COMMANDS = {
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
     "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
+    "serve": Place("destage.cli.serve", "serve", "Serve a file as a block device behind a cache."),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
     "reproduce": Place("destage.cli.reproduce", "reproduce", "Re-run a paper, claim by claim."),
     "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),

@@ -41,14 +41,6 @@ struct Live {
     record: Vec<u8>,
 }
 
-/// `file_pages` stands for what a trace says of itself: a live pool takes the pages of its store.
-fn in_words(policy: &str) -> String {
-    match policy {
-        "acr-h" => format!("acr-h[file_pages={PAGES}]"),
-        other => other.to_string(),
-    }
-}
-
 type Faulty = Arc<FaultStore<MemoryStore>>;
 
 fn live(policy: &str, batch: u32, work: impl FnOnce(&Pool<Faulty>, &Faulty)) -> Live {
@@ -58,7 +50,7 @@ fn live(policy: &str, batch: u32, work: impl FnOnce(&Pool<Faulty>, &Faulty)) -> 
     options.pages_per_block = 8;
     options.limbo_pages = 8;
     let store = Arc::new(FaultStore::new(MemoryStore::new(PAGES, PAGE as u32), PAGE as u32, 1));
-    let pool = Pool::open(Arc::clone(&store), &in_words(policy), options).unwrap();
+    let pool = Pool::open(Arc::clone(&store), policy, options).unwrap();
     let (record, decisions) = (Kept::default(), Kept::default());
     pool.record(Box::new(record.clone())).unwrap();
     pool.decisions(Box::new(decisions.clone())).unwrap();
@@ -110,7 +102,7 @@ fn replayed(folder: &Path, policy: &str, live: &Live) -> (RunResult, Vec<u8>) {
         ..RunOptions::default()
     };
     let frames = Frames { frames: FRAMES, given: format!("{FRAMES}p") };
-    let spec = PolicySpec::parse(&in_words(policy)).unwrap();
+    let spec = PolicySpec::parse(&destage_pool::replayed(policy, PAGES)).unwrap();
     let mut log = DecisionLog::new(Vec::new(), trace.lpns());
     let input = Input::new(&trace, None);
     let control = Control::default();

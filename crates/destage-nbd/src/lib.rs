@@ -1,0 +1,31 @@
+//! A network block device in front of a buffer pool: fixed newstyle NBD, threads and blocking
+//! sockets, on Unix. `docs/spec/pool.md` 11 and 12 say what it answers.
+//!
+//! ```text
+//!  serving     settings -> pool, record, server; counts, stop       address   where it listens
+//!  server      accepts connections, ends them                       recording the record's file
+//!  connection  requests of one client, side by side                 state     what all share
+//!  handshake   options before the first request                     socket    deadlines
+//!  protocol    numbers of the wire      budget  memory of requests  times     response times
+//! ```
+
+#![cfg(unix)]
+
+mod address;
+mod budget;
+mod connection;
+mod handshake;
+mod protocol;
+mod recording;
+mod server;
+mod serving;
+mod socket;
+mod state;
+mod times;
+
+pub use address::Address;
+pub use destage_pool::Options;
+pub use server::ServerOptions;
+pub use serving::{Interval, ServeError, Serving, Settings, Snapshot, Source};
+pub use state::{AnyPool, ConnectionCounts, RequestCounts};
+pub use times::ResponseTimes;

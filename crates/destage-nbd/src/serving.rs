@@ -1,0 +1,271 @@
+//! `destage serve`: a file, or memory, as a block device behind a cache run by a policy.
+
+use crate::address::Address;
+use crate::recording::Recording;
+use crate::server::{Server, ServerOptions};
+use crate::state::{ConnectionCounts, RequestCounts};
+use crate::times::{Counted, ResponseTimes};
+use destage_pool::{
+    FileOptions, FileStore, MemoryStore, OpenError, Options, Pool, PoolCounters, Store, replayed,
+};
+use serde::Serialize;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// What is served.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A file or a block device. With `bytes`, a file is made if there is none, and one that is
+    /// there has to have this size.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// Its size, bytes.
+        bytes: Option<u64>,
+        /// Past the page cache of the operating system.
+        direct: bool,
+    },
+    /// Memory.
+    Memory {
+        /// Its size, bytes.
+        bytes: u64,
+    },
+}
+
+/// All of a server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What is served.
+    pub source: Source,
+    /// The policy, as users write it; `none`: no cache.
+    pub policy: String,
+    /// Frames, page size, checksums, name of the volume; a server has batches of one access.
+    pub options: Options,
+    /// Address, export, limits.
+    pub server: ServerOptions,
+    /// Where requests are recorded; `.gz` packs them.
+    pub record: Option<PathBuf>,
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// What was asked for cannot be (exit status 2).
+    #[error("{0}")]
+    Usage(String),
+    /// The file is missing (66).
+    #[error("{0}")]
+    Missing(String),
+    /// Something cannot be opened, bound or written (74).
+    #[error("{0}")]
+    Io(String),
+}
+
+/// A server that runs, until it is stopped or dropped.
+pub struct Serving {
+    server: Server,
+    recording: Option<Recording>,
+    replayed: String,
+    started: Instant,
+    interval: Mutex<Counted>,
+}
+
+/// A server at an instant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Snapshot {
+    /// Seconds since it started.
+    pub seconds: f64,
+    /// Requests by command.
+    pub requests: RequestCounts,
+    /// Bytes that clients read.
+    pub bytes_read: u64,
+    /// Bytes that they wrote.
+    pub bytes_written: u64,
+    /// Counters of the pool.
+    #[serde(flatten)]
+    pub counters: PoolCounters,
+    /// Response times, from the last byte of a request to the first of its reply, nanoseconds.
+    pub response_ns: ResponseTimes,
+    /// Connections.
+    pub connections: ConnectionCounts,
+    /// Connections now.
+    pub open_connections: usize,
+    /// Since the last snapshot.
+    pub interval: Interval,
+}
+
+/// What happened between two snapshots.
+#[derive(Clone, Debug, Serialize)]
+pub struct Interval {
+    /// Requests answered.
+    pub requests: u64,
+    /// Their median response time, nanoseconds; absent without requests.
+    pub p50_ns: Option<u64>,
+    /// 99 % of them took at most this.
+    pub p99_ns: Option<u64>,
+    /// What clients did wrong: how often, and the last of it.
+    pub complaints: u64,
+    /// The last of it.
+    pub complaint: Option<String>,
+}
+
+impl Serving {
+    /// Starts a server: clients can connect when this returns.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in the words of the command line.
+    pub fn start(settings: &Settings) -> Result<Serving, ServeError> {
+        check_names(settings)?;
+        let store = open(settings)?;
+        let replayed = replayed(&settings.policy, store.pages());
+        let pool = Pool::open(store, &settings.policy, settings.options.clone());
+        let pool = pool.map_err(|error| match error {
+            OpenError::Io(error) => ServeError::Io(error.to_string()),
+            error => ServeError::Usage(error.to_string()),
+        })?;
+        let recording = settings.record.as_deref().map(|path| {
+            let wrong = |error| ServeError::Io(format!("{}: {error}", path.display()));
+            let (recording, lines) = Recording::create(path).map_err(wrong)?;
+            pool.record(Box::new(lines)).map_err(wrong)?;
+            Ok::<_, ServeError>(recording)
+        });
+        let recording = recording.transpose()?;
+        let server = Server::start(pool, &settings.server).map_err(|(_, error)| {
+            ServeError::Io(format!("{}: {error}", shown(&settings.server.address)))
+        })?;
+        let interval = Mutex::default();
+        Ok(Serving { server, recording, replayed, started: Instant::now(), interval })
+    }
+
+    /// The server as NBD clients name it.
+    pub fn uri(&self) -> &str {
+        self.server.uri()
+    }
+
+    /// Bytes of the export.
+    pub fn export_bytes(&self) -> u64 {
+        self.server.state.export.bytes
+    }
+
+    /// Counts so far, and since the last call.
+    pub fn snapshot(&self) -> Snapshot {
+        let state = &self.server.state;
+        let now = state.times.counted();
+        let mut before = self.interval.lock().unwrap_or_else(PoisonError::into_inner);
+        let complaints = state.take_complaints();
+        let interval = Interval {
+            requests: now.requests(&before),
+            p50_ns: now.quantile(&before, 0.5),
+            p99_ns: now.quantile(&before, 0.99),
+            complaints: complaints.count,
+            complaint: complaints.last,
+        };
+        *before = now;
+        let (connections, open_connections) = self.server.connections();
+        Snapshot {
+            seconds: self.started.elapsed().as_secs_f64(),
+            requests: state.requests.counted(),
+            bytes_read: state.bytes_read.load(Relaxed),
+            bytes_written: state.bytes_written.load(Relaxed),
+            counters: state.pool.counters(),
+            response_ns: state.times.all(),
+            connections,
+            open_connections,
+            interval,
+        }
+    }
+
+    /// Ends all connections, flushes, ends the record; then a last snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Of the flush or the record, beside the snapshot.
+    pub fn stop(&mut self) -> (Snapshot, Result<(), ServeError>) {
+        self.server.stop();
+        let pool = &self.server.state.pool;
+        let flushed = pool.flush().map_err(|error| ServeError::Io(format!("flush: {error}")));
+        let recorded = pool.flush_record();
+        let snapshot = self.snapshot();
+        let recorded = match self.recording.take() {
+            None => Ok(()),
+            Some(recording) => recorded
+                .and(recording.finish())
+                .map_err(|error| ServeError::Io(format!("record: {error}"))),
+        };
+        (snapshot, flushed.and(recorded))
+    }
+
+    /// The policy as `destage compare` has to be asked for it to replay the record.
+    pub fn replayed(&self) -> &str {
+        &self.replayed
+    }
+}
+
+fn shown(address: &Address) -> String {
+    match address {
+        Address::Unix(path) => path.display().to_string(),
+        Address::Tcp(host, port) => format!("{host}:{port}"),
+    }
+}
+
+/// The record is neither what is served nor the socket.
+fn check_names(settings: &Settings) -> Result<(), ServeError> {
+    let Some(record) = &settings.record else { return Ok(()) };
+    let is_same = |other: &Path| match (fs::canonicalize(record), fs::canonicalize(other)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => record == other,
+    };
+    let what = match (&settings.source, &settings.server.address) {
+        (Source::File { path, .. }, _) if is_same(path) => "the file that is served",
+        (_, Address::Unix(path)) if is_same(path) => "the socket",
+        _ => return Ok(()),
+    };
+    Err(ServeError::Usage(format!("{}: the record would replace {what}", record.display())))
+}
+
+fn open(settings: &Settings) -> Result<Box<dyn Store>, ServeError> {
+    let page_bytes = settings.options.page_bytes;
+    if !destage_pool::PAGE_BYTES.contains(&page_bytes) || !page_bytes.is_power_of_two() {
+        return Err(ServeError::Usage(OpenError::PageBytes(page_bytes).to_string()));
+    }
+    let (path, bytes, direct) = match &settings.source {
+        Source::Memory { bytes } => {
+            return Ok(Box::new(MemoryStore::new(bytes / u64::from(page_bytes), page_bytes)));
+        }
+        Source::File { path, bytes, direct } => (path, *bytes, *direct),
+    };
+    let name = path.display();
+    let wrong = |error: io::Error| ServeError::Io(format!("{name}: {error}"));
+    match (fs::metadata(path), bytes) {
+        (Ok(found), _) if found.is_dir() => {
+            return Err(ServeError::Io(format!("{name}: it is a folder")));
+        }
+        (Ok(found), Some(bytes)) if found.is_file() && found.len() != bytes => {
+            return Err(ServeError::Usage(format!(
+                "{name}: it has {} bytes, and --size says {bytes}",
+                found.len()
+            )));
+        }
+        (Err(error), None) if error.kind() == ErrorKind::NotFound => {
+            let what = format!("{name}: no such file (--size SIZE makes one)");
+            return Err(ServeError::Missing(what));
+        }
+        (Err(error), Some(bytes)) if error.kind() == ErrorKind::NotFound => {
+            let file = OpenOptions::new().write(true).create_new(true).open(path);
+            file.and_then(|file| file.set_len(bytes)).map_err(wrong)?;
+        }
+        (Err(error), _) => return Err(wrong(error)),
+        _ => {}
+    }
+    let options = FileOptions {
+        read_only: settings.server.read_only,
+        direct,
+        ..FileOptions::new(page_bytes)
+    };
+    Ok(Box::new(FileStore::open(path, options).map_err(wrong)?))
+}

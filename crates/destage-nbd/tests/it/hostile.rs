@@ -1,0 +1,162 @@
+//! Whatever clients send, the server goes on, and its memory stays bounded.
+
+use crate::client::{Client, serve};
+use destage_core::SplitMix64;
+use std::io::Write;
+use std::net::Shutdown;
+use std::path::Path;
+
+/// A conversation that begins well, goes wrong somewhere, and ends.
+fn talk(folder: &Path, random: &mut SplitMix64) {
+    let mut client = Client::raw(folder);
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut number = |end: u64| random.next() % end;
+    if number(8) > 0 {
+        bytes.extend(3_u32.to_be_bytes());
+    }
+    for _ in 0..number(4) {
+        bytes.extend(b"IHAVEOPT");
+        let option = [1, 2, 3, 5, 6, 7, 8, 99, u32::MAX][number(9) as usize];
+        let length = [0, 4, 6, 10, 16 << 10, (16 << 10) + 1, u32::MAX][number(7) as usize];
+        bytes.extend(option.to_be_bytes());
+        bytes.extend(length.to_be_bytes());
+        bytes.extend((0..length.min(1 << 15)).map(|_| number(3) as u8));
+    }
+    if number(2) == 0 {
+        bytes.extend(b"IHAVEOPT\0\0\0\x01\0\0\0\0");
+    }
+    for _ in 0..number(6) {
+        bytes.extend(if number(6) > 0 { [0x25, 0x60, 0x95, 0x13] } else { [1; 4] });
+        bytes.extend((number(4) as u16).to_be_bytes());
+        bytes.extend((number(9) as u16).to_be_bytes());
+        bytes.extend(number(u64::MAX).to_be_bytes());
+        let offset = [0, number(1 << 20), u64::MAX - number(9)][number(3) as usize];
+        bytes.extend(offset.to_be_bytes());
+        let length = [0, 100, number(1 << 16) as u32, u32::MAX][number(4) as usize];
+        bytes.extend(length.to_be_bytes());
+        bytes.extend((0..number(3) * 100).map(|byte| byte as u8));
+    }
+    for _ in 0..number(3) {
+        if !bytes.is_empty() {
+            let at = number(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << number(8);
+        }
+    }
+    bytes.truncate(number(bytes.len() as u64 + 1) as usize);
+    _ = client.0.write_all(&bytes); // the server may have closed it
+    if number(3) == 0 {
+        _ = client.0.shutdown(Shutdown::Write);
+        // Whatever it answers, to the end.
+        _ = std::io::copy(&mut client.0, &mut std::io::sink());
+    }
+}
+
+#[test]
+fn three_thousand_malformed_conversations_stop_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), |_| {});
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let folder = folder.path();
+            scope.spawn(move || {
+                let random = &mut SplitMix64::new(thread);
+                for _ in 0..800 {
+                    talk(folder, random);
+                }
+            });
+        }
+    });
+    let mut client = Client::ready(folder.path());
+    client.put(0, b"still here");
+    assert_eq!(client.get(0, 10), b"still here");
+    let told = server.snapshot();
+    assert_eq!(told.connections.accepted, 3_201);
+    assert!(told.interval.complaints > 500, "{told:?}");
+    assert!(told.interval.complaint.unwrap().starts_with("connection "));
+}
+
+#[test]
+fn wrong_beginnings_end_the_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = serve(folder.path(), |settings| settings.server.export = "disk".to_string());
+    for flags in [0, 2, 7, 0x8000_0001] {
+        assert!(Client::greeted(folder.path(), flags).is_closed(), "client flags {flags:#x}");
+    }
+    let mut client = Client::greeted(folder.path(), 1);
+    client.option(1, b"other").unwrap();
+    assert!(client.is_closed(), "a name that is not here");
+    let mut client = Client::greeted(folder.path(), 1);
+    client.0.write_all(&[0; 16]).unwrap();
+    assert!(client.is_closed(), "an option without magic");
+    let mut client = Client::greeted(folder.path(), 1);
+    client.0.write_all(b"IHAVEOPT\0\0\0\x03\0\x01\0\0").unwrap();
+    assert!(client.is_closed(), "64 KiB of an option");
+    let mut client = Client::greeted(folder.path(), 1);
+    for _ in 0..64 {
+        client.option(99, &[]).unwrap();
+        client.answer(99).unwrap();
+    }
+    _ = client.option(99, &[]);
+    assert!(client.is_closed(), "the 65th option");
+}
+
+#[test]
+fn a_request_that_cannot_be_skipped_ends_the_connection_and_does_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), |_| {});
+    let mut client = Client::ready(folder.path());
+    client.send(0, 1, 0, 0, (32 << 20) + 1);
+    assert!(client.is_closed(), "a write of more than 32 MiB");
+    let mut client = Client::ready(folder.path());
+    client.0.write_all(&[9; 28]).unwrap();
+    assert!(client.is_closed(), "a request without magic");
+    let mut client = Client::ready(folder.path());
+    client.send(0, 1, 0, 0, 1000);
+    client.0.write_all(&[1; 999]).unwrap();
+    client.0.shutdown(Shutdown::Write).unwrap();
+    assert!(client.is_closed(), "a write without its last byte");
+    assert_eq!(server.snapshot().counters.policy.accesses(), 0);
+}
+
+#[test]
+fn a_new_connection_displaces_the_oldest_that_has_not_shaken_hands() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), |settings| settings.server.max_connections = 3);
+    let mut ready = Client::ready(folder.path());
+    assert_eq!(ready.get(0, 1), [0]);
+    let mut silent = [0, 1, 2].map(|_| {
+        let mut client = Client::raw(folder.path());
+        client.read(18).unwrap();
+        client
+    });
+    assert!(silent[0].is_closed());
+    let mut others = [0, 1].map(|_| Client::ready(folder.path()));
+    assert!(silent[1].is_closed() && silent[2].is_closed());
+    for client in others.iter_mut().chain([&mut ready]) {
+        assert_eq!(client.get(0, 1), [0]);
+    }
+    let mut refused = Client::raw(folder.path());
+    assert!(refused.is_closed(), "all have shaken hands");
+    assert_eq!(server.snapshot().connections.most, 3);
+}
+
+#[test]
+fn clients_that_take_no_replies_hold_no_more_than_their_share() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = serve(folder.path(), |_| {});
+    let mut stuck: Vec<Client> = (0..4).map(|_| Client::ready(folder.path())).collect();
+    for client in &mut stuck {
+        for cookie in 0..100 {
+            client.send(0, 0, cookie, 0, 1 << 19);
+        }
+    }
+    let mut client = Client::ready(folder.path());
+    client.put(5, b"here");
+    assert_eq!(client.get(5, 4), b"here");
+    // And one that takes them has all of them.
+    let slow = &mut stuck[0];
+    for _ in 0..100 {
+        assert_eq!(slow.reply().unwrap().1, 0);
+        assert_eq!(slow.read(1 << 19).unwrap().len(), 1 << 19);
+    }
+}

@@ -1,0 +1,135 @@
+//! A server of a block device (`destage serve`): started, asked for counts, stopped.
+
+use crate::errors::{Kind, error, usage};
+use destage_engine::sizes::CacheSize;
+use destage_nbd::{Address, Options, ServeError, ServerOptions, Serving, Settings, Source};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a call asks for, as JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    file: Option<PathBuf>,
+    bytes: Option<u64>,
+    direct: bool,
+    policy: String,
+    cache: String,
+    page_bytes: u32,
+    pages_per_block: u32,
+    checksums: bool,
+    listen: String,
+    export: String,
+    read_only: bool,
+    max_connections: usize,
+    record: Option<PathBuf>,
+}
+
+impl Wanted {
+    fn settings(self) -> Result<Settings, String> {
+        let bytes = self.bytes.or_else(|| {
+            // Where it cannot be opened, starting the server says so.
+            let mut file = File::open(self.file.as_ref()?).ok()?;
+            file.seek(SeekFrom::End(0)).ok()
+        });
+        let page_bytes = u64::from(self.page_bytes.max(1));
+        let size = CacheSize::parse(&self.cache)?;
+        if size == CacheSize::Auto {
+            return Err("cache size \"auto\": a server has one cache".to_string());
+        }
+        let frames = size.resolve(page_bytes, bytes.unwrap_or(0) / page_bytes)?[0].frames;
+        let mut options = Options::new(frames);
+        options.page_bytes = self.page_bytes;
+        options.pages_per_block = self.pages_per_block;
+        options.checksums = self.checksums;
+        if !self.export.is_empty() {
+            options.name.clone_from(&self.export);
+        }
+        let source = match self.file {
+            None => Source::Memory { bytes: self.bytes.unwrap_or(0) },
+            Some(path) => Source::File { path, bytes: self.bytes, direct: self.direct },
+        };
+        let server = ServerOptions {
+            address: Address::parse(&self.listen)?,
+            description: format!("destage, {}", self.policy),
+            export: self.export,
+            page_bytes: self.page_bytes,
+            read_only: self.read_only,
+            max_connections: self.max_connections,
+        };
+        Ok(Settings { source, policy: self.policy, options, server, record: self.record })
+    }
+}
+
+fn raised(py: Python<'_>, failed: &ServeError) -> PyErr {
+    let kind = match failed {
+        ServeError::Usage(_) => Kind::Usage,
+        ServeError::Missing(_) => Kind::Missing,
+        ServeError::Io(_) => Kind::Output,
+    };
+    error(py, kind, failed.to_string())
+}
+
+/// A server that runs, until it is stopped or nobody has it any more.
+#[pyclass(frozen, module = "destage._destage")]
+pub struct Server {
+    serving: Mutex<Serving>,
+    /// The server as NBD clients name it.
+    #[pyo3(get)]
+    uri: String,
+    /// Bytes of the export.
+    #[pyo3(get)]
+    export_bytes: u64,
+    /// Frames of the cache.
+    #[pyo3(get)]
+    frames: u32,
+    /// Whoever reaches the machine may connect.
+    #[pyo3(get)]
+    is_open: bool,
+    /// The policy of a replay of the record, with what the store has told it.
+    #[pyo3(get)]
+    replayed: String,
+}
+
+impl Server {
+    fn serving(&self) -> MutexGuard<'_, Serving> {
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Server {
+    /// Starts a server out of settings in JSON; clients can connect when this returns.
+    #[new]
+    fn new(py: Python<'_>, settings: &str) -> PyResult<Self> {
+        let wanted: Wanted =
+            serde_json::from_str(settings).map_err(|e| usage(py, format!("serve: {e}")))?;
+        let settings = wanted.settings().map_err(|what| usage(py, what))?;
+        let serving =
+            py.detach(|| Serving::start(&settings)).map_err(|failed| raised(py, &failed))?;
+        Ok(Server {
+            uri: serving.uri().to_string(),
+            export_bytes: serving.export_bytes(),
+            frames: settings.options.frames,
+            is_open: settings.server.address.is_open(),
+            replayed: serving.replayed().to_string(),
+            serving: Mutex::new(serving),
+        })
+    }
+
+    /// Counts so far, and since the last call, as JSON.
+    fn snapshot(&self, py: Python<'_>) -> String {
+        let snapshot = py.detach(|| self.serving().snapshot());
+        serde_json::json!(snapshot).to_string()
+    }
+
+    /// Ends all connections and flushes; the last counts as JSON, and what went wrong.
+    fn stop(&self, py: Python<'_>) -> (String, Option<String>) {
+        let (snapshot, ended) = py.detach(|| self.serving().stop());
+        (serde_json::json!(snapshot).to_string(), ended.err().map(|failed| failed.to_string()))
+    }
+}
