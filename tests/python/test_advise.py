@@ -150,8 +150,7 @@ def test_between_the_sizes_of_the_curve_smaller_ones_are_tried() -> None:
     ratios = [b / a for a, b in itertools.pairwise(sizes)]
     # Closer than the eight sizes of `auto` are.
     assert ratios[place - 1] < (0.5 / 0.001) ** (1 / 7) ** 1.0 / 1.5
-    assert [r.frames for r in advice.results if r.label == "lru"] == sizes
-    assert [r.label for r in advice.results][:: len(sizes)][:2] == ["lru", "arc"]
+    assert sorted(r.frames for r in advice.results if r.label == "lru") == sizes
 
 
 def test_what_is_put_off_is_judged_as_if_it_had_cost_as_much() -> None:
@@ -212,7 +211,7 @@ def test_the_parts_of_the_trace_add_up_to_the_whole() -> None:
 
 def test_what_is_drawn_is_drawn_again() -> None:
     trace = synthetic("zipf", requests=6_000)
-    advice = ds.advise(trace, "hit", policies="random,fifo", cache="10%", seeds=4)
+    advice = ds.advise(trace, "hit", policies="random,lru", cache="10%", seeds=4)
     rival = advice.choices[0].rival
     assert rival.seeds_of == "random"
     assert len(rival.seeds) == 4
@@ -224,10 +223,10 @@ def test_what_is_drawn_is_drawn_again() -> None:
     assert [pair[drawn] for pair in rival.seeds] == expected
     assert len({pair[1 - drawn] for pair in rival.seeds}) == 1
     assert len(set(expected)) > 1
-    once = ds.advise(trace, "hit", policies="random,fifo", cache="10%", seeds=1)
-    assert "one seed was run (--seeds)" in once.text()
+    once = ds.advise(trace, "hit", policies="random,lru", cache="10%", seeds=1)
+    assert "one seed was run (--seeds)" in once.text(explain=True)
     none = ds.advise(trace, "hit", policies="lru,fifo", cache="10%")
-    assert "Nothing in these two runs is drawn at random." in none.text()
+    assert "Nothing in these two runs is drawn at random." in none.text(explain=True)
 
 
 def test_a_drive_that_was_filled_at_random_is_filled_again() -> None:
@@ -250,13 +249,13 @@ def test_what_another_choice_costs_is_what_the_table_says() -> None:
     assert wrong["the worst"].worse_by == pytest.approx(1 - worst.hit_ratio / mine.hit_ratio)
     lru = ds.compare(trace, "lru", cache=f"{mine.frames}p")[0]
     assert wrong["the usual"].run.hit_ratio == lru.hit_ratio
-    # lru was not to be chosen from.
-    assert "lru" not in {r.label for r in advice.candidates}
+    # Every policy that ran is a candidate.
+    assert "lru" in {r.label for r in advice.candidates}
 
 
 def test_each_system_has_its_nearest_policy_at_the_size_that_it_takes() -> None:
     trace = synthetic("zipf", requests=20_000, pages=9_000)
-    advice = ds.advise(trace, "hit", policies="arc,lirs", cache="20%")
+    advice = ds.advise(trace, "hit", policies="arc,lirs", cache="20%", force=True)
     systems = {s.system.name for s in advice.settings}
     assert systems == {"dm-cache", "Open-CAS", "bcache", "ZFS ARC", "ZFS L2ARC", "PostgreSQL"}
     for setting in advice.settings:
@@ -281,7 +280,8 @@ def test_each_system_has_its_nearest_policy_at_the_size_that_it_takes() -> None:
             assert setting.worse_by[0] == pytest.approx(far)
     typed = {s.system.name: s.typed for s in advice.settings}
     pg = next(s for s in advice.settings if s.system.name == "PostgreSQL")
-    assert f"'{pg.size_bytes >> 10}kB'" in typed["PostgreSQL"]
+    more = f"{pg.size_bytes >> 10}kB"
+    assert f"'<present shared_buffers + {more}>'" in typed["PostgreSQL"]
     assert "cachepolicy smq" in typed["dm-cache"]
 
 
@@ -373,14 +373,16 @@ def test_the_life_of_a_drive_is_told_where_it_can_be() -> None:
 def test_finalists_are_named_and_so_are_those_left_out() -> None:
     trace = synthetic("zipf", requests=3_000)
     advice = ds.advise(
-        trace, "mean", policies="random,lru,arc,ecr", cache="5%,10%", device=DRIVE, finalists=2,
-        seeds=1,
+        trace, "mean", policies="random,lru,arc,ecr", cache="3%,5%,10%,20%", device=DRIVE,
+        finalists=2, seeds=1,
     )  # fmt: skip
     left = advice.ran.screened
-    assert len(left) == 1
-    # What looks at the drive cannot be judged without it.
-    assert {r.label for r in advice.candidates} == {"random", "lru", "arc", "ecr"} - set(left)
-    assert any(left[0] in note and "left out after a look" in note for note in advice.notes)
+    assert len(left) == 2
+    # Those that ran at a few sizes alone are candidates there.
+    assert {r.label for r in advice.candidates} == {"random", "lru", "arc", "ecr"}
+    sizes = {label: {r.frames for r in advice.candidates if r.label == label} for label in left}
+    assert all(len(found) == 3 for found in sizes.values())
+    assert any(left[0] in note and "run at a few sizes alone" in note for note in advice.notes)
 
 
 class Mine(ds.ListPolicy):
@@ -394,7 +396,7 @@ class Mine(ds.ListPolicy):
 def test_a_policy_of_ones_own_may_be_advised() -> None:
     trace = synthetic("zipf", requests=3_000)
     advice = ds.advise(trace, "hit", policies=[Mine, "fifo"], cache="10%")
-    assert {r.label for r in advice.candidates} == {"Mine", "fifo"}
+    assert {r.label for r in advice.candidates} == {"Mine", "fifo", "lru"}
     lru = next(r for r in advice.results if r.label == "lru")
     mine = next(r for r in advice.results if r.label == "Mine")
     assert mine.hit_ratio == lru.hit_ratio
@@ -447,6 +449,9 @@ WRONG: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     (["--price", "years="], ["price: years: expected such as years=5"]),
     (["--price", "dram=3/GiB,dram=4/GiB"], ["price: dram is given twice"]),
     (["--pe-cycles", "10"], ["--pe-cycles is of a drive"]),
+    (["--now", "shared_bufers=1GB"], ["now: unknown setting", "did you mean shared_buffers?"]),
+    (["--now", "shared_buffers=much"], ["now: shared_buffers: expected a size such as 16GB"]),
+    (["--objective", "iops", "-d", "small"], ["objective iops", "add --queue-depth"]),
     (["--seeds", "0"], ["seeds: expected a whole number from 1"]),
     (["--finalists", "0"], ["finalists: expected a whole number from 1"]),
     (["-p", "nonsense"], ["nonsense"]),
@@ -501,7 +506,8 @@ def test_the_command_writes_all_that_it_is_asked_for(destage: Destage, msr: Path
         "--markdown",
         "tiny.md",
     )
-    done = destage("advise", msr, "-p", "lru,arc", "-c", "20%,50%", "-q", *files)
+    flags = ("-p", "lru,arc", "-c", "20%,50%", "-q", "--explain", "--force")
+    done = destage("advise", msr, *flags, *files)
     assert done.status == 0, done
     assert done.err == ""
     for words in ("For hit ratio:", "What to type", "nearest only:", "How it was made:"):
@@ -529,7 +535,7 @@ def test_the_page_says_the_same_and_complains_of_nothing(tmp_path: Path) -> None
     trace = synthetic("zipf", requests=4_000)
     advice = ds.advise(
         trace, "mean,waf", policies="lru,arc", cache=GRID[:3], device=DRIVE, pe_cycles=3000,
-        seeds=1,
+        seeds=1, force=True,
     )  # fmt: skip
     page = tmp_path / "advice.html"
     advice.write_page(page, "destage advise <x>")

@@ -467,3 +467,16 @@ def test_five_thousand_runs_are_filtered_without_five_thousand_elements(
         assert values == sorted(values, reverse=True)
         assert values[0] == pytest.approx(100 * best, abs=0.006)
         assert page.complaints == []
+
+
+def test_numbers_within_names_are_sorted_as_numbers() -> None:
+    from destage.report.stored import _natural
+
+    names = [f"small[op_permille={n}]" for n in (100, 50, 7)] + ["ecr", "small"]
+    assert sorted(names, key=_natural) == [
+        "ecr",
+        "small",
+        "small[op_permille=7]",
+        "small[op_permille=50]",
+        "small[op_permille=100]",
+    ]

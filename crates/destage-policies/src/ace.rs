@@ -79,6 +79,7 @@ pub static INFO: Info = Info {
             shown: Shown::Always,
         },
     ],
+    advised: Some(17),
     ..Info::BLANK
 };
 

@@ -106,6 +106,7 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     time: "O(1), eviction O(chips)",
     params: PARAMS,
     one_write_point: ONE_WRITE_POINT,
+    advised: Some(16),
     ..Info::BLANK
 };
 

@@ -51,6 +51,7 @@ pub static INFO: Info = Info {
         about: "The clean-first region, as of cflru.",
         ..Param::BLANK
     }],
+    advised: Some(15),
     ..Info::BLANK
 };
 

@@ -13,11 +13,11 @@ from destage.curves.calls import mrc
 from destage.device import Drive
 from destage.errors import DataError, UsageError
 from destage.model.goals import COST, Goal, goals_of
-from destage.model.metrics import BASELINE
-from destage.model.naming import default_policies, need_a_drive
+from destage.model.metrics import BASELINE, offline
+from destage.model.naming import catalogue, default_policies, need_a_drive
 from destage.model.prices import Prices, prices_of
 from destage.model.words import counted, plain, size
-from destage.policy import OwnPolicy, PolicyLike, Spec, policy_specs, spec_label
+from destage.policy import OwnPolicy, PolicyLike, Spec, is_none, policy_specs, spec_label
 from destage.trace import Trace
 
 __all__ = [
@@ -42,6 +42,14 @@ ADVISED = default_policies("advised")
 STEPS = 3
 #: How near to the best is near enough.
 WITHIN = 0.02
+
+#: Why no policy of those that were asked for is advised.
+NOTHING = (
+    "policies: nothing to advise: a policy that knows the future cannot be built, and none is no"
+    " cache"
+)
+#: Metrics that only a closed loop changes.
+RATES = frozenset({"iops", "mb_per_s"})
 
 #: What only counts where something is written.
 _OF_WRITES = re.compile(r"waf|erases|flash_programs|gc_|physical_writes|write_response|destage")
@@ -83,6 +91,12 @@ def check_ahead(
             )
     if pe_cycles is not None and drive is None:
         raise UsageError("--pe-cycles is of a drive: add --device (device=)")
+    for goal in goals:
+        if goal.column in RATES and drive is not None and drive.queue_depth is None:
+            raise UsageError(
+                f"objective {goal.name}: with the trace's own timestamps requests come at the rate"
+                " of the trace, whatever the cache: add --queue-depth (queue_depth=)"
+            )
     if any(goal.name == COST for goal in goals):
         _check_cost(prices, drive, pe_cycles)
     if budget is not None:
@@ -226,9 +240,16 @@ def candidates(
     """The policies that may be advised. Raises `UsageError`."""
     if policies is None:
         specs = policy_specs(ADVISED)
-        blind = [spec for spec in specs if not looks_at_the_drive(spec)]
-        return blind if drive is None else suiting(specs, drive, Exclusions())
-    return asked(policies, "1p", drive)[0]
+        if drive is None:
+            # Writing together what leaves together shows only in front of a drive.
+            over = {one["name"] for one in catalogue() if one["family"] == "over"}
+            blind = [spec for spec in specs if not looks_at_the_drive(spec)]
+            return [s for s in blind if isinstance(s, OwnPolicy) or s[0] not in over]
+        return suiting(specs, drive, Exclusions())
+    specs = asked(policies, "1p", drive)[0]
+    if all(not isinstance(s, OwnPolicy) and (is_none(s) or s[0] in offline()) for s in specs):
+        raise UsageError(NOTHING)
+    return specs
 
 
 def with_the_usual(specs: Sequence[Spec]) -> list[Spec]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 from destage.advise.asking import (
+    NOTHING,
     WITHIN,
     between,
     candidates,
@@ -17,21 +18,22 @@ from destage.advise.asking import (
     sizes_of,
     with_the_usual,
 )
-from destage.advise.running import Runner, screened, seeds_of, settings
+from destage.advise.running import Pool, Runner, finalists_of, seeds_of, settings
 from destage.advise.saying import everything, notes_of, row_of
 from destage.checks import check_in_front, drive_of, one_trace
 from destage.device import DeviceLike
 from destage.errors import UsageError
 from destage.experiment.experiment import StoreLike, experiment_of
 from destage.io.files import Destination
-from destage.model.advice import Choice, choose, front_of, joint
+from destage.model.advice import Choice, choose, deployable, front_of, joint
 from destage.model.advised import Advised, Ran
+from destage.model.deployed import WRITER, sizes_now, systems
 from destage.model.goals import Goal
 from destage.model.run import Run, warnings_of
 from destage.options import DeviceRunOptions, ProgressCallback, divided
-from destage.policy import PolicyLike, Spec, spec_label
+from destage.policy import PolicyLike, Spec, policy_specs, spec_label
 from destage.results import Results
-from destage.tables.advice import advice_table, advice_text
+from destage.tables.advice import WIDE, advice_table, advice_text
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
 from destage.trace import Trace
@@ -40,6 +42,10 @@ __all__ = ["SEEDS", "Advice", "advise"]
 
 #: Seeds that finalists are run with where something is drawn.
 SEEDS = 3
+#: Runs that an advice can be made of: without a cache, and two to choose from.
+LEAST_RUNS = 3
+#: Choices that are made again where a run of a deployed system beats them.
+ROUNDS = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,8 +55,8 @@ class Advice(Advised, Tabled):
     As a table it has one row a run.
     """
 
-    results: Results
-    """Every run of the grid, candidates and others."""
+    results: Results = field(default_factory=Results)
+    """Every run, candidates and others."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row per run: whether it is advised, the objectives, and every metric."""
@@ -68,11 +74,14 @@ class Advice(Advised, Tabled):
 
     def as_table(self) -> Table:
         """Return the curve of the first objective as a table, to be laid out otherwise."""
-        return advice_table(self, self.choices[0])
+        return advice_table(self, self.first)
 
-    def text(self) -> str:
-        """Return all that the command line prints, without colours."""
-        return advice_text(self)
+    def text(self, *, explain: bool = False, width: int = WIDE) -> str:
+        """Return what the command line prints, without colours: the answer and its table.
+
+        `explain` adds how sure it is, what other choices cost, what to type and how it was made.
+        """
+        return advice_text(self, explain=explain, width=width)
 
     def to_markdown(self, path: Destination | None = None) -> str:
         """Return all of it as Markdown, and write it to `path` if given (`-`: standard output).
@@ -81,7 +90,7 @@ class Advice(Advised, Tabled):
         """
         from destage.io.files import write_whole
 
-        text = advice_text(self, markdown=True)
+        text = advice_text(self, explain=True, markdown=True)
         if path is not None:
             write_whole(path, text)
         return text
@@ -120,6 +129,8 @@ def advise(
     pe_cycles: int | None = None,
     finalists: int | None = None,
     seeds: int = SEEDS,
+    now: str | Mapping[str, str] | None = None,
+    force: bool = False,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -135,11 +146,14 @@ def advise(
         price: `"dram=3.0/GiB,tbw=600TB,drive=60,years=5"`; see docs/advise.md.
         policies, cache: what may be advised, and at which sizes, if not the usual ones.
         pe_cycles: erases that a block endures; by default what the drive's file says.
-        finalists: run so many candidates in front of the drive, chosen without it.
+        finalists: run so many candidates at every size, chosen by the objective at a few.
         seeds: how often the two best are run where a policy or the drive is drawn.
+        now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
+        force: say what to type also where the trace is too short, or has too few hits, for that.
 
-    The others are those of `compare`. Same call, same bytes, on any number of threads. Raises
-    `UsageError` for what cannot be, and what `compare` raises.
+    The others are those of `compare`. Same call, same bytes, on any number of threads. Ctrl-C ends
+    the runs, and the advice is that of those that had ended. Raises `UsageError` for what cannot
+    be, and what `compare` raises.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -153,8 +167,9 @@ def advise(
     _check_counts(finalists, seeds, pe_cycles)
     experiment = experiment_of(store, jobs, progress)
     experiment.refuse_shards("advice")
-    runner = Runner(trace, drive, of_runs, experiment, pe_cycles)
-    search = _Search(runner, goals, share_of(within), finalists, seeds)
+    pool = Pool(Runner(trace, drive, of_runs, experiment, pe_cycles))
+    present = sizes_now(now)
+    search = _Search(pool, goals, share_of(within), finalists, seeds, present, force)
     return search.advice(policies, cache, budget)
 
 
@@ -162,11 +177,13 @@ def advise(
 class _Search:
     """How advice is found."""
 
-    runner: Runner
+    pool: Pool
     goals: tuple[Goal, ...]
     within: float
     finalists: int | None
     seeds: int
+    now: Mapping[str, int]
+    force: bool
 
     def advice(
         self,
@@ -175,38 +192,76 @@ class _Search:
         budget: str | None,
     ) -> Advice:
         """Run the grid, then what stands beside the choice."""
-        runner, goals = self.runner, self.goals
+        runner, goals, pool = self.pool.runner, self.goals, self.pool
         check_in_front([runner.trace], runner.drive)
         check_trace(runner.trace, goals)
         sizes = sizes_of(runner.trace, cache, budget)
         owing = any(goal.counts_the_owed for goal in goals)
         flushed = owing and not runner.options.get("flush_at_end")
         runner.options |= {"flush_at_end": True} if flushed else {}
-        specs = candidates(policies, runner.drive)
-        kept, left = screened(runner, specs, sizes.frames, self.finalists)
-        every = with_the_usual(kept)
-        results = runner.runs(every, sizes.frames)
+        every = with_the_usual(candidates(policies, runner.drive))
+        if runner.drive is not None:
+            pool.run(policy_specs("none"), [1])
+        kept, left = finalists_of(pool, every, sizes.frames, goals, self.finalists)
+        grid = _Grid(pool, every, kept, self._writing(kept) if policies is None else [])
+        grid.run(sizes.frames)
+        if runner.interrupted and len(pool.labels) < LEAST_RUNS:
+            raise KeyboardInterrupt
         if cache is None:
-            results = _refined(runner, results, kept, every, goals, self.within)
-        advice = self._told(results, kept, every, sizes.budget)
-        ran = Ran(runner.count, len(specs), len({r.frames for r in results}), tuple(left))
+            grid.run(sorted(self._between(grid)))
+        advice = self._said(grid, policies is None, sizes.budget)
+        ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
         advice = replace(advice, ran=ran)
-        notes = notes_of(advice, sizes.notes, flushed, warnings_of(results))
+        notes = notes_of(advice, sizes.notes, flushed, warnings_of(advice.results))
         return replace(advice, notes=notes)
 
-    def _told(
-        self, results: Results, kept: Sequence[Spec], every: Sequence[Spec], budget: int | None
-    ) -> Advice:
-        """The answer from the runs of the grid, after the runs that it needs."""
-        runner, goals, within = self.runner, self.goals, self.within
-        mine = _candidates(results, kept)
-        found = [choose(mine, results.runs, goal, within) for goal in goals]
-        choices = [_with_seeds(runner, every, choice, self.seeds) for choice in found]
-        several = len(goals) > 1
-        both = joint(choices, mine, within) if several else None
-        advised = both or choices[0].run
-        return Advice(
-            trace=results[0].trace,
+    def _writing(self, kept: Sequence[Spec]) -> list[Spec]:
+        """Policies that a product runs with a background writer, if one can be behind the cache."""
+        if isinstance(self.pool.runner.writing, str):
+            return []
+        names = {system.policy for system in systems() if system.writer}
+        return [spec for spec in kept if spec_label(spec) in names]
+
+    def _between(self, grid: _Grid) -> set[int]:
+        """Sizes between the smallest that will do and the next smaller one."""
+        runs, more = self.pool.results.runs, set[int]()
+        mine = grid.candidates(runs)
+        for goal in self.goals:
+            for some in (mine, deployable(mine)):
+                if not any(goal.judged(run) is not None for run in some):
+                    continue
+                choice = choose(some, runs, goal, self.within)
+                below = [p.run.frames for p in choice.curve if p.run.frames < choice.run.frames]
+                if below:
+                    more |= between(below[-1], choice.run.frames)
+        return more
+
+    def _said(self, grid: _Grid, usual: bool, budget: int | None) -> Advice:
+        """What the runs say, with the runs that this takes.
+
+        Runs of deployed systems at the sizes that they take are candidates too, so that none of
+        them beats the advice: where one would, it is the advice.
+        """
+        runner, goals, within, pool = self.pool.runner, self.goals, self.within, self.pool
+        for _ in range(ROUNDS):
+            runs = pool.results
+            mine = grid.candidates(runs, also_deployed=usual)
+            choices = [choose(mine, runs.runs, goal, within) for goal in goals]
+            sold = deployable(mine) if usual else []
+            sold = [r for r in sold if all(g.judged(r) is not None for g in goals)]
+            deployed = [choose(sold, runs.runs, goal, within) for goal in goals] if sold else []
+            several = len(goals) > 1
+            both = joint(deployed or choices, sold or mine, within) if several else None
+            advised = both or (deployed or choices)[0].run
+            found = settings(pool, choices, advised, within)
+            if len(pool.results) == len(runs) or not usual:
+                break
+        named = dict.fromkeys(system.policy for system in systems())
+        specs = [*grid.every, *policy_specs(list(named))]
+        choices = [_with_seeds(runner, specs, choice, self.seeds) for choice in choices]
+        deployed = [_with_seeds(runner, specs, choice, self.seeds) for choice in deployed]
+        advice = Advice(
+            trace=runs[0].trace,
             drive=runner.drive.name if runner.drive else None,
             goals=goals,
             within=within,
@@ -214,32 +269,50 @@ class _Search:
             choices=tuple(choices),
             joint=both,
             front=front_of(mine, goals) if several else (),
-            settings=settings(runner, results.runs, choices, advised, within),
+            settings=found,
             candidates=tuple(mine),
             ran=Ran(0, 0, 0),
             notes=(),
-            results=results,
+            deployed=tuple(deployed),
+            nothing=next((run for run in runs if run.policy == "none"), None),
+            force=self.force,
+            results=runs,
         )
+        typed = [
+            "" if advice.withheld else one.system.typed(advised.cache_bytes, self.now)
+            for one in found
+        ]
+        told = zip(found, typed, strict=True)
+        return replace(advice, settings=tuple(replace(s, typed=t) for s, t in told))
 
 
-def _refined(
-    runner: Runner,
-    results: Results,
-    specs: Sequence[Spec],
-    every: Sequence[Spec],
-    goals: Sequence[Goal],
-    share: float,
-) -> Results:
-    """The runs with those at sizes between the smallest that will do and the next smaller one."""
-    mine = _candidates(results, specs)
-    more: set[int] = set()
-    for goal in goals:
-        choice = choose(mine, results.runs, goal, share)
-        below = [p.run.frames for p in choice.curve if p.run.frames < choice.run.frames]
-        if below:
-            more |= between(below[-1], choice.run.frames)
-    more -= {run.frames for run in results}
-    return runner.joined(results, every, sorted(more)) if more else results
+@dataclass(frozen=True)
+class _Grid:
+    """The candidates: which run at every size, and which also with the background writer."""
+
+    pool: Pool
+    every: Sequence[Spec]
+    kept: Sequence[Spec]
+    writing: Sequence[Spec]
+
+    def run(self, frames: Sequence[int]) -> None:
+        """Run the candidates at these sizes."""
+        if frames:
+            self.pool.run(self.kept, frames)
+            if self.writing:
+                self.pool.run(self.writing, frames, writer=True)
+
+    def candidates(self, runs: Iterable[Run], *, also_deployed: bool = False) -> list[Run]:
+        """The runs that may be advised: neither without a cache nor with the future known."""
+        labels = {spec_label(spec) for spec in self.every}
+        labels |= {spec_label(spec) + WRITER for spec in self.writing}
+        if also_deployed:
+            labels |= {system.label for system in systems()}
+        mine = [r for r in runs if r.label in labels and r.policy != "none"]
+        found = [run for run in mine if not run.knows_the_future]
+        if not found:
+            raise UsageError(NOTHING)
+        return found
 
 
 def _check_counts(finalists: int | None, seeds: int, pe_cycles: int | None) -> None:
@@ -247,19 +320,6 @@ def _check_counts(finalists: int | None, seeds: int, pe_cycles: int | None) -> N
         whole = isinstance(value, int) and not isinstance(value, bool)
         if value is not None and (not whole or value < 1):
             raise UsageError(f"{name}: expected a whole number from 1, got {value!r}")
-
-
-def _candidates(results: Results, specs: Sequence[Spec]) -> list[Run]:
-    """The runs that may be advised: neither without a cache nor with the future known."""
-    labels = {spec_label(spec) for spec in specs}
-    mine = [r for r in results if r.label in labels and r.policy != "none"]
-    found = [run for run in mine if not run.knows_the_future]
-    if not found:
-        raise UsageError(
-            "policies: nothing to advise: a policy that knows the future cannot be built, and"
-            " none is no cache"
-        )
-    return found
 
 
 def _with_seeds(runner: Runner, specs: Sequence[Spec], choice: Choice, count: int) -> Choice:

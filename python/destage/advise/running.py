@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from destage.advise.asking import like, looks_at_the_drive
+from destage.advise.asking import like
 from destage.device import Drive, restored
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.model.advice import Choice, Setting
-from destage.model.deployed import System, systems
+from destage.model.deployed import WRITER, System, systems
 from destage.model.goals import Goal
-from destage.model.metrics import WRITES
 from destage.model.run import Run
 from destage.policy import OwnPolicy, Spec, policy_specs, spec_label
 from destage.results import Results, together
-from destage.runs import compare
+from destage.runs import Interrupted, compare
 from destage.trace import Trace
 
-__all__ = ["EXACTLY", "FINALISTS", "Runner", "screened", "seeds_of", "settings"]
+__all__ = ["EXACTLY", "FINALISTS", "Pool", "Runner", "finalists_of", "seeds_of", "settings"]
 
-#: Page accesses in front of a drive, over all runs, up to which every candidate runs there.
+#: Page accesses in front of a drive, over all runs, up to which every candidate runs at every size.
 EXACTLY = 100_000_000
-#: Candidates that run in front of it where that would be more.
+#: Candidates that do where that would be more.
 FINALISTS = 4
+#: Sizes at which all of them run then.
+SCREENED_SIZES = 3
 
 #: What a ring of reads says anything about.
 _OF_READS = frozenset({"read_hit_ratio"})
+
+
+class Stopped(Exception):
+    """Ctrl-C: no further run is done."""
 
 
 @dataclass
@@ -43,91 +48,154 @@ class Runner:
     pe_cycles: int | None
     count: int = 0
     """Runs that were done."""
+    interrupted: bool = False
+    """Ctrl-C came: what has run is all that there will be."""
+    _writing: Drive | str | None = field(default=None, init=False)
 
     def runs(
         self, specs: Sequence[Spec], frames: Sequence[int], drive: Drive | None = None
     ) -> Results:
-        """The runs of policies at sizes, in front of the drive or another one."""
-        results = self._compared(specs, frames, self.drive if drive is None else drive)
-        return results if self.pe_cycles is None else results.enduring(self.pe_cycles)
+        """The runs of policies at sizes, in front of the drive or another one.
 
-    def joined(self, known: Results, specs: Sequence[Spec], frames: Sequence[int]) -> Results:
-        """The runs that are there with those of the same policies at more sizes, as one result."""
-        more = self.runs(specs, frames)
-        place = {spec_label(spec): k for k, spec in enumerate(specs)}
-        sets = (known.sets[0], more.sets[0])
-        joined = Results([together(sets, lambda r: (place[r["label"]], r["config"]["frames"]))])
-        return joined if self.pe_cycles is None else joined.enduring(self.pe_cycles)
-
-    def without(self, specs: Sequence[Spec], frames: Sequence[int]) -> Results:
-        """The same without any drive."""
-        return self._compared(specs, frames, None)
-
-    def _compared(
-        self, specs: Sequence[Spec], frames: Sequence[int], drive: Drive | None
-    ) -> Results:
-        found = compare(
-            self.trace,
-            [like(spec) for spec in specs],
-            cache=[f"{one}p" for one in frames],
-            device=drive,
-            store=self.experiment,
-            **self.options,
-        )
+        Ctrl-C ends them: what had ended is returned, and `interrupted` is set. Raises `Stopped`
+        where nothing had, or from then on.
+        """
+        if self.interrupted:
+            raise Stopped
+        try:
+            found = compare(
+                self.trace,
+                [like(spec) for spec in specs],
+                cache=[f"{one}p" for one in frames],
+                device=self.drive if drive is None else drive,
+                store=self.experiment,
+                **self.options,
+            )
+        except Interrupted as e:
+            self.interrupted = True
+            if not isinstance(e.results, Results) or not e.results:
+                raise Stopped from e
+            found = e.results
         self.count += len(found)
         return found
 
+    @property
+    def writing(self) -> Drive | str:
+        """The drive with a background writer, or why there is none."""
+        if self._writing is None:
+            self._writing = _with_writer(self.drive)
+        return self._writing
 
-def screened(
-    runner: Runner, specs: Sequence[Spec], frames: Sequence[int], finalists: int | None
+
+@dataclass
+class Pool:
+    """Every run so far. Runs are added one set after another, and compared as one result."""
+
+    runner: Runner
+    sets: list[dict[str, Any]] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    done: set[tuple[str, int]] = field(default_factory=set)
+    _joined: tuple[int, Results] | None = field(default=None, init=False)
+
+    def run(self, specs: Sequence[Spec], frames: Sequence[int], *, writer: bool = False) -> None:
+        """Add the runs that are not there, with the background writer or without.
+
+        Those that Ctrl-C ends are left out. Raises `UsageError` for what cannot be run.
+        """
+        mark = WRITER if writer else ""
+        drive = self.runner.writing if writer else None
+        if isinstance(drive, str):
+            raise UsageError(drive)
+        wanted: dict[tuple[int, ...], list[Spec]] = {}
+        for spec in specs:
+            label = spec_label(spec) + mark
+            sizes = tuple(one for one in frames if (label, one) not in self.done)
+            if sizes:
+                wanted.setdefault(sizes, []).append(spec)
+        for sizes, some in wanted.items():
+            try:
+                found = self.runner.runs(some, sizes, drive)
+            except Stopped:
+                return
+            self.sets.append(dict(found.sets[0]))
+            self.labels += [run.label + mark for run in found]
+            self.done |= {(run.label + mark, run.frames) for run in found}
+
+    @property
+    def results(self) -> Results:
+        """All of them as one result, in the order in which they were asked for."""
+        if self._joined is None or self._joined[0] != len(self.sets):
+            self._joined = (len(self.sets), self._together())
+        return self._joined[1]
+
+    def _together(self) -> Results:
+        whole = together(self.sets)
+        for run, label in zip(whole["runs"], self.labels, strict=True):
+            run["label"] = label
+        results = Results([whole])
+        cycles = self.runner.pe_cycles
+        return results if cycles is None else results.enduring(cycles)
+
+
+def finalists_of(
+    pool: Pool,
+    specs: Sequence[Spec],
+    frames: Sequence[int],
+    goals: Sequence[Goal],
+    most: int | None,
 ) -> tuple[list[Spec], list[str]]:
-    """The candidates that run in front of the drive, and the labels of those that do not.
+    """The candidates that run at every size, and the labels of the others.
 
-    All, unless that takes too long or `finalists` says how many. Then they run without the drive
-    first; those stay that are most often among the first in hits, or in flash writes, and those
-    that look at the drive, of which nothing is known without it.
+    All, unless that takes too long or `most` says how many. Then all of them run at a few sizes, in
+    front of the drive and over the whole trace; those stay that are most often among the first in
+    an objective.
     """
+    runner = pool.runner
     work = len(specs) * len(frames) * runner.trace.accesses
-    if runner.drive is None or (finalists is None and work <= EXACTLY):
+    if runner.drive is None or (most is None and work <= EXACTLY):
         return list(specs), []
-    most = FINALISTS if finalists is None else finalists
-    blind = [spec for spec in specs if not looks_at_the_drive(spec)]
-    if len(blind) <= most:
+    most = FINALISTS if most is None else most
+    if len(specs) <= most or len(frames) <= 1:
         return list(specs), []
-    found = runner.without(blind, frames)
-    places: dict[str, int] = {spec_label(spec): 0 for spec in blind}
-    for size in sorted({run.frames for run in found}):
-        here = [run for run in found if run.frames == size]
-        for name, sign in (("hit_ratio", -1), (WRITES, 1)):
-            order = sorted(here, key=lambda run: sign * float(run[name] or 0))
-            for place, run in enumerate(order):
+    count = min(SCREENED_SIZES, len(frames))
+    few = [frames[(2 * k + 1) * len(frames) // (2 * count)] for k in range(count)]
+    pool.run(specs, few)
+    places: dict[str, int] = {spec_label(spec): 0 for spec in specs}
+    for size in few:
+        here = [run for run in pool.results if run.frames == size and run.label in places]
+        for goal in goals:
+            judged = [(run, j) for run in here if (j := goal.judged(run)) is not None]
+            judged.sort(key=lambda pair: pair[1], reverse=goal.largest)
+            for place, (run, _) in enumerate(judged):
                 places[run.label] += max(0, most - place)
     # Stable: of equals those that were named first.
     best = sorted(places, key=lambda label: -places[label])[:most]
-    kept = [s for s in specs if looks_at_the_drive(s) or spec_label(s) in best]
+    kept = [spec for spec in specs if spec_label(spec) in best]
     return kept, [label for label in places if label not in best]
 
 
 def settings(
-    runner: Runner, known: Sequence[Run], choices: Sequence[Choice], advised: Run, within: float
+    pool: Pool, choices: Sequence[Choice], advised: Run, within: float
 ) -> tuple[Setting, ...]:
-    """Settings for each deployed system, and the distance of its nearest policy from the best."""
-    made: dict[tuple[str, int, bool], Run | str] = {
-        (run.label, run.frames, False): run for run in known
-    }
-    writing: Drive | str | None = None
-    found = []
+    """What to type into each deployed system, and how far its nearest policy is from the best.
+
+    Runs that this takes are added to the pool.
+    """
+    trace, why = pool.runner.trace, {}
+    sizes = {}
     for system in systems():
-        page = runner.trace.page_bytes
-        size = system.room(advised.cache_bytes)
-        frames = max(1, min(size // page, runner.trace.unique_pages))
-        key = (system.policy, frames, system.writer)
-        if key not in made:
-            if system.writer and writing is None:
-                writing = _with_writer(runner.drive)
-            drive = writing if system.writer else None
-            made[key] = drive if isinstance(drive, str) else _ran(runner, system, frames, drive)
-        found.append(_setting(system, made[key], size, known, choices, advised, within))
+        room = system.room(advised.cache_bytes)
+        frames = max(1, min(room // trace.page_bytes, trace.unique_pages))
+        sizes[system] = (room, frames)
+        try:
+            pool.run(policy_specs(system.policy), [frames], writer=system.writer)
+        except UsageError as e:
+            why[system] = str(e)
+    known = {(run.label, run.frames): run for run in pool.results}
+    found = []
+    for system, (room, frames) in sizes.items():
+        made = known.get((system.label, frames)) or why.get(system, "the advice was interrupted")
+        found.append(_setting(system, made, room, list(known.values()), choices, advised, within))
     return tuple(found)
 
 
@@ -143,13 +211,6 @@ def _with_writer(drive: Drive | None) -> Drive | str:
         return str(e)
 
 
-def _ran(runner: Runner, system: System, frames: int, drive: Drive | None) -> Run | str:
-    try:
-        return runner.runs(policy_specs(system.policy), [frames], drive)[0]
-    except UsageError as e:
-        return str(e)
-
-
 def _setting(
     system: System,
     made: Run | str,
@@ -159,13 +220,12 @@ def _setting(
     advised: Run,
     within: float,
 ) -> Setting:
-    typed = system.typed(advised.cache_bytes)
     nothing = (None,) * len(choices)
     if isinstance(made, str):
         untold = (False,) * len(choices)
-        return Setting(system, None, made, typed, size, nothing, nothing, untold, nothing)
+        return Setting(system, None, made, size, nothing, nothing, untold, nothing)
     values, worse, told, near = [], [], [], []
-    same = [run for run in known if run.label == system.policy and not system.writer]
+    same = [run for run in known if run.label == system.label]
     for choice in choices:
         goal = choice.goal
         means = not system.reads_only or goal.column in _OF_READS
@@ -175,7 +235,7 @@ def _setting(
         told.append(value is not None and goal.told(made, choice.best))
         near.append(_smallest(same, choice, within) if means else None)
     return Setting(
-        *(system, made, "", typed, size),
+        *(system, made, "", size),
         *(tuple(values), tuple(worse), tuple(told), tuple(near)),
     )
 
@@ -193,20 +253,29 @@ def seeds_of(
     runner: Runner, specs: Sequence[Spec], pair: tuple[Run, Run], goal: Goal, count: int
 ) -> tuple[str, tuple[tuple[float | None, float | None], ...]]:
     """The number of two runs under so many seeds, and what those are of; nothing if none draws."""
-    by_label = {spec_label(spec): spec for spec in specs}
+    by_label = {spec_label(spec) + mark: spec for spec in specs for mark in ("", WRITER)}
     mine, theirs = (by_label[run.label] for run in pair)
     drawing = [r.label for r, s in zip(pair, (mine, theirs), strict=True) if _draws(r, s)]
     drive = runner.drive
     filled = drive is not None and drive.record["device"]["precondition"] == "random"
     what = " and ".join([*drawing, *(["the writes that filled the drive"] if filled else [])])
-    if count < 2 or not what:
+    if count < 2 or not what or runner.interrupted:
         return what, ()
     values = [(goal.value(pair[0]), goal.value(pair[1]))]
     for k in range(1, count):
-        other = _reseeded(drive, k) if filled and drive is not None else None
-        both = [_seeded(s, r, k) for s, r in zip((mine, theirs), pair, strict=True)]
-        runs = runner.runs(both, [pair[0].frames], other)
-        values.append((goal.value(runs[0]), goal.value(runs[1])))
+        numbers = []
+        for spec, run in zip((mine, theirs), pair, strict=True):
+            writing = run.label.endswith(WRITER)
+            base = runner.writing if writing else drive
+            other = _reseeded(base, k) if filled and isinstance(base, Drive) else None
+            if writing and other is None and isinstance(base, Drive):
+                other = base
+            try:
+                found = runner.runs([_seeded(spec, run, k)], [run.frames], other)
+            except Stopped:
+                return what, ()
+            numbers.append(goal.value(found[0]))
+        values.append((numbers[0], numbers[1]))
     return what, tuple(values)
 
 

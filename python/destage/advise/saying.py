@@ -68,6 +68,12 @@ def everything(advised: Advised) -> dict[str, Any]:
         "advised": _place(advised.run),
         "joint": None if advised.joint is None else _place(advised.joint),
         "choices": [_choice(choice) for choice in advised.choices],
+        "deployable": [_choice(choice) for choice in advised.deployed],
+        "without_a_cache": None
+        if advised.nothing is None
+        else {goal.name: goal.value(advised.nothing) for goal in advised.goals},
+        "worth_it": advised.worth,
+        "withheld": advised.withheld or None,
         "front": [_with_values(run, advised.goals) for run in advised.front],
         "life": advised.life_said,
         "life_years": advised.run.life.years if advised.run.life else None,
@@ -77,6 +83,7 @@ def everything(advised: Advised) -> dict[str, Any]:
             "policies": advised.ran.policies,
             "sizes": advised.ran.sizes,
             "screened": list(advised.ran.screened),
+            "interrupted": advised.ran.interrupted,
         },
         "notes": list(advised.notes),
     }
@@ -156,7 +163,7 @@ def _setting(setting: Setting, goals: Sequence[Goal]) -> dict[str, Any]:
     return {
         "system": system.name,
         "setting": system.setting,
-        "type": setting.typed,
+        "type": setting.typed or None,
         "size_bytes": setting.size_bytes,
         "simulated_as": None if run is None else _place(run) | {"writer": system.writer},
         "why_not": setting.why_not or None,
@@ -179,18 +186,17 @@ def notes_of(
     """Notes on how the advice was made."""
     ran = advised.ran
     where = "in front of the drive" if advised.drive else "without a drive"
-    if ran.screened:
-        where = "without the drive, then of those that are left in front of it"
     said = [
         f"exact runs of the whole trace {where}, nothing sampled: {counted(ran.runs, 'run')} in"
-        f" all, {counted(ran.policies, 'policy', 'policies')} to choose from at"
-        f" {counted(ran.sizes, 'cache size')}"
+        f" all, {counted(ran.policies, 'policy', 'policies')} at {counted(ran.sizes, 'cache size')}"
     ]
     if ran.screened:
         said.append(
-            f"{join(ran.screened)}: left out after a look at hits and flash writes without the"
-            " drive, so that nothing is said of their times; --finalists takes more"
+            f"{join(ran.screened)}: run at a few sizes alone, where others were more often among"
+            " the first; --finalists takes more"
         )
+    if ran.interrupted:
+        said.append("interrupted: other runs were to come")
     said += of_sizes
     if flushed:
         said.append("the caches were flushed at the end, so that nothing is owed")

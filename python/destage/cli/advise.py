@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from shutil import get_terminal_size
 from typing import Any
 
 import click
 
-from destage.advise.asking import check_ahead, share_of
+from destage.advise.asking import (
+    candidates,
+    check_ahead,
+    share_of,
+    sizes_of,
+    with_the_usual,
+)
 from destage.advise.calls import SEEDS
 from destage.advise.calls import advise as find_advice
 from destage.checks import check_request
+from destage.cli import signals
 from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -23,10 +33,15 @@ from destage.cli.options import (
     run_values,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, command_line, file_flag
+from destage.cli.output import FILES, Outputs, command_line, file_flag, print_table
+from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
-from destage.cli.screen import progress
+from destage.cli.screen import note_interrupted, progress
 from destage.cli.store import JOBS, STORE, experiment_of
+from destage.model.deployed import sizes_now
+from destage.policy import spec_label
+from destage.tables.advice import WIDE
+from destage.trace import Trace
 
 __all__ = ["advise"]
 
@@ -57,8 +72,8 @@ SURE = [
         "--finalists",
         type=int,
         metavar="N",
-        help="Run only so many policies in front of the drive, chosen without it. [all, or 4 where"
-        " that takes long]",
+        help="Run only so many policies at every size, chosen by the objective at three. [all, or"
+        " 4 where that takes long]",
     ),
     flag(
         "--seeds",
@@ -67,6 +82,17 @@ SURE = [
         metavar="N",
         help=f"Runs of the two best where they or the drive are drawn. [{SEEDS}]",
     ),
+]
+
+TYPED = [
+    flag(
+        "--now",
+        metavar="SETTING=SIZE,...",
+        help="Present size of a cache that is to grow: shared_buffers=16GB, zfs_arc_max=8GB.",
+    ),
+    flag("--explain", is_flag=True, help="Everything: how sure, other choices, what to type."),
+    flag("--force", is_flag=True, help="Settings also of a short trace, or one with few hits."),
+    flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop."),
 ]
 
 ENDURES = [
@@ -100,15 +126,16 @@ Examples:
 @TRACES
 @apply(
     ASKED,
-    policy_flag("fifteen: lru, arc, s3-fifo, cflru, ..."),
+    policy_flag("lru, arc, s3-fifo, cflru, ..."),
     sizes_flag("auto, up to the budget"),
-    *(SURE, JOBS, RUN, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
+    *(TYPED, SURE, JOBS, RUN, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
 )
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Say which policy and how small a cache are near the best, how sure that is, what to type."""
     outputs = Outputs.of(arguments)
     drive = drive_of(arguments)
     share_of(arguments["within"])
+    sizes_now(arguments["now"])
     asked = {key: arguments[key] for key in ("objective", "price", "pe_cycles", "budget")}
     check_ahead(**asked, drive=drive)
     policies = arguments["policy"]
@@ -123,6 +150,9 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
         note_left_out(policies, drive)
     experiment = experiment_of(arguments)
     opened = load_one(trace, arguments, drive)
+    if arguments["dry_run"]:
+        _say_plan(opened, arguments)
+        return
     with progress(arguments["quiet"]) as callback:
         advice = find_advice(
             opened,
@@ -134,6 +164,8 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             device=opened.drive,
             finalists=arguments["finalists"],
             seeds=arguments["seeds"],
+            now=arguments["now"],
+            force=arguments["force"],
             **run_values(arguments),
             store=experiment,
             progress=callback,
@@ -147,5 +179,18 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
         }
     )
     if outputs.to_screen:
-        click.echo(advice.text(), nl=False)
+        width = get_terminal_size().columns if sys.stdout.isatty() else WIDE
+        click.echo(advice.text(explain=arguments["explain"], width=width), nl=False)
     outputs.write_with({"report": lambda path: advice.write_page(path, command_line())})
+    if advice.ran.interrupted:
+        note_interrupted()
+        click.get_current_context().exit(signals.status())
+
+
+def _say_plan(trace: Trace, arguments: Mapping[str, Any]) -> None:
+    """Print the first runs that there would be: the grid, before sizes between its own."""
+    sizes = sizes_of(trace, arguments["cache"], arguments["budget"])
+    specs = with_the_usual(candidates(arguments["policy"], trace.drive))
+    labels = ",".join(spec_label(spec) for spec in specs)
+    planned = {**arguments, "policy": labels, "cache": ",".join(sizes.asked)}
+    print_table(planned_table([(trace, trace.drive)], planned))

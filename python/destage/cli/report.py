@@ -27,8 +27,8 @@ Examples:
   destage compare hm_0.csv.gz -p lru,ecr -c 32MiB --device small --json r.json
   destage report r.json
   destage report monday.json tuesday.json --html week.html
-  destage report r.json --figures figures    # each chart as SVG, PDF, PNG and CSV
-  destage report r.json --figures figures --width 3.3in --font-size 8 --label lru=LRU
+  destage report r.json --figures figures    # PDF, SVG, PNG and CSV of each
+  destage report r.json --figures f --width 3.3in --font-size 8
   destage report runs -o runs.html    # a store of `destage sweep`, to filter
   destage report runs --where "seed <= 3" --figures figures --show hit,p99
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.errors import UsageError
-from destage.model.deployed import System
+from destage.model.deployed import System, systems
 from destage.model.goals import Goal
 from destage.model.metrics import BASELINE, WRITES
 from destage.model.run import Run
@@ -22,6 +22,7 @@ __all__ = [
     "SizePoint",
     "Wrong",
     "choose",
+    "deployable",
     "front_of",
     "in_front",
     "joint",
@@ -110,8 +111,6 @@ class Setting:
     """The nearest policy at the size that it takes; None where it could not be run."""
     why_not: str
     """Why there is no run."""
-    typed: str
-    """Settings of deployed systems."""
     size_bytes: int
     """The size that is typed."""
     values: tuple[float | None, ...]
@@ -122,6 +121,8 @@ class Setting:
     """By objective, whether the trace tells it from what is advised."""
     near_from: tuple[Run | None, ...]
     """By objective, the smallest run of its policy that is within the share of the best."""
+    typed: str = ""
+    """What to type; empty where nothing should be."""
 
 
 @dataclass(frozen=True)
@@ -377,6 +378,16 @@ def front_of(runs: Sequence[Run], goals: Sequence[Goal]) -> tuple[Run, ...]:
             key=lambda run: (first.judged(run) or 0.0) * (-1 if first.largest else 1),
         )
     )
+
+
+def deployable(runs: Sequence[Run]) -> list[Run]:
+    """The runs that a product can be set to: by its policy, its writer, and its least size."""
+    least: dict[str, int] = {}
+    for system in systems():
+        if not system.reads_only:
+            found = least.get(system.label, system.least_bytes)
+            least[system.label] = min(found, system.least_bytes)
+    return [r for r in runs if r.label in least and r.cache_bytes >= least[r.label]]
 
 
 def joint(choices: Sequence[Choice], runs: Sequence[Run], within: float) -> Run | None:

@@ -9,10 +9,16 @@ from destage.model.advice import Choice, Setting
 from destage.model.goals import Goal, span_of
 from destage.model.prices import YEAR_NS
 from destage.model.run import Run, TraceIdentity
-from destage.model.words import duration, number, significant
+from destage.model.words import duration, number, percent, significant
 
-__all__ = ["Advised", "Ran"]
+__all__ = ["HITS", "Advised", "Ran"]
 
+#: A shorter trace says nothing that a setting should be made of.
+LEAST_NS = 600e9
+#: Nor does one with more accesses that are the first of their page.
+MOST_COMPULSORY = 0.8
+#: Objectives that count hits.
+HITS = ("hit_ratio", "read_hit_ratio")
 #: A trace as short as this says nothing of a whole day.
 SHORT_NS = 86_400e9
 #: Beyond this share of the trace's own length a drive has not kept up.
@@ -30,7 +36,9 @@ class Ran:
     sizes: int
     """Cache sizes."""
     screened: tuple[str, ...] = ()
-    """Candidates that were only run without the drive."""
+    """Candidates that ran at a few sizes alone."""
+    interrupted: bool = False
+    """Ctrl-C ended the runs."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,11 +69,63 @@ class Advised:
     """The grid of runs."""
     notes: tuple[str, ...]
     """Notes on the method."""
+    deployed: tuple[Choice, ...] = ()
+    """The same among what a product can be set to; empty where policies were named."""
+    nothing: Run | None = None
+    """The run without a cache; None without a drive."""
+    force: bool = False
+    """Settings are printed whatever the trace."""
+
+    @property
+    def first(self) -> Choice:
+        """The choice that is advised, for the first objective."""
+        return (self.deployed or self.choices)[0]
 
     @property
     def run(self) -> Run:
         """The policy and the size that are advised: for all objectives if there is one run."""
-        return self.joint if self.joint is not None else self.choices[0].run
+        return self.joint if self.joint is not None else self.first.run
+
+    @property
+    def compulsory(self) -> float:
+        """Share of the accesses that no cache can serve: the first ones of their pages."""
+        return self.trace.unique_pages / self.trace.accesses if self.trace.accesses else 1.0
+
+    @property
+    def withheld(self) -> str:
+        """Why nothing is printed to type; empty where it is."""
+        length = self.trace.duration_ns
+        if self.force:
+            return ""
+        if length is not None and length < LEAST_NS:
+            return f"the trace lasts {duration(length)}, less than ten minutes"
+        if self.compulsory > MOST_COMPULSORY:
+            share = percent(self.compulsory, 0)
+            return f"{share} of the accesses are the first of their page, which no cache serves"
+        return ""
+
+    @property
+    def worth(self) -> bool:
+        """Whether any cache that was tried changes the first objective significantly."""
+        goal, best = self.goals[0], self.choices[0].best
+        if goal.column in HITS:
+            value = goal.value(best)
+            return value is not None and value > 1 - MOST_COMPULSORY
+        if self.nothing is None:
+            return True
+        mine, theirs = goal.judged(best), goal.judged(self.nothing)
+        if mine is None or theirs is None or not goal.better(mine, theirs):
+            return mine is None or theirs is None
+        return goal.told(best, self.nothing)
+
+    @property
+    def rises(self) -> bool:
+        """Whether the largest size that was tried is still significantly better than the next."""
+        curve, goal = self.first.curve, self.first.goal
+        if len(curve) < 2 or self.first.best is not curve[-1].run:
+            return False
+        gain = goal.worse_by(curve[-2].judged, curve[-1].judged)
+        return gain is not None and gain > self.within
 
     @property
     def life_said(self) -> str:

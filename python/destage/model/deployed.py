@@ -6,12 +6,22 @@ that comes nearest to it, with what that leaves out; `docs/advise.md` has the so
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["System", "systems"]
+from destage import _destage
+from destage.errors import UsageError
+
+__all__ = ["WRITER", "System", "sizes_now", "systems"]
+
+#: What a command may say of the size.
+_SIZES = ("size", "kib", "mib", "bytes", "pg")
+#: Behind the name of a policy that runs with the background writer.
+WRITER = " + writer"
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -41,19 +51,75 @@ class System:
     """It writes dirty pages ahead: run with the background writer in front of a drive."""
     reads_only: bool = False
     """It never holds a page that is newer than the store: only hits of reads mean anything."""
+    key: str = ""
+    """Setting of a cache that the system has already, which what is advised comes on top of."""
+    default_bytes: int = 0
+    """Its value where nobody sets it; 0 where that depends on the machine."""
+
+    @property
+    def label(self) -> str:
+        """The candidate of advice that it runs."""
+        return self.policy + (WRITER if self.writer else "")
+
+    @property
+    def title(self) -> str:
+        """The system and its setting."""
+        return f"{self.name}, {self.setting}"
 
     def room(self, cache_bytes: int) -> int:
         """The smallest size it takes that holds so many bytes."""
         size = max(cache_bytes, self.least_bytes)
         return -(-size // self.unit_bytes) * self.unit_bytes
 
-    def typed(self, cache_bytes: int) -> str:
-        """The setting for a cache of this many bytes."""
+    def typed(self, cache_bytes: int, now: Mapping[str, int] | None = None) -> str:
+        """The setting for a cache of this many bytes; empty below what the system has by default.
+
+        A cache that is there already is enlarged: `now` has its present size by key; without it
+        the setting has a placeholder.
+        """
         room = self.room(cache_bytes)
-        whole = room % MIB == 0
-        size = f"{room // MIB}M" if whole else f"{room // KIB}k"
+        if self.key and self.key not in (now or {}):
+            present = f"<present {self.key} + {_short(room)}B>"
+            return self.command.format(**dict.fromkeys(_SIZES, present))
+        if self.key and now is not None:
+            room = self.room(now[self.key] + room)
+            if room < self.default_bytes:
+                return ""
+        size = _short(room)
         sizes = {"size": size, "kib": room // KIB, "mib": -(-room // MIB), "bytes": room}
         return self.command.format(**sizes, pg=f"{size}B")
+
+
+def _short(room: int) -> str:
+    return f"{room // MIB}M" if room % MIB == 0 else f"{room // KIB}k"
+
+
+def sizes_now(text: str | Mapping[str, str] | None) -> dict[str, int]:
+    """Present sizes of caches, `shared_buffers=16GB`, in bytes by key. Raises `UsageError`.
+
+    Units are powers of 1024, as PostgreSQL has them.
+    """
+    if text is None:
+        return {}
+    pairs = (
+        list(text.items())
+        if isinstance(text, Mapping)
+        else [(k, v) for k, _, v in (one.partition("=") for one in text.split(","))]
+    )
+    known = [system.key for system in systems() if system.key]
+    found = {}
+    for key, value in pairs:
+        name = key.strip()
+        if name not in known:
+            near = _destage.nearest(name, known)
+            meant = f", did you mean {near}?" if near else ""
+            names = ", ".join(dict.fromkeys(known))
+            raise UsageError(f"now: unknown setting {name!r}{meant} (known: {names})")
+        match = re.fullmatch(r"\s*([0-9]+)\s*([kmgt]?)(?:i?b)?\s*", value.lower())
+        if match is None or not int(match[1]):
+            raise UsageError(f"now: {name}: expected a size such as 16GB, got {value!r}")
+        found[name] = int(match[1]) << (10 * (" kmgt".index(match[2] or " ")))
+    return found
 
 
 @cache

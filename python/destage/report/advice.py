@@ -27,13 +27,14 @@ from destage.tables.advice import (
     joint_line,
     parts_table,
     settings_table,
-    share_text,
     sure_lines,
     typed_lines,
     wrong_lines,
 )
+from destage.tables.answer import answer_lines
 from destage.tables.results import results_table
 from destage.tables.table import Table
+from destage.tables.words import share_text
 
 __all__ = ["advice_page"]
 
@@ -51,6 +52,7 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
         {"groups": drawn(groups)},
         title=f"{advised.trace.name}: which cache",
         lead=head_of(advised),
+        answer=answer_lines(advised),
         joint=joint_line(advised) if len(advised.goals) > 1 else "",
         choices=choices,
         life=advised.life_said,

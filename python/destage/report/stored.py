@@ -161,7 +161,7 @@ def _model(
         "status": [STATUS.index(run["status"]) for run in runs],
         "dimensions": [
             {"name": name, "title": one, "several": several}
-            | _coded([_text(run.get(name)) for run in runs], order.get(name))
+            | _coded([_text(run.get(name)) for run in runs], order.get(name, _natural))
             for name, (one, several) in DIMENSIONS.items()
         ],
         "told": {name: _coded([_text(run.get(name)) for run in runs]) for name in TOLD},
@@ -187,6 +187,12 @@ def _model(
 
 def _text(value: Any) -> str:
     return "" if value is None else printable(str(value))
+
+
+def _natural(text: str) -> list[tuple[bool, float, str]]:
+    """The key that sorts numbers within names as numbers: `op=50` before `op=100`."""
+    parts = re.split(r"([0-9]+(?:\.[0-9]+)?)", text)
+    return [(k % 2 == 0, float(p) if k % 2 else 0.0, p) for k, p in enumerate(parts)]
 
 
 def _coded(texts: Sequence[str], order: Any = None) -> dict[str, Any]:

@@ -22,9 +22,12 @@ from destage.model.words import (
     significant,
     size,
 )
+from destage.tables.answer import answer_lines, answer_table
 from destage.tables.table import Cell, Column, Table
+from destage.tables.words import place, share_text, title_of
 
 __all__ = [
+    "WIDE",
     "advice_lines",
     "advice_table",
     "advice_tables",
@@ -35,7 +38,6 @@ __all__ = [
     "joint_line",
     "parts_table",
     "settings_table",
-    "share_text",
     "sure_lines",
     "typed_lines",
     "wrong_lines",
@@ -56,15 +58,10 @@ NEAREST = (
 )
 
 
-def _place(run: Run) -> str:
-    """`8 MiB of arc`."""
-    return f"{size(run.cache_bytes)} of {run.label}"
-
-
 def _whole(run: Run) -> str:
     share = run.cache_share
     within = "" if share is None else f", {significant(100 * share)}{NBSP}% of the trace's"
-    return f"{_place(run)} ({counted(run.frames, 'page')}{within})"
+    return f"{place(run)} ({counted(run.frames, 'page')}{within})"
 
 
 def several(labels: Sequence[str]) -> str:
@@ -72,11 +69,6 @@ def several(labels: Sequence[str]) -> str:
     if len(labels) <= MOST:
         return join(labels)
     return f"{', '.join(labels[: MOST - 1])} and {len(labels) - MOST + 1} more"
-
-
-def share_text(share: float) -> str:
-    """A share that somebody typed: `2 %`."""
-    return f"{significant(100 * share)}{NBSP}%"
 
 
 def _behind(share: float | None, than: str) -> str:
@@ -89,22 +81,20 @@ def _behind(share: float | None, than: str) -> str:
     return f"{percent(abs(share), 1)} {word} than {than}"
 
 
-def title_of(name: str) -> str:
-    """The name of a metric within a sentence."""
-    title = next((m.title for m in METRICS if m.name == name), name)
-    return title if title.split()[0].isupper() else title[0].lower() + title[1:]
-
-
 def choice_lines(choice: Choice, within: float) -> list[str]:
     """The advice for one objective, and its numbers."""
     goal, run, best = choice.goal, choice.run, choice.best
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
     lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}"
     if run is best:
-        said = [f"{lead}, the best of all runs."]
+        said = [f"{lead}, the best of these runs."]
     else:
-        far = _behind(goal.worse_by(choice.value, choice.best_value), "the best of all runs")
-        said = [f"{lead}, {far} ({_place(best)}: {goal.text(choice.best_value)})."]
+        # By the numbers that the table compares.
+        judged, top = goal.judged(run), goal.judged(best)
+        assert judged is not None
+        assert top is not None
+        far = _behind(goal.worse_by(judged, top), "the best of these runs")
+        said = [f"{lead}, {far} ({place(best)}: {goal.text(choice.best_value)})."]
     alone = all(goal.value(r) == choice.value for r in (p.run for p in choice.curve))
     if alone and len(choice.curve) > 1:
         said.append("All sizes give the same: this objective does not tell them apart.")
@@ -219,8 +209,8 @@ def _wrong(choice: Choice, wrong: Wrong) -> str:
     names = {
         "the usual": f"{run.label}, the usual choice, at that size",
         "the worst": f"{run.label}, the worst at that size",
-        "smaller": f"The next smaller size ({_place(run)})",
-        "larger": f"The next larger size ({_place(run)})",
+        "smaller": f"The next smaller size ({place(run)})",
+        "larger": f"The next larger size ({place(run)})",
     }
     return f"{names[wrong.what]}: {value}, {far}."
 
@@ -228,7 +218,7 @@ def _wrong(choice: Choice, wrong: Wrong) -> str:
 def advice_lines(advised: Advised) -> list[list[str]]:
     """All of it in sentences, a part for each objective, the advice first."""
     said = [[joint_line(advised)]] if len(advised.goals) > 1 else []
-    for choice in advised.choices:
+    for choice in [*advised.deployed, *advised.choices]:
         said.append([*choice_lines(choice, advised.within), *sure_lines(choice)])
         said[-1] += wrong_lines(choice)
     return [*said, [advised.life_said]]
@@ -332,7 +322,7 @@ def settings_table(advised: Advised) -> Table:
 
 def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
     system, run = setting.system, setting.run
-    named = system.policy + (" + writer" if system.writer else "")
+    named = system.label
     cells = [Cell(t) for t in (system.name, system.setting, size(setting.size_bytes), named)]
     for k, goal in enumerate(goals):
         far, near = setting.worse_by[k], setting.near_from[k]
@@ -349,8 +339,15 @@ def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
 
 def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
     """Of each system: its name and setting, what to type, what is left out, and the source."""
+    if advised.withheld:
+        return []
     return [
-        (f"{s.system.name} ({s.system.setting})", s.typed, s.system.lacks, s.system.source)
+        (
+            f"{s.system.name} ({s.system.setting})",
+            s.typed or "nothing: below what it has by default",
+            s.system.lacks,
+            s.system.source,
+        )
         for s in advised.settings
     ]
 
@@ -380,37 +377,57 @@ def head_of(advised: Advised) -> str:
     )
 
 
-def advice_text(advised: Advised, *, markdown: bool = False) -> str:
-    """All of it, as plain text or as Markdown."""
+def advice_text(
+    advised: Advised, *, explain: bool, width: int = WIDE, markdown: bool = False
+) -> str:
+    """The answer and its table; with `explain` all that stands behind them."""
     head = "# " if markdown else ""
-    out = [f"{head}{plain(head_of(advised))}", ""]
     bullet = "* " if markdown else ""
-    for k, part in enumerate(advice_lines(advised)):
-        out += [""] if k else []
-        out += [_folded(f"{bullet}{plain(line)}", markdown) for line in part]
-    for table in advice_tables(advised):
-        laid_out = f"## {table.title}\n\n{table.markdown().rstrip()}" if markdown else table.text()
-        out += ["", laid_out]
-    out += ["", *_typed_text(advised, markdown), ""]
-    out += [f"## How it was made{chr(10)}" if markdown else "How it was made:"]
-    start = "* " if markdown else "  "
-    out += [_folded(f"{start}{plain(note)}", markdown) for note in advised.notes]
+    wide = None if markdown else width
+    out = [_folded(f"{head}{plain(head_of(advised))}", wide), ""]
+    out += [_folded(f"{bullet}{line}", wide) for line in answer_lines(advised)]
+    if advised.worth or advised.force:
+        table = answer_table(advised)
+        parts = [table] if markdown else table.parts(width)
+        for part in parts:
+            out += ["", part.markdown().rstrip() if markdown else part.text()]
+    if explain:
+        out += _explained(advised, wide)
     return "\n".join(out) + "\n"
 
 
-def _folded(text: str, markdown: bool) -> str:
-    """A sentence in lines that a terminal has room for."""
-    if markdown:
+def _explained(advised: Advised, wide: int | None) -> list[str]:
+    """How sure it is, what other choices cost, what to type, and how it was made."""
+    markdown, out = wide is None, list[str]()
+    bullet = "* " if markdown else ""
+    for part in advice_lines(advised):
+        out += ["", *(_folded(f"{bullet}{plain(line)}", wide) for line in part)]
+    for table in advice_tables(advised):
+        laid_out = f"## {table.title}\n\n{table.markdown().rstrip()}" if markdown else table.text()
+        out += ["", laid_out]
+    out += ["", *_typed_text(advised, wide), ""]
+    out += [f"## How it was made{chr(10)}" if markdown else "How it was made:"]
+    start = "* " if markdown else "  "
+    return out + [_folded(f"{start}{plain(note)}", wide) for note in advised.notes]
+
+
+def _folded(text: str, wide: int | None) -> str:
+    """A sentence in lines of this width; None: in one."""
+    if wide is None:
         return text
     indent = " " * (len(text) - len(text.lstrip()) + 2)
     return textwrap.fill(
-        text, WIDE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text, wide, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 
-def _typed_text(advised: Advised, markdown: bool) -> Iterator[str]:
+def _typed_text(advised: Advised, wide: int | None) -> Iterator[str]:
+    markdown = wide is None
     yield f"## What to type{chr(10)}" if markdown else "What to type:"
-    yield _folded(plain(NEAREST) if markdown else f"  {plain(NEAREST)}", markdown)
+    if advised.withheld:
+        yield _folded(plain(f"  Nothing: {advised.withheld}; --force prints it."), wide)
+        return
+    yield _folded(plain(NEAREST) if markdown else f"  {plain(NEAREST)}", wide)
     said: set[str] = set()
     for name, typed, lacks, source in typed_lines(advised):
         if markdown:
@@ -418,6 +435,6 @@ def _typed_text(advised: Advised, markdown: bool) -> Iterator[str]:
             continue
         yield f"  {name}\n      {typed}"
         if lacks not in said:
-            yield _folded(f"    nearest only: {lacks}", markdown=False)
-            yield _folded(f"    source: {source}", markdown=False)
+            yield _folded(f"    nearest only: {lacks}", wide)
+            yield _folded(f"    source: {source}", wide)
         said.add(lacks)

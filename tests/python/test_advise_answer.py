@@ -1,0 +1,202 @@
+"""The answer of `advise`: no run beats it; it is short, and withheld where it must be."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from conftest import Destage
+
+import destage as ds
+from destage.advise import running
+from destage.model.deployed import sizes_now, systems
+from destage.runs import Interrupted
+
+DRIVE = ds.open_device("small")
+OBJECTIVES = ("hit", "mean", "p99", "waf", "cost")
+PRICE = "dram=3.0/GiB,tbw=600TB,drive=60"
+
+
+def trace(kind: str, **more: object) -> ds.Trace:
+    given = {"requests": 3_000, "pages": 700, "read_ratio": 0.5, "seed": 4, "page_size": 4096}
+    return ds.synth(kind, **(given | more))
+
+
+def judged(row: dict[str, Any], name: str) -> float | None:
+    return row[f"{name}_judged"]
+
+
+@pytest.fixture(scope="module")
+def advices() -> dict[tuple[str, str], ds.Advice]:
+    """Advice with the usual candidates over two workloads, by objective."""
+    made = {}
+    for kind, name in itertools.product(("zipf", "oltp"), OBJECTIVES):
+        how: dict[str, Any] = {"device": DRIVE, "cache": ["3%", "12%", "40%"], "seeds": 1}
+        how |= {"price": PRICE} if name == "cost" else {}
+        made[kind, name] = ds.advise(trace(kind), name, **how)
+    return made
+
+
+@pytest.mark.parametrize(("kind", "name"), list(itertools.product(("zipf", "oltp"), OBJECTIVES)))
+def test_no_run_beats_the_advice_within_its_own_rule(
+    advices: dict[tuple[str, str], ds.Advice], kind: str, name: str
+) -> None:
+    advice = advices[kind, name]
+    largest = name == "hit"
+    rows = advice.to_dicts()
+    # Every policy that ran is a candidate.
+    assert {r["label"] for r in rows if not r["candidate"]} <= {"none"}
+    known = [r for r in rows if r["candidate"] and judged(r, name) is not None]
+    least: dict[str, int] = {}
+    for system in systems():
+        if not system.reads_only:
+            at = least.get(system.label, system.least_bytes)
+            least[system.label] = min(at, system.least_bytes)
+    sold = [r for r in known if r["cache_bytes"] >= least.get(r["label"], 1 << 62)]
+    for runs, choice in ((sold, advice.deployed[0]), (known, advice.choices[0])):
+        sign = 1 if largest else -1
+        best = max(sign * judged(r, name) for r in runs) * sign
+        (mine,) = [
+            r for r in runs if (r["label"], r["frames"]) == (choice.run.label, choice.run.frames)
+        ]
+        ours = judged(mine, name)
+        bound = best * (1 - advice.within) if largest else best * (1 + advice.within)
+        near = [r for r in runs if sign * judged(r, name) >= sign * bound]
+        assert sign * ours >= sign * bound
+        assert choice.run.frames == min(r["frames"] for r in near)
+        here = [r for r in near if r["frames"] == choice.run.frames]
+        assert sign * ours == max(sign * judged(r, name) for r in here)
+    assert advice.run is advice.deployed[0].run
+
+
+def test_the_writer_and_those_that_look_at_the_drive_are_candidates(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    labels = {run.label for run in advices["zipf", "mean"].candidates}
+    assert {"lru + writer", "clock-sweep + writer", "gcar-cflru", "ecr-e", "ace"} <= labels
+    alone = ds.advise(trace("zipf"), "hit", cache="10%", seeds=1)
+    assert not any("writer" in r.label or r.label == "ace" for r in alone.candidates)
+    writing = next(r for r in advices["zipf", "mean"].results if r.label == "lru + writer")
+    run = ds.compare(
+        trace("zipf"), "lru", cache=f"{writing.frames}p", device="small[writer=trickle]"
+    )[0]
+    assert writing.metrics == run.metrics
+
+
+def test_a_run_without_a_cache_stands_in_every_advice(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    for advice in advices.values():
+        assert advice.nothing is not None
+        assert advice.nothing.hit_ratio == 0
+    lines = advices["zipf", "mean"].text().splitlines()
+    assert any("without one it is" in line for line in lines)
+    assert any("no cache" in line for line in lines)
+
+
+def test_the_answer_is_five_lines_and_a_table(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    from destage.tables.answer import answer_lines, answer_table
+
+    for advice in advices.values():
+        lines = answer_lines(advice)
+        assert 1 <= len(lines) <= 5, lines
+        if not advice.worth:
+            continue
+        assert lines[1].startswith("Take ")
+        marked = [row for row in answer_table(advice).rows() if row[0].best]
+        assert len(marked) == 1
+        assert max(map(len, advice.text(width=80).splitlines())) <= 100
+        assert len(advice.text()) < len(advice.text(explain=True))
+
+
+def test_what_is_not_worth_it_is_one_sentence() -> None:
+    once = ds.synth("sequential", requests=2_000, pages=4_000, read_ratio=1.0, seed=1)
+    advice = ds.advise(once, "hit", cache="10%,40%", seeds=1)
+    assert not advice.worth
+    text = " ".join(advice.text().split())
+    assert "A cache serves at most" in text
+    assert "not worth it, or the trace is too short to" in text
+    assert "Take" not in text
+    assert "destage record" in text
+    assert "Take" in ds.advise(once, "hit", cache="10%,40%", seeds=1, force=True).text()
+
+
+def test_nothing_is_typed_for_a_short_trace_unless_it_is_forced() -> None:
+    short = trace("zipf")
+    advice = ds.advise(short, "hit", cache="20%", seeds=1)
+    assert "less than ten minutes" in advice.withheld
+    assert not any(setting.typed for setting in advice.settings)
+    assert "ALTER SYSTEM" not in advice.text(explain=True)
+    forced = ds.advise(short, "hit", cache="20%", seeds=1, force=True)
+    assert forced.withheld == ""
+    assert "ALTER SYSTEM" in forced.text(explain=True)
+
+
+def test_settings_grow_what_is_there() -> None:
+    (pg, *_) = [one for one in systems() if one.key == "shared_buffers"]
+    assert "'<present shared_buffers + 64MB>'" in pg.typed(64 << 20)
+    assert "'16448MB'" in pg.typed(64 << 20, sizes_now("shared_buffers=16GB"))
+    # Below what PostgreSQL has by default nothing is printed.
+    assert pg.typed(64 << 20, sizes_now("shared_buffers=16MB")) == ""
+    (zfs,) = [one for one in systems() if one.key == "zfs_arc_max"]
+    assert f"echo {(8 << 30) + (64 << 20)} >" in zfs.typed(1 << 20, sizes_now("zfs_arc_max=8GB"))
+    assert sizes_now({"shared_buffers": "128MB"}) == {"shared_buffers": 128 << 20}
+
+
+def test_an_interrupt_answers_from_what_had_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    plain = running.compare
+
+    def compare(*args: Any, **kwargs: Any) -> ds.Results:
+        calls.append(args)
+        found = plain(*args, **kwargs)
+        if len(calls) == 2:
+            raise Interrupted(found)
+        return found
+
+    monkeypatch.setattr(running, "compare", compare)
+    advice = ds.advise(trace("zipf"), "mean", device=DRIVE, policies="lru,arc", cache="5%,20%")
+    assert len(calls) == 2
+    assert advice.ran.interrupted
+    assert advice.text().splitlines()[2].startswith("Interrupted: ")
+    assert advice.run.label in ("lru", "arc")
+
+    def at_once(*_: Any, **__: Any) -> ds.Results:
+        raise Interrupted(ds.Results())
+
+    monkeypatch.setattr(running, "compare", at_once)
+    with pytest.raises(KeyboardInterrupt):
+        ds.advise(trace("zipf"), "mean", device=DRIVE, policies="lru,arc", cache="5%,20%")
+
+
+def test_a_percentile_that_is_one_collection_is_said() -> None:
+    from destage.tables.answer import answer_lines
+
+    busy = trace("uniform", requests=6_000, pages=30_000, read_ratio=0.1)
+    advice = ds.advise(busy, "p99", device=DRIVE, cache="2%,5%", policies="lru,arc,fifo", seeds=1)
+    values = [run.response_ns_p99 for run in advice.candidates]
+    alike = max(values) - min(values) <= 0.05 * max(values)
+    assert any("one garbage collection" in line for line in answer_lines(advice)) == (
+        alike and advice.worth
+    )
+
+
+def test_a_dry_run_lists_the_grid(destage: Destage, tmp_path: Any) -> None:
+    ds.write_workload("zipf", tmp_path / "t.csv", requests=500, pages=80, seed=1)
+    done = destage("advise", "t.csv", "-c", "10%,50%", "--dry-run", "-q")
+    assert done.status == 0, done
+    assert " runs on " in done.out
+    assert "arc" in done.out
+
+
+def test_several_objectives_have_one_answer() -> None:
+    from destage.tables.answer import answer_lines
+
+    advice = ds.advise(trace("zipf", alpha=1.2), "hit,writes", cache="10%,40%", seeds=1)
+    lines = answer_lines(advice)
+    assert len(lines) <= 5
+    near = "the best in each of hit and writes" in lines[1]
+    assert near == (advice.joint is not None)
