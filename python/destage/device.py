@@ -211,7 +211,12 @@ def _placed(spec: str, placement: str) -> str:
 
 
 #: What a drive holds before the first request, in a word.
-FILLED = {"none": "empty", "sequential": "full", "random": "full, overwritten at random"}
+FILLED = {
+    "none": "empty",
+    "sequential": "full",
+    "random": "full, overwritten at random",
+    "steady": "full, in a steady state",
+}
 
 #: A drive, or what `open_device` makes one of.
 DeviceLike = Drive | str | os.PathLike[str]

@@ -555,3 +555,19 @@ def test_a_record_that_names_no_eviction_wait_has_that_of_the_specification() ->
     for key in ("evict_wait", "staging_pages"):
         del old["cache"][key]
     assert restored(json.dumps(old)).record["cache"]["evict_wait"] == "program"
+
+
+def test_a_run_on_a_device_that_hardly_collects_says_so(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    def said(device: str) -> str:
+        done = destage("compare", msr, "-p", "lru", "-c", "4p", "-d", device, "--json", "r.json")
+        assert done.status == 0, done
+        (run,) = json.loads((tmp_path / "r.json").read_text())["runs"]
+        warnings = "; ".join(run["warnings"])
+        assert ("not a steady state" in warnings) == ("not a steady state" in done.out + done.err)
+        return warnings
+
+    assert "not a steady state: " in said("small[precondition=none]")
+    assert "GiB were free before GC begins" in said("small[precondition=sequential]")
+    assert "not a steady state" not in said("small")

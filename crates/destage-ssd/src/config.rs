@@ -27,6 +27,6 @@ pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
     AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode, Isolation,
-    LinkDuplex, Precondition, QueueLevel, ReadWait, Sched, SlcPolicy, Steps, Striping, Suspend,
-    TrimMode, UnmappedRead, Writer,
+    LinkDuplex, Precondition, PreconditionEnd, QueueLevel, ReadWait, Sched, SlcPolicy, Steps,
+    Striping, Suspend, TrimMode, UnmappedRead, Writer,
 };

@@ -282,6 +282,9 @@ impl Drive {
         let Record { name, preset, notes, states_address_mode, .. } = record;
         let Record { device, cache, host, placement, ftl, trace, .. } = record;
         let cache = with_specified_wait(cache);
+        let mut device = device;
+        let end = || Value::Text("low".into()); // of every record that does not name the key
+        device.entry("precondition_end".into()).or_insert_with(end);
         let given = Tables { device, cache, host, placement, ftl, trace };
         let drive = Drive::from_tables(name, preset, given);
         // The table of a record has every key, whoever gave it.

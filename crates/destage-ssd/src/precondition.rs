@@ -1,6 +1,6 @@
 //! What the drive holds before time 0 (`docs/spec/device.md` 5.6).
 
-use crate::config::{DeviceConfig, Precondition};
+use crate::config::{DeviceConfig, Precondition, PreconditionEnd};
 use crate::filling::{Interrupted, Progress, Writing};
 use crate::ftl::Ftl;
 use crate::geometry::DriveLpn;
@@ -10,6 +10,9 @@ pub use destage_core::SplitMix64;
 /// thousand, and 16 MiB of page numbers.
 const AT_ONCE: u64 = 1 << 22;
 
+/// Rounds after which a drive counts as steady in any case: sixteen capacities.
+const STEADY_ROUNDS: u64 = 64;
+
 /// Fills the drive as its configuration says, and sets what the FTL counts to zero.
 pub(crate) fn precondition(
     ftl: &mut impl Ftl,
@@ -17,6 +20,10 @@ pub(crate) fn precondition(
     progress: Progress,
 ) -> Result<(), Interrupted> {
     fill(ftl, config, progress)?;
+    let ends_high = config.precondition_end == Some(PreconditionEnd::High);
+    if ends_high && config.precondition != Precondition::None {
+        ftl.collect_to_high();
+    }
     ftl.begin();
     Ok(())
 }
@@ -26,19 +33,62 @@ fn fill(ftl: &mut impl Ftl, config: &DeviceConfig, progress: Progress) -> Result
         Precondition::None => return Ok(()),
         Precondition::Sequential => 0,
         Precondition::Random => config.precondition_writes,
+        Precondition::Steady => STEADY_ROUNDS * round_of(config),
     };
     let pages = config.logical_pages;
     let mut writing = Writing::new(random.saturating_add(pages.into()), progress);
     writing.tell()?;
     ftl.fill(pages, &mut writing)?;
     let mut source = SplitMix64::new(config.precondition_seed);
-    let mut left = random;
+    if config.precondition == Precondition::Steady {
+        return fill_steady(ftl, config, &mut source, &mut writing);
+    }
+    write_random(ftl, pages, random, &mut source, &mut writing)
+}
+
+/// Writes rounds of a quarter of the pages at random, until the WAF of two of them in a row, in
+/// both of which blocks were erased, differs by less than 1 %.
+fn fill_steady(
+    ftl: &mut impl Ftl,
+    config: &DeviceConfig,
+    source: &mut SplitMix64,
+    writing: &mut Writing,
+) -> Result<(), Interrupted> {
+    let (mut state, mut last) = (ftl.flash_state(), None);
+    for _ in 0..STEADY_ROUNDS {
+        write_random(ftl, config.logical_pages, round_of(config), source, writing)?;
+        let now = ftl.flash_state();
+        let programs = now.programs - state.programs;
+        let this = (now.erases > state.erases).then_some(programs);
+        if let (Some(this), Some(last)) = (this, last)
+            && 100 * u64::abs_diff(this, last) < last
+        {
+            break;
+        }
+        (state, last) = (now, this);
+    }
+    Ok(())
+}
+
+/// Random writes of a round of `precondition = steady`.
+fn round_of(config: &DeviceConfig) -> u64 {
+    u64::from(config.logical_pages / 4).max(1)
+}
+
+fn write_random(
+    ftl: &mut impl Ftl,
+    pages: u32,
+    writes: u64,
+    source: &mut SplitMix64,
+    writing: &mut Writing,
+) -> Result<(), Interrupted> {
+    let mut left = writes;
     while left > 0 {
         let now = left.min(AT_ONCE);
         let mut numbers = source.clone();
         let lpns =
             std::iter::repeat_with(move || DriveLpn(numbers.below(pages))).take(now as usize);
-        ftl.write_ahead(lpns, &mut writing)?;
+        ftl.write_ahead(lpns, writing)?;
         source.skip(now);
         left -= now;
     }

@@ -45,8 +45,12 @@ pub(crate) fn prepare(
     folder: Option<&Path>,
     progress: Progress,
 ) -> Result<(AnyFtl, Origin), Interrupted> {
-    let random = config.precondition == Precondition::Random;
-    let folder = folder.filter(|_| random && config.precondition_writes >= WORTH_KEEPING);
+    let writes = match config.precondition {
+        Precondition::Random => config.precondition_writes,
+        Precondition::Steady => config.logical_pages.into(),
+        Precondition::None | Precondition::Sequential => 0,
+    };
+    let folder = folder.filter(|_| writes >= WORTH_KEEPING);
     let file = folder.zip(AnyFtl::fingerprint(config));
     let file = file.map(|(folder, hash)| folder.join(format!("{hash:032x}.{ENDING}")));
     if let Some(ftl) = file.as_deref().and_then(|file| load(config, file)) {

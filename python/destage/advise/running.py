@@ -257,7 +257,7 @@ def seeds_of(
     mine, theirs = (by_label[run.label] for run in pair)
     drawing = [r.label for r, s in zip(pair, (mine, theirs), strict=True) if _draws(r, s)]
     drive = runner.drive
-    filled = drive is not None and drive.record["device"]["precondition"] == "random"
+    filled = drive is not None and drive.record["device"]["precondition"] in ("random", "steady")
     what = " and ".join([*drawing, *(["the writes that filled the drive"] if filled else [])])
     if count < 2 or not what or runner.interrupted:
         return what, ()

@@ -151,7 +151,12 @@ def _describe(d: DeviceInfo) -> None:
         if drive["precondition"] == "random"
         else ""
     )
-    filled = {"none": "empty", "sequential": "full", "random": f"full{writes}"}
+    filled = {
+        "none": "empty",
+        "sequential": "full",
+        "random": f"full{writes}",
+        "steady": "full, then random writes until WAF is steady",
+    }
     facts = {
         "Geometry": " x ".join(shape),
         "Capacity": f"{logical} of {raw}; over-provisioning {_percent(d.size['op'])}",

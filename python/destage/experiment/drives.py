@@ -124,7 +124,7 @@ def _placed(text: str, folder: Path) -> str:
 
 def _draws(drive: Drive, said: str, seed: int | None) -> bool:
     """Whether the sweep's seed is that of the writes that filled the drive."""
-    drawn = drive.record["device"]["precondition"] == "random"
+    drawn = drive.record["device"]["precondition"] in ("random", "steady")
     return seed is not None and drawn and "precondition_seed" not in said
 
 

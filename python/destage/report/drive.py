@@ -107,7 +107,12 @@ def _described(device: Mapping[str, Any]) -> list[Pair]:
     if device.get("precondition"):
         writes = whole.get("precondition_writes")
         note = f"then {number(writes)} page writes" if writes else ""
-        how = {"none": "empty", "sequential": "filled in order", "random": "filled"}
+        how = {
+            "none": "empty",
+            "sequential": "filled in order",
+            "random": "filled",
+            "steady": "filled, then random writes until WAF is steady",
+        }
         kind = str(device["precondition"])
         add("Before the run", how.get(kind, printable(kind)), note if kind == "random" else "")
     return found

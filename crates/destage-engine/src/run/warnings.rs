@@ -102,6 +102,7 @@ fn of_times(
                 .into(),
         );
     }
+    said.extend(not_steady(timing, drive));
     if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
         said.push(
             "the drive does not keep up with the arrivals: requests queue up, and response \
@@ -111,6 +112,26 @@ fn of_times(
         );
     }
     said
+}
+
+/// GC has hardly begun: write amplification and tails are those of a new device, and depend on the
+/// length of the trace.
+fn not_steady(timing: &Timing, drive: &Mounted) -> Option<String> {
+    let device = &timing.counters.device;
+    let free_pages = drive.device.ftl().pages_before_collection()?;
+    let config = drive.device.config();
+    let programs = device.flash_programs + device.gc_moves;
+    let freed = device.erases * u64::from(config.data_pages());
+    // What one block more or less of each plane comes to says nothing.
+    let spare = 2 * u64::from(config.planes()) * u64::from(config.data_pages());
+    let is_steady = 2 * freed >= programs || free_pages <= spare;
+    let gib = (free_pages * u64::from(config.page_bytes)) as f64 / (1u64 << 30) as f64;
+    (!is_steady && programs > 0).then(|| {
+        format!(
+            "not a steady state: {gib:.1} GiB were free before GC begins, and GC freed less than \
+             half of what was written; precondition = random or steady fills the device"
+        )
+    })
 }
 
 /// What is not there yet, and what is still owed: writes of a run that ends with a full buffer of

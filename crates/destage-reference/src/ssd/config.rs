@@ -31,6 +31,18 @@ pub(crate) enum Precondition {
     None,
     Sequential,
     Random,
+    Steady,
+}
+
+impl Precondition {
+    fn of(word: Option<&str>) -> Precondition {
+        match word {
+            Some("sequential") => Precondition::Sequential,
+            Some("random") => Precondition::Random,
+            Some("steady") => Precondition::Steady,
+            _ => Precondition::None,
+        }
+    }
 }
 
 /// The device section with every default filled in; letters are the specification's.
@@ -67,6 +79,7 @@ pub(crate) struct Config {
     pub(crate) precondition: Precondition,
     pub(crate) precondition_writes: u64,
     pub(crate) precondition_seed: u64,
+    pub(crate) precondition_ends_high: bool,
     pub(crate) cap: u64, // valid pages that a plane may hold; with the FTL `page` only
     /// Another FTL, with all its parameters (12).
     pub(crate) ftl: Option<OtherFtl>,
@@ -192,13 +205,10 @@ impl Config {
             gc_idle_ns: n("gc_idle_ns"),
             wrap: is("address_mode", "wrap"),
             unmapped_read_is_free: is("unmapped_read", "free"),
-            precondition: match s.text("precondition") {
-                Some("sequential") => Precondition::Sequential,
-                Some("random") => Precondition::Random,
-                _ => Precondition::None,
-            },
+            precondition: Precondition::of(s.text("precondition")),
             precondition_writes: n("precondition_writes"),
             precondition_seed: n("precondition_seed"),
+            precondition_ends_high: is("precondition_end", "high"),
             cap: room.unwrap_or(0),
             ftl,
             today,

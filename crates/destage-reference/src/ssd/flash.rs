@@ -467,16 +467,68 @@ impl Ssd {
         for lpn in 0..self.config.logical_pages {
             self.write(lpn, size, 0, 0)?;
         }
-        if self.config.precondition == Precondition::Random {
-            let mut state = self.config.precondition_seed;
-            for _ in 0..self.config.precondition_writes {
-                let r = split_mix_64(&mut state);
-                let lpn = (u128::from(r) * u128::from(self.config.logical_pages)) >> 64;
-                let lpn = u64::try_from(lpn).expect("below the logical pages");
-                self.write(lpn, size, 0, 0)?;
+        let mut state = self.config.precondition_seed;
+        match self.config.precondition {
+            Precondition::Random => {
+                self.write_random(self.config.precondition_writes, &mut state)?
+            }
+            Precondition::Steady => self.write_until_steady(&mut state)?,
+            _ => {}
+        }
+        if self.config.precondition_ends_high && self.config.gc_mode == GcMode::Idle {
+            for plane in 0..self.planes.len() {
+                while self.free_pages(plane) < self.config.gc_high_pages
+                    && self.victim(plane).is_some()
+                {
+                    self.collect(plane);
+                }
             }
         }
         Ok(())
+    }
+
+    fn write_random(&mut self, writes: u64, state: &mut u64) -> Result<(), Full> {
+        for _ in 0..writes {
+            let r = split_mix_64(state);
+            let lpn = (u128::from(r) * u128::from(self.config.logical_pages)) >> 64;
+            let lpn = u64::try_from(lpn).expect("below the logical pages");
+            self.write(lpn, self.config.page_bytes, 0, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Rounds of a quarter of the pages, at most 64, until the programs of two in a row that erased
+    /// blocks differ by less than 1 %.
+    fn write_until_steady(&mut self, state: &mut u64) -> Result<(), Full> {
+        let round = (self.config.logical_pages / 4).max(1);
+        let mut last = None;
+        for _ in 0..64 {
+            let (programs, erases) = self.programs_and_erases();
+            self.write_random(round, state)?;
+            let (programs_now, erases_now) = self.programs_and_erases();
+            let this = (erases_now > erases).then_some(programs_now - programs);
+            if let (Some(last), Some(this)) = (last, this) {
+                let last: u64 = last;
+                if 100 * last.abs_diff(this) < last {
+                    return Ok(());
+                }
+            }
+            last = this;
+        }
+        Ok(())
+    }
+
+    /// Data pages that were ever programmed, and blocks that were ever erased.
+    fn programs_and_erases(&self) -> (u64, u64) {
+        if let Some(mapped) = &self.mapped {
+            let counters = mapped.counters();
+            let count = |name: &str| counters.get(name).copied().unwrap_or(0);
+            return (count("flash_programs"), count("erases"));
+        }
+        let blocks = || self.planes.iter().flat_map(|plane| &plane.blocks);
+        let pages =
+            |block: &Block| block.erases * self.config.data_pages + block.pages.len() as u64;
+        (blocks().map(pages).sum(), blocks().map(|block| block.erases).sum())
     }
 }
 

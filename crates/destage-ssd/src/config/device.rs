@@ -7,8 +7,8 @@ use super::slc::SlcConfig;
 use super::steps::{GcStepsConfig, StepPages};
 use super::streams::StreamsConfig;
 use super::words::{
-    AddressMode, Alloc, Bus, GcMode, GcVictim, Isolation, Precondition, QueueLevel, Sched,
-    Striping, UnmappedRead,
+    AddressMode, Alloc, Bus, GcMode, GcVictim, Isolation, Precondition, PreconditionEnd,
+    QueueLevel, Sched, Striping, UnmappedRead,
 };
 use destage_core::Nanos;
 use serde::Serialize;
@@ -49,6 +49,9 @@ pub struct DeviceConfig {
     pub precondition: Precondition,
     pub precondition_writes: u64,
     pub precondition_seed: u64,
+    /// Where units collect when idle, which alone it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precondition_end: Option<PreconditionEnd>,
     #[serde(skip_serializing_if = "is_unknown")]
     pub pe_cycles: u32,
     #[serde(flatten)]

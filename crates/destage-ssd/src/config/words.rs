@@ -88,6 +88,18 @@ words! {
         Sequential = "sequential",
         /// The same, then random writes.
         Random = "random",
+        /// The same, until write amplification does not change any more.
+        Steady = "steady",
+    }
+}
+
+words! {
+    /// How many pages are free at time 0 where idle units collect (5.6).
+    PreconditionEnd {
+        /// As many as the last write left.
+        Low = "low",
+        /// As many as idle collection stops at.
+        High = "high",
     }
 }
 

@@ -142,6 +142,14 @@ impl Ftl for AnyFtl {
         each_ftl!(self, ftl => ftl.active_block_free_pages(plane))
     }
 
+    fn collect_to_high(&mut self) {
+        each_ftl!(self, ftl => ftl.collect_to_high());
+    }
+
+    fn pages_before_collection(&self) -> Option<u64> {
+        each_ftl!(self, ftl => ftl.pages_before_collection())
+    }
+
     fn erase_counts(&self) -> &[u32] {
         each_ftl!(self, ftl => ftl.erase_counts())
     }

@@ -210,6 +210,15 @@ pub trait Ftl: Sized {
     /// Pages of the active block that are not programmed yet, summary page included.
     fn active_block_free_pages(&self, plane: PlaneId) -> u32;
 
+    /// Collects, in no time, until each plane has `gc_high_pages` free pages, or has nothing to
+    /// collect.
+    fn collect_to_high(&mut self) {}
+
+    /// Pages that can be programmed before collection begins, where a low mark says when it does.
+    fn pages_before_collection(&self) -> Option<u64> {
+        None
+    }
+
     /// Erase count of every block, preconditioning included.
     fn erase_counts(&self) -> &[u32];
 

@@ -48,7 +48,7 @@ pub use state::PageFtl;
 use super::counters::{SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{FlashState, Ftl};
-use super::sink::Sink;
+use super::sink::{Instantly, Sink};
 use crate::config::{Alloc, DeviceConfig, GcMode, Info, StreamsConfig, UnmappedRead};
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
@@ -81,6 +81,7 @@ pub static INFO: Info = Info {
         "gc_low_pages",
         "gc_high_pages",
         "gc_idle_ns",
+        "gc_step_pages",
         "unmapped_read",
     ],
     counters: &[],
@@ -285,6 +286,19 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     fn active_block_free_pages(&self, plane: PlaneId) -> u32 {
         let Point { active, next } = self.points_of(plane)[0];
         self.geometry.pages_per_block - if active == NONE { 0 } else { next }
+    }
+
+    fn collect_to_high(&mut self) {
+        for plane in (0..self.geometry.planes).map(PlaneId) {
+            while u64::from(self.planes[plane.index()].free_pages) < self.high
+                && self.collect(plane, &mut Instantly)
+            {}
+        }
+    }
+
+    fn pages_before_collection(&self) -> Option<u64> {
+        let before = |plane: &state::Plane| u64::from(plane.free_pages.saturating_sub(self.low));
+        Some(self.planes.iter().map(before).sum())
     }
 
     fn erase_counts(&self) -> &[u32] {

@@ -4,7 +4,8 @@ use super::host_interface;
 use super::keys::reader;
 use crate::config::{
     Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, GcStepsConfig, Info, LONGEST_NS, MOST_PAGES,
-    PlacementConfig, Reader, Sched, StepPages, StreamsConfig, Striping, Suspend, Table,
+    PlacementConfig, Precondition, PreconditionEnd, Reader, Sched, StreamsConfig, Striping,
+    Suspend, Table,
 };
 use crate::ftl::{AnyFtl, FTLS, Ftl};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -16,7 +17,7 @@ pub(crate) fn without_effect(info: &Info) -> impl Iterator<Item = (&'static str,
     others.filter(|(key, _)| !info.device_keys.contains(key))
 }
 
-/// `gc_low_pages` where nobody gives it.
+/// `gc_low_pages`, and how a drive is preconditioned, where nobody gives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Threshold {
     /// 5 % of a plane, at least a block: the specification's (`docs/spec/device.md` 3), which its
@@ -26,6 +27,20 @@ pub enum Threshold {
     /// collection needs, whatever the size of the plane. With more write points, one for each and
     /// one more.
     TwoBlocks,
+}
+
+impl Threshold {
+    /// `precondition_end`: as given, or for a drive that is no paper's the high mark. Without idle
+    /// collection there is none.
+    fn precondition_end(self, keys: &Reader<'_>) -> Result<Option<PreconditionEnd>, ConfigError> {
+        let default = match self {
+            Threshold::Share => PreconditionEnd::Low,
+            Threshold::TwoBlocks => PreconditionEnd::High,
+        };
+        let end = keys.or("precondition_end", 0, default)?;
+        let is_idle = keys.get::<GcMode>("gc_mode")? == GcMode::Idle;
+        Ok(is_idle.then_some(end))
+    }
 }
 
 /// What the sizes come to.
@@ -154,7 +169,7 @@ impl DeviceConfig {
         AnyFtl::room(&config, source).map_err(|what| keys.impossible(what))?;
         config.check_times(&keys)?;
         config.check_order()?;
-        config.check_steps()?;
+        config.check_suspension()?;
         config.check_interface(&keys)?;
         Ok(config)
     }
@@ -166,6 +181,11 @@ impl DeviceConfig {
         let logical = sizes.logical_pages(keys)?;
         let streams = host_interface::streams(keys)?;
         let low = sizes.gc_low_pages(keys, threshold, &streams)?;
+        let precondition = keys.get("precondition")?;
+        let writes = match (threshold, precondition) {
+            (Threshold::TwoBlocks, Precondition::Random) => 2 * logical,
+            _ => 0,
+        };
         Ok(DeviceConfig {
             channels: channels as u32, // at most MOST_PAGES, like all counts here
             chips_per_channel: chips as u32,
@@ -196,9 +216,10 @@ impl DeviceConfig {
             gc_idle_ns: keys.get("gc_idle_ns")?,
             address_mode: keys.get("address_mode")?,
             unmapped_read: keys.get("unmapped_read")?,
-            precondition: keys.get("precondition")?,
-            precondition_writes: keys.get("precondition_writes")?,
+            precondition,
+            precondition_writes: keys.or("precondition_writes", 0, writes)?,
             precondition_seed: keys.get("precondition_seed")?,
+            precondition_end: threshold.precondition_end(keys)?,
             pe_cycles: keys.get("pe_cycles")?,
             interface: host_interface::interface(keys)?,
             slc: host_interface::slc(keys, (sizes.planes(), sizes.pages, sizes.raw))?,
@@ -225,19 +246,13 @@ impl DeviceConfig {
         Ok(())
     }
 
-    /// What steps and suspension exclude (`docs/spec/gc-steps.md` 2).
-    fn check_steps(&self) -> Result<(), ConfigError> {
-        let excluded =
-            |one, other, need| Err(ConfigError::Together { table: "device", one, other, need });
-        if self.steps.gc_step_pages != StepPages::WholeBlocks && self.ftl.info().name != "page" {
-            let need = "ftl = page, or gc_step_pages = 0: other FTLs have rules of their own";
-            return excluded("gc_step_pages", "ftl", need);
+    /// Reads interrupt nothing where they do not go first (`docs/spec/gc-steps.md` 2).
+    fn check_suspension(&self) -> Result<(), ConfigError> {
+        if self.steps.suspend == Suspend::None || self.sched == Sched::ReadFirst {
+            return Ok(());
         }
-        if self.steps.suspend != Suspend::None && self.sched != Sched::ReadFirst {
-            let need = "sched = read_first, or suspend = none: nothing overtakes otherwise";
-            return excluded("suspend", "sched = fcfs", need);
-        }
-        Ok(())
+        let need = "sched = read_first, or suspend = none: nothing overtakes otherwise";
+        Err(ConfigError::Together { table: "device", one: "suspend", other: "sched = fcfs", need })
     }
 
     /// A transfer is no longer than any other time, and something takes time at all.

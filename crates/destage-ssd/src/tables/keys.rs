@@ -7,8 +7,8 @@ use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
     AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode,
     IfAbsent, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, PlacementConfig,
-    Precondition, QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Suspend, Table, TrimMode,
-    UnmappedRead, Writer, key,
+    Precondition, PreconditionEnd, QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Suspend,
+    Table, TrimMode, UnmappedRead, Writer, key,
 };
 use crate::ftl::{FTLS, NAMES};
 
@@ -98,9 +98,14 @@ static DEVICE: &[Key] = &[
     key("unmapped_read", Kind::Choice(UnmappedRead::NAMES), word("home"), "",
         "reading a page never written costs a read on its home plane, or nothing"),
     key("precondition", Kind::Choice(Precondition::NAMES), word("none"), "",
-        "before time 0: nothing, every page in order, or that and then random writes"),
-    key("precondition_writes", ANY, Int(0), "pages", "random writes of precondition = random"),
+        "before time 0: nothing, every page in order, that and then random writes, or as many of \
+         them as lead to a steady state"),
+    key("precondition_writes", ANY, From("2*logical_pages"), "pages",
+        "random writes of precondition = random; the drives of the papers and the vectors have 0"),
     key("precondition_seed", ANY, Int(1), "", "seed of these writes"),
+    key("precondition_end", Kind::Choice(PreconditionEnd::NAMES), From("high"), "",
+        "gc_mode = idle: preconditioning ends where the last write left it, or with gc_high_pages \
+         free pages a plane; the drives of the papers and the vectors have low"),
     key("pe_cycles", Kind::int(0, u32::MAX as u64), Int(0), "erases",
         "erases that a block endures, from which results say how long the drive lasts; 0: not \
          known. No simulated time depends on it"),

@@ -3,8 +3,8 @@
 use super::*;
 use crate::config::{
     ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, Info, InterfaceConfig, Isolation,
-    Key, Kind, LONGEST_NS, LinkDuplex, PlacementConfig, StepPages, StreamsConfig, Suspend, Table,
-    Value, takes,
+    Key, Kind, LONGEST_NS, LinkDuplex, PlacementConfig, PreconditionEnd, StepPages, StreamsConfig,
+    Suspend, Table, Value, takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -107,6 +107,7 @@ fn what_drives_of_today_exclude_names_both_keys() {
     let int = |key, value| (key, Value::Int(value));
     for (keys, expected) in [
         (vec![("ftl", word("dftl")), int("buffer_pages", 4)], "buffer_pages excludes ftl: "),
+        (vec![("suspend", word("erase"))], "suspend excludes sched = fcfs: "),
         (vec![("ftl", word("page-ideal")), int("slc_blocks", 4)], "slc_blocks excludes ftl: "),
         (
             vec![("sched", word("read_first")), int("command_ns", 4)],
@@ -249,7 +250,10 @@ fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, Config
             let first = of_suspension.then(|| ("sched".into(), word("read_first")));
             let suspends =
                 (of_suspension && key.name != "suspend").then(|| ("suspend".into(), word("erase")));
-            let given = given.into_iter().chain(blocks).chain(first).chain(suspends).collect();
+            // Idle units have something to do at time 0.
+            let idle = (key.name == "precondition_end").then(|| ("gc_mode".into(), word("idle")));
+            let needed = blocks.into_iter().chain(first).chain(suspends).chain(idle);
+            let given = given.into_iter().chain(needed).collect();
             DeviceConfig::from_table(&given).map(|c| json(serde_json::to_value(c)))
         }
         "placement" => {
@@ -309,6 +313,7 @@ fn the_list_of_keys_is_that_of_the_tables() {
         gc_limit_permille: 1,
         gc_seed: 2,
     };
+    device.precondition_end = Some(PreconditionEnd::High);
     device.steps.gc_step_pages = StepPages::Auto;
     device.steps.suspend = Suspend::Erase;
     let names = |json: serde_json::Result<serde_json::Value>| {

@@ -7,6 +7,7 @@ mod ftls_on_a_drive;
 mod gc_steps;
 mod host_interface;
 mod laws;
+mod precondition;
 mod prepare;
 mod validity;
 mod validity_host_interface;

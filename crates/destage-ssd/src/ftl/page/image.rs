@@ -15,7 +15,7 @@
 
 use super::points::{NONE, Point};
 use super::state::{PageFtl, UNMAPPED};
-use crate::config::{Alloc, DeviceConfig, GcMode};
+use crate::config::{Alloc, DeviceConfig, GcMode, PreconditionEnd};
 use crate::ftl::image::{Hashing, ImageError};
 use crate::ftl::tournament::OUT;
 use crate::geometry::Geometry;
@@ -34,7 +34,7 @@ pub(super) fn fingerprint(config: &DeviceConfig) -> u128 {
     let sizes = config.sizes();
     let background = config.gc_mode == GcMode::Background;
     let units = (config.alloc == Alloc::Dynamic).then_some(config.queue_level);
-    let text = format!(
+    let mut text = format!(
         "page {VERSION} {} {sizes:?} {} {} {} {} {:?} {} {} {background} {} {units:?} {:?} {} {}",
         env!("CARGO_PKG_VERSION"),
         config.blocks_per_plane,
@@ -49,6 +49,9 @@ pub(super) fn fingerprint(config: &DeviceConfig) -> u128 {
         config.precondition_writes,
         config.precondition_seed,
     );
+    if config.precondition_end == Some(PreconditionEnd::High) {
+        text.push_str(&format!(" {}", config.gc_high_pages));
+    }
     xxh3_128(text.as_bytes())
 }
 

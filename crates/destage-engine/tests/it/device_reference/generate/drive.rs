@@ -151,7 +151,7 @@ pub fn drive() -> impl Strategy<Value = Drive> {
     let low = prop_oneof![1 => Just(None), 1 => any::<Index>().prop_map(Some)];
     let high = prop_oneof![1 => Just(None), 2 => (0..80_u64).prop_map(Some)];
     let idle = prop_oneof![1 => Just(0), 4 => 1..60_u64];
-    let before = select(vec!["random", "sequential", "none"]);
+    let before = select(vec!["random", "random", "sequential", "none", "steady"]);
     let precondition = (before, any::<Index>(), prop_oneof![0..100_u64, any::<u64>()]);
     let rest = (any::<bool>(), select(vec!["home", "free"]), any::<bool>(), any::<bool>());
     let first = (geometry, sizes, placement, level, modes(), fill);
@@ -408,20 +408,16 @@ impl Drive {
             add("precondition_writes", writes as u64);
             add("precondition_seed", seed);
         }
-        if let Some((_, to, from, most)) = self.steps.suspend.filter(|_| self.read_first()) {
-            add("suspend_ns", to * tick);
-            add("resume_ns", from * tick);
-            add("suspend_max", most);
-        }
         if self.summary_page {
             add("summary_bytes", self.times.summary_bytes * self.page_bytes() / 2);
             table["summary_page"] = true.into();
         }
-        if let Some(pages) = self.steps.pages.filter(|_| self.ftl.is_none()) {
-            table["gc_step_pages"] = if pages == 0 { "auto".into() } else { pages.into() };
+        self.add_steps(&mut table);
+        if before == "steady" {
+            table["precondition_seed"] = seed.into();
         }
-        if let Some((word, ..)) = self.steps.suspend.filter(|_| self.read_first()) {
-            table["suspend"] = word.into();
+        if seed % 2 == 1 {
+            table["precondition_end"] = "high".into(); // without idle collection of no effect
         }
         if self.strict {
             table["address_mode"] = "error".into();
@@ -430,5 +426,18 @@ impl Drive {
             table["ftl"] = self.ftl_name(ftl).into();
         }
         table
+    }
+
+    /// Keys of `docs/spec/gc-steps.md`.
+    fn add_steps(&self, table: &mut Value) {
+        if let Some(pages) = self.steps.pages.filter(|_| self.ftl.is_none()) {
+            table["gc_step_pages"] = if pages == 0 { "auto".into() } else { pages.into() };
+        }
+        let suspend = self.steps.suspend.filter(|_| self.read_first());
+        let Some((word, to, from, most)) = suspend else { return };
+        table["suspend"] = word.into();
+        table["suspend_ns"] = (to * self.tick_ns()).into();
+        table["resume_ns"] = (from * self.tick_ns()).into();
+        table["suspend_max"] = most.into();
     }
 }
