@@ -29,6 +29,12 @@ from destage.record.recording import Recording as Recording
 # drives
 from destage.device import open_device as open_device
 from destage.device import Drive as Drive
+from destage.fit.script import fit_script as fit_script
+from destage.fit.fitting import fit as fit
+from destage.fit.fitting import Fit as Fit
+from destage.fit.probing import probe as probe
+from destage.fit.comparison import compare_fio as compare_fio
+from destage.fit.comparison import Compared as Compared
 
 # runs
 from destage.runs import compare as compare

@@ -20,6 +20,9 @@ from destage.options import device_options
 #: Files that name a policy for a reason, such as the template of a new policy in Rust.
 ALLOWED = {
     "python/destage/user_policies/rust.py": {"fifo"},
+    # A garbage collector of this name.
+    "python/destage/fit/collector.py": {"fifo"},
+    "python/destage/fit/writes.py": {"fifo"},
     # Papers, which are called as their policies are.
     "python/destage/reproduce/claims.py": {"ecr", "sac", "bpac", "aalru"},
 }

@@ -369,7 +369,9 @@ class Recorder:
         if "tracefs" in self.said:
             self.process.kill()
             pytest.skip(f"no block events here: {self.said.strip()}")
-        assert self.said.startswith("destage: recording "), self.said
+        if not self.said.startswith("destage: recording "):
+            self.process.kill()
+            pytest.fail(self.said)
         time.sleep(0.3)
 
     def end(self, number: int = signal.SIGINT) -> tuple[int, str, str]:

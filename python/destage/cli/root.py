@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -20,6 +20,14 @@ class Place:
     attribute: str
     about: str
     is_group: bool = False
+    #: Commands whose name is this one's and a word: `devices fit`.
+    words: Mapping[str, Place] = field(default_factory=dict)
+
+    def command(self) -> click.Command:
+        """Import the command."""
+        command = getattr(importlib.import_module(self.module), self.attribute)
+        assert isinstance(command, click.Command)
+        return command
 
 
 class LazyGroup(click.Group):
@@ -37,11 +45,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command."""
         place = self.places.get(cmd_name)
-        if place is None:
-            return None
-        command = getattr(importlib.import_module(place.module), place.attribute)
-        assert isinstance(command, click.Command)
-        return command
+        return None if place is None else place.command()
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -53,6 +57,10 @@ class LazyGroup(click.Group):
                 ctx.exit()
             args = [*args[1:], "--help"]
         name = args[0] if args else ""
+        place = self.places.get(name)
+        word = place.words.get(args[1]) if place is not None and len(args) > 1 else None
+        if word is not None:
+            return f"{name} {args[1]}", word.command(), args[2:]
         if name and not name.startswith("-") and name not in self.places:
             from destage import _destage
 
@@ -120,7 +128,16 @@ COMMANDS = {
         "destage.cli.new_policy", "new_policy", "Begin a policy of your own in a file."
     ),
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
-    "devices": Place("destage.cli.devices", "devices", "List the drives, or describe one."),
+    "devices": Place(
+        "destage.cli.devices",
+        "devices",
+        "List the devices, describe one, or fit one to a real one.",
+        words={
+            "fit": Place("destage.cli.fit", "fit", "Fit a simulated SSD to fio measurements."),
+            "probe": Place("destage.cli.fit", "probe", "Measure a simulated SSD as fio would."),
+            "compare": Place("destage.cli.fit", "compare", "Compare it with fio measurements."),
+        },
+    ),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
     "serve": Place("destage.cli.serve", "serve", "Serve a file as a block device behind a cache."),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),

@@ -1,0 +1,265 @@
+"""`destage devices fit`, `probe` and `compare`: a simulated SSD held against a real one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.output import command_line, file_flag, look_at, print_table
+from destage.cli.screen import note, progress, warn
+from destage.errors import UsageError
+from destage.fit.comparison import Compared, compare_fio, median_residual
+from destage.fit.fitting import fit as fit_device
+from destage.fit.probing import probe as probe_device
+from destage.fit.script import fit_script
+from destage.io.files import write_whole
+from destage.io.names import check_page, printable
+from destage.model.words import number, plain, significant
+from destage.record.quantities import bytes_of
+from destage.tables.table import Cell, Column, Table
+
+__all__ = ["compare", "fit", "probe"]
+
+FIO = Input("fio's JSON")
+
+SCRIPT = [
+    flag("--script", is_flag=True, help="Print the fio job file; open nothing."),
+    flag("--capacity", metavar="SIZE", help="The device's size: 1TB, 512MiB."),
+    flag("--target", metavar="/dev/X", help="The device that fio measures."),
+    flag("--read-only", is_flag=True, help="Script: only steps that write nothing."),
+    flag("--no-collector", is_flag=True, help="Script: 6 capacities written, not 14."),
+    flag(
+        "--engine",
+        type=click.Choice(["libaio", "io_uring"]),
+        default="libaio",
+        help="Script: fio's ioengine. [libaio]",
+    ),
+    flag(
+        "--expect",
+        default="seq=2000,random=400",
+        metavar="seq=..,random=..",
+        help="Script: write rates in MB/s, for the time in its header.",
+    ),
+]
+
+FIT = [
+    flag("-o", "--output", type=OUTPUT, metavar="FILE.toml", help="The device file."),
+    flag("--base", default="tlc-nvme", metavar="NAME", help="Preset for the rest. [tlc-nvme]"),
+    flag("--name", metavar="TEXT", help="What the file calls the device."),
+    flag("--assume-written", is_flag=True, help="All addresses read had been written."),
+    flag("--no-steady", is_flag=True, help="Leave out over-provisioning and collector."),
+    flag("--seed", type=int, default=1, metavar="N", help="Seed of the intervals. [1]"),
+]
+
+FIT_EPILOG = """\b
+Examples:
+  destage devices fit --script --target /dev/nvme1n1 > fit.fio
+  fio --output-format=json+ --output=fit.json fit.fio    # destroys all data
+  destage devices fit fit.json -o mine.toml --report fit.html
+  destage compare TRACE -p lru,ecr -d mine.toml
+"""
+
+
+def _expected(text: str) -> tuple[float, float]:
+    rates = dict(part.partition("=")[::2] for part in text.split(","))
+    try:
+        return float(rates["seq"]), float(rates["random"])
+    except (KeyError, ValueError) as e:
+        raise UsageError(f"--expect: expected seq=2000,random=400, found {text!r}") from e
+
+
+@click.command(cls=Command, epilog=FIT_EPILOG)
+@click.argument("fio", nargs=-1, type=FIO, metavar="[FIO.json]...")
+@apply(
+    SCRIPT,
+    FIT,
+    [
+        file_flag("--report", "report_file", metavar="FILE.html", help="Measured and simulated."),
+        file_flag("--json", "json_file", help="Values and steps, as JSON."),
+    ],
+    COMMON,
+)
+def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
+    """Fit a simulated SSD to fio measurements of a real one."""
+    capacity = arguments["capacity"]
+    size = None if capacity is None else bytes_of(capacity, "--capacity")
+    if script:
+        if fio:
+            raise UsageError("--script prints a job file: it takes no fio results")
+        text = fit_script(
+            size,
+            arguments["target"],
+            read_only=arguments["read_only"],
+            collector=not arguments["no_collector"],
+            engine=arguments["engine"],
+            expect_mb_per_s=_expected(arguments["expect"]),
+        )
+        click.echo(text, nl=False)
+        return
+    if not fio:
+        raise UsageError("FIO.json: expected fio's JSON, or --script")
+    _look(arguments["output"], arguments["json_file"], arguments["report_file"])
+    made = fit_device(
+        list(fio),
+        base=arguments["base"],
+        seed=arguments["seed"],
+        capacity=size,
+        assume_written=arguments["assume_written"],
+        steady=not arguments["no_steady"],
+        name=arguments["name"],
+    )
+    for message in made.warnings:
+        warn(message)
+    if arguments["output"] is None and arguments["json_file"] != "-":
+        click.echo(made.device_toml, nl=False)
+    if arguments["output"] is not None:
+        write_whole(arguments["output"], made.device_toml)
+    if arguments["json_file"] is not None:
+        write_whole(arguments["json_file"], json.dumps(made.data, indent=1) + "\n")
+    if arguments["report_file"] is not None:
+        from destage.fit.page import page
+
+        title = arguments["name"] or f"Fit of {', '.join(map(printable, fio))}"
+        html = page(title, made.steps, made.values, command_line())
+        write_whole(arguments["report_file"], html)
+    if arguments["output"] is not None and not arguments["quiet"]:
+        _say(made.steps)
+        note(f"next: destage compare TRACE -p lru,ecr -d {arguments['output']}")
+
+
+def _look(*names: str | None) -> None:
+    for name in names:
+        if name not in (None, "-"):
+            look_at(str(name))
+    if names[2] is not None:
+        from destage.reports import need_report
+
+        need_report()
+        check_page(str(names[2]))
+
+
+def _say(steps: tuple[Compared, ...]) -> None:
+    for fitted, what in ((True, "fitted"), (False, "not fitted")):
+        middle = median_residual(steps, fitted=fitted)
+        if middle is not None:
+            count = sum(step.fitted is fitted for step in steps)
+            note(f"{count} steps {what}: median difference in rate {100 * middle:.2g} %")
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage devices probe mine.toml -o probe.json\n"
+    "  destage devices fit probe.json -o again.toml",
+)
+@click.argument("device", metavar="DEVICE")
+@apply(
+    [
+        flag("-o", "--output", type=OUTPUT, default="-", metavar="FILE", help="The JSON. [-]"),
+        flag("--script", type=FIO, metavar="FILE", help="A job file of `fit --script`."),
+        flag("--full", is_flag=True, help="Play a large device whole, not as a miniature."),
+        flag("--read-only", is_flag=True, help="Only the steps that write nothing."),
+        flag("--no-collector", is_flag=True, help="Without the zoned steps."),
+    ],
+    COMMON,
+)
+def probe(
+    device: str,
+    output: str,
+    script: str | None,
+    full: bool,
+    read_only: bool,
+    no_collector: bool,
+    quiet: bool,
+    **_: Any,
+) -> None:
+    """Play the measurement script on a simulated SSD, in fio's JSON shape."""
+    _look(output, None, None)
+    with progress(quiet) as callback:
+        made = probe_device(
+            device,
+            script=script,
+            full=full,
+            read_only=read_only,
+            collector=not no_collector,
+            progress=callback,
+        )
+    write_whole(output, json.dumps(made, indent=1) + "\n")
+
+
+COLUMNS = ("step", "rw", "depth", "measured (1/s)", "simulated (1/s)", "difference (%)")
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage devices compare mine.toml fit.json --report c.html",
+)
+@click.argument("device", metavar="DEVICE")
+@click.argument("fio", nargs=-1, required=True, type=FIO, metavar="FIO.json...")
+@apply(
+    [
+        file_flag("--json", "json_file", help="Every step, as JSON."),
+        file_flag("--csv", "csv_file", help="One row per step, as CSV."),
+        file_flag("--report", "report_file", metavar="FILE.html", help="A page with charts."),
+    ],
+    COMMON,
+)
+def compare(
+    device: str,
+    fio: tuple[str, ...],
+    json_file: str | None,
+    csv_file: str | None,
+    report_file: str | None,
+    quiet: bool,
+    **_: Any,
+) -> None:
+    """Compare a simulated SSD with fio measurements, step by step."""
+    _look(json_file, csv_file, report_file)
+    steps = compare_fio(device, list(fio))
+    data = {
+        "steps": [step.data for step in steps],
+        "median_abs_residual": median_residual(steps, fitted=True),
+        "median_abs_residual_not_fitted": median_residual(steps, fitted=False),
+    }
+    rows = [_cells(step) for step in steps]
+    columns = [Column(name, right=at > 1) for at, name in enumerate(COLUMNS)]
+    if json_file is not None:
+        write_whole(json_file, json.dumps(data, indent=1) + "\n")
+    if csv_file is not None:
+        write_whole(csv_file, _csv(steps))
+    if report_file is not None:
+        from destage.fit.page import page
+
+        title = f"{printable(device)} against {', '.join(map(printable, fio))}"
+        write_whole(report_file, page(title, steps, (), command_line()))
+    if "-" not in (json_file, csv_file):
+        print_table(Table("", columns, [[[Cell(c) for c in row] for row in rows]]))
+    if not quiet:
+        _say(steps)
+
+
+def _cells(step: Compared) -> list[str]:
+    return [
+        step.step,
+        step.rw,
+        number(step.iodepth * step.numjobs),
+        plain(significant(step.measured["iops"])),
+        plain(significant(step.simulated["iops"])),
+        f"{100 * step.residual:+.2f}",
+    ]
+
+
+def _csv(steps: tuple[Compared, ...]) -> str:
+    names = ("iops", "lat_mean_ns", "lat_p99_ns")
+    lines = [
+        "step,rw,iodepth,numjobs,bs,"
+        + ",".join(f"{name}_{side}" for side in ("measured", "simulated") for name in names)
+        + ",residual,fitted"
+    ]
+    for s in steps:
+        sides = [side[name] for side in (s.measured, s.simulated) for name in names]
+        cells = [s.step, s.rw, s.iodepth, s.numjobs, s.bs, *sides, s.residual, s.fitted]
+        lines.append(",".join("" if cell is None else str(cell) for cell in cells))
+    return "\n".join(lines) + "\n"

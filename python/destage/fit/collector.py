@@ -1,0 +1,159 @@
+"""Over-provisioning and garbage collector from steady random writes (`docs/spec/fit.md` 7)."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from destage.errors import DestageError
+from destage.fit.fio import Measurement
+from destage.fit.model import Model
+
+__all__ = ["CANDIDATES", "Candidate", "Collected", "collected", "first_op"]
+
+#: `gc_victim` and `gc_stream`, the first of those that fit is written.
+CANDIDATES = (
+    ("greedy", "shared"),
+    ("fifo", "shared"),
+    ("2r-fifo", "by-generation"),
+    ("greedy", "own"),
+    ("cost-benefit", "shared"),
+    ("cost-benefit", "own"),
+    ("windowed-greedy", "shared"),
+    ("d-choices", "shared"),
+    ("random", "shared"),
+)
+UNIFORM = tuple(f"uniform-{part}" for part in range(1, 9))
+STEADY = UNIFORM[4:]
+ZONES = tuple(f"zones{share}-{part}" for share in (80, 95) for part in range(1, 9))
+#: Write steps before them, which leave the flash as the random writes find it.
+BEFORE = re.compile(r"write-qd1|(fill|overwrite)-\d|burst-\d+|tail-erase")
+#: Over-provisioning: where the search begins and stays.
+FIRST, LOW, HIGH, LOWEST, HIGHEST = 0.12, 0.04, 0.40, 0.03, 0.45
+#: Differences of mean logs: found, and no root.
+FOUND, NO_ROOT, EVALUATIONS = 0.002, 0.02, 6
+#: Candidates that fit as well as the best; the best of them must be that good.
+AS_GOOD, AS_GOOD_PLUS, MOST_RMS = 1.5, 0.002, 0.15
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A collector with its over-provisioning."""
+
+    gc_victim: str
+    gc_stream: str
+    op: float
+    difference: float
+    slope: float
+    rms: float
+
+    @property
+    def name(self) -> str:
+        """As messages name it."""
+        separated = self.gc_stream == "own"
+        return f"{self.gc_victim} with gc_stream = own" if separated else self.gc_victim
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What the random writes say."""
+
+    chosen: Candidate
+    alike: tuple[Candidate, ...]
+    """Others that fit as well."""
+    tried: tuple[Candidate, ...]
+    is_identified: bool
+    spread: tuple[float, float]
+    """Over-provisioning of those that fit."""
+
+
+def collected(made: Measurement, model: Model) -> Collected | None:
+    """The collector and over-provisioning that random writes fit; None where they are missing."""
+    if any(made.get(name) is None for name in STEADY):
+        return None
+    with_zones = all(made.get(name) is not None for name in ZONES)
+    candidates = [
+        (victim, stream)
+        for victim, stream in (CANDIDATES if with_zones else CANDIDATES[:1])
+        if not (model.slc_pages and stream != "shared")
+    ]
+    measured = {
+        name: math.log(step.rate)
+        for name in (*UNIFORM, *(ZONES if with_zones else ()))
+        if (step := made.get(name)) is not None
+    }
+    before = _before(made)
+    with ThreadPoolExecutor(max(1, min(len(candidates), os.cpu_count() or 1))) as pool:
+        tried = list(pool.map(lambda pair: _tried(pair, model, measured, before), candidates))
+    possible = [one for one in tried if abs(one.difference) < NO_ROOT]
+    if not possible:
+        return Collected(tried[0], (), tuple(tried), False, (tried[0].op, tried[0].op))
+    least = min(one.rms for one in possible)
+    fitting = [one for one in possible if one.rms <= AS_GOOD * least + AS_GOOD_PLUS]
+    chosen = fitting[0] if least <= MOST_RMS else possible[0]
+    ops = [one.op for one in fitting]
+    identified = with_zones and least <= MOST_RMS
+    alike = tuple(one for one in fitting if one is not chosen)
+    return Collected(chosen, alike, tuple(tried), identified, (min(ops), max(ops)))
+
+
+def first_op(made: Measurement, model: Model) -> float | None:
+    """Over-provisioning if the collector is greedy: near enough for what stands before it."""
+    steps = [made.get(name) for name in STEADY]
+    rates = [math.log(step.rate) for step in steps if step is not None]
+    if len(rates) < len(STEADY):
+        return None
+    goal = sum(rates) / len(rates)
+    before = _before(made)
+    op, off, _ = _root(lambda op: _difference(model, op, goal, before))
+    return op if abs(off) < NO_ROOT else None
+
+
+def _before(made: Measurement) -> tuple[str, ...]:
+    return tuple(name for name in made.steps if BEFORE.fullmatch(name))
+
+
+def _difference(model: Model, op: float, goal: float, before: Sequence[str]) -> float:
+    """Simulated less measured mean log rate of the steady steps."""
+    try:
+        found = model.with_(op=op).simulate((*before, *UNIFORM))
+    except DestageError:
+        return -1.0  # so little that no collection fits
+    return sum(math.log(found[name].rate) for name in STEADY) / len(STEADY) - goal
+
+
+def _tried(
+    pair: tuple[str, str], model: Model, measured: Mapping[str, float], before: Sequence[str]
+) -> Candidate:
+    victim, stream = pair
+    trial = model.with_(gc_victim=victim, gc_stream=stream)
+    goal = sum(measured[name] for name in STEADY) / len(STEADY)
+
+    op, off, slope = _root(lambda op: _difference(trial, op, goal, before))
+    if abs(off) >= NO_ROOT:
+        return Candidate(victim, stream, op, off, slope, math.inf)
+    names = (*before, *measured, "tail-collect")
+    found = trial.with_(op=op).simulate(names)
+    squares = [(math.log(found[name].rate) - log) ** 2 for name, log in measured.items()]
+    return Candidate(victim, stream, op, off, slope, math.sqrt(sum(squares) / len(squares)))
+
+
+def _root(difference: Callable[[float], float]) -> tuple[float, float, float]:
+    """Over-provisioning at which a difference is 0: secant steps."""
+    points = [(FIRST, difference(FIRST))]
+    op = min(HIGH, max(LOW, FIRST * math.exp(-points[0][1])))
+    slope = 4.0
+    while len(points) < EVALUATIONS and abs(points[-1][1]) >= FOUND:
+        points.append((op, difference(op)))
+        (x, f), (y, g) = points[-2:]
+        if x == y:
+            break
+        if f != g:
+            slope = (g - f) / (y - x)
+        op = min(HIGHEST, max(LOWEST, y - g / slope)) if slope else y
+    best = min(points, key=lambda point: abs(point[1]))
+    return (*best, slope)

@@ -1,0 +1,317 @@
+"""fio's JSON as measured steps (`docs/spec/fit.md` 4)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from destage.errors import DataError
+from destage.fit.probing import bytes_of
+from destage.fit.script import PAGE
+from destage.io.files import read_text
+from destage.io.names import printable
+
+__all__ = ["Direction", "Measured", "Measurement", "read_fio"]
+
+#: Steps with fewer requests are left out.
+FEWEST, FEWEST_SMALL = 1000, 100
+_NAMED = re.compile(
+    r"(write-qd1|fill-[12]|overwrite-[12]|burst-\d+|read-(qd|bs|stride-)\d+|read-batch-\d+x\d+"
+    r"|tail-erase|tail-collect|uniform-[1-8]|zones(80|95)-[1-8]|mix-qd\d+|read-again)"
+)
+_GRID = {"randread": "read", "randwrite": "write"}
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Latencies of the reads or the writes of a step."""
+
+    requests: int
+    mean_ns: float
+    stddev_ns: float
+    percentiles: Mapping[float, float]
+    bins: tuple[tuple[float, int], ...]
+
+    @property
+    def p9999_ns(self) -> float | None:
+        """The 99.99th percentile, where it was measured."""
+        return self.percentiles.get(99.99)
+
+    @property
+    def p99_ns(self) -> float | None:
+        """The 99th percentile, where it was measured."""
+        return self.percentiles.get(99.0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One job of fio."""
+
+    #: The step's name; `grid` for a point of a grid.
+    name: str
+    job: str
+    file: str
+    rw: str
+    depth: int
+    numjobs: int
+    block_bytes: int
+    options: Mapping[str, str]
+    read: Direction | None
+    write: Direction | None
+    level_percent: float | None
+    order: int
+
+    @property
+    def direction(self) -> Direction:
+        """The one that the step measures: its reads, if it has any."""
+        chosen = self.write if self.rw in ("write", "randwrite") else self.read
+        assert chosen is not None, "steps without a direction are not read"
+        return chosen
+
+    @property
+    def in_flight(self) -> int:
+        """n: requests in flight."""
+        return self.depth * self.numjobs
+
+    @property
+    def mean_ns(self) -> float:
+        """m."""
+        return self.direction.mean_ns
+
+    @property
+    def rate(self) -> float:
+        """X, requests a second, by Little's law. In a mixed step all requests count."""
+        both = [d for d in (self.read, self.write) if d is not None and d.requests]
+        total = sum(d.requests for d in both)
+        mean = sum(d.requests * d.mean_ns for d in both) / total
+        return self.in_flight * 1e9 / mean
+
+    @property
+    def error(self) -> float:
+        """Relative error of the mean (section 8)."""
+        one = self.direction
+        if self.name.startswith(("burst-", "fill-", "overwrite-")):
+            return 0.003  # their sum counts: fast and slow requests are no scatter
+        spread = 2 * one.stddev_ns / (one.mean_ns * math.sqrt(one.requests)) if one.requests else 0
+        return max(0.003, spread)
+
+
+@dataclass
+class Measurement:
+    """All jobs of some files."""
+
+    steps: dict[str, Measured]
+    grid: dict[str, list[Measured]]
+    capacity: int | None
+    files: tuple[str, ...]
+    fio_version: str
+    date: str
+    target: str
+    warnings: list[str] = field(default_factory=list)
+    not_used: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+
+    def get(self, name: str) -> Measured | None:
+        """A step, if it was measured."""
+        return self.steps.get(name)
+
+    def series(self, prefix: str) -> dict[int, Measured]:
+        """Steps of one group by the number in their names."""
+        found = {}
+        for name, step in self.steps.items():
+            if name.startswith(prefix) and name[len(prefix) :].isdecimal():
+                found[int(name[len(prefix) :])] = step
+        return dict(sorted(found.items()))
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _direction(one: object, called: str) -> Direction | None:
+    """The latencies of a direction; a field that is absent is absent, never 0."""
+    if not isinstance(one, Mapping):
+        return None
+    requests = _number(one.get("total_ios"))
+    if not requests:
+        return None
+    if "clat" in one or "lat" in one:
+        raise DataError(f"{called}: fio 2 gives times in microseconds: expected fio 3 or newer")
+    lat = one.get("lat_ns")
+    clat = one.get("clat_ns")
+    lat = lat if isinstance(lat, Mapping) else {}
+    clat = clat if isinstance(clat, Mapping) else {}
+    mean = _number(lat.get("mean"))
+    if mean is None:
+        slat = one.get("slat_ns")
+        sent = _number(slat.get("mean")) if isinstance(slat, Mapping) else None
+        done = _number(clat.get("mean"))
+        if done is None:
+            return None
+        mean = done + (sent or 0.0)
+    if mean <= 0:
+        return None
+    source = lat if lat.get("bins") or lat.get("percentile") else clat
+    percentiles = source.get("percentile")
+    bins = source.get("bins")
+    return Direction(
+        int(requests),
+        mean,
+        _number(lat.get("stddev", clat.get("stddev"))) or 0.0,
+        {float(k): float(v) for k, v in percentiles.items()} if percentiles else {},
+        tuple(sorted((float(k), int(v)) for k, v in bins.items())) if bins else (),
+    )
+
+
+def _level(job: Mapping[str, Any], depth: int) -> float | None:
+    """Share of the requests at the class of the depth that was asked for, percent."""
+    levels = job.get("iodepth_level")
+    if not isinstance(levels, Mapping):
+        return None
+    own = 0.0
+    for name, share in levels.items():
+        least = int(str(name).lstrip(">="))
+        if least <= depth < 2 * least or (least == 64 and depth >= 64):
+            own += _number(share) or 0.0
+    return own
+
+
+def _name_of(job: str, rw: str, block: int, in_flight: int) -> str | None:
+    """Which step a job is, by its name, else by its options."""
+    if _NAMED.fullmatch(job):
+        return job
+    if rw in _GRID and block == PAGE:
+        return "grid"
+    if rw == "randread" and in_flight == 1 and block % 1024 == 0:
+        return f"read-bs{block // 1024}"
+    return None
+
+
+def _job(
+    job: Mapping[str, Any], common: Mapping[str, Any], file: str, made: Measurement
+) -> Measured | None:
+    own = job.get("job options")
+    options = {str(k): str(v) for k, v in {**common, **(own if own else {})}.items()}
+    called = str(job.get("jobname", "?"))
+    where = f"{printable(file)}: step {printable(called)}"
+    try:
+        rw, _, _ = options.get("rw", options.get("readwrite", "read")).partition(":")
+        block = bytes_of(options.get("bs", options.get("blocksize", "4k")).split(",")[0])
+        depth, jobs = int(options.get("iodepth", "1")), int(options.get("numjobs", "1"))
+    except (DataError, ValueError) as e:
+        raise DataError(f"{where}: {e}") from e
+    name = _name_of(called, rw, block, depth * jobs)
+    if name is None:
+        made.not_used.append(called)
+        return None
+    if job.get("error") not in (0, None):
+        made.left_out[called] = f"fio reports error {job['error']}"
+        return None
+    read, write = (_direction(job.get(d), where) for d in ("read", "write"))
+    measures = write if rw in ("write", "randwrite") else read
+    if measures is None:
+        made.left_out[called] = "it has no latencies"
+        return None
+    level = _level(job, depth)
+    order = len(made.names)
+    return Measured(name, called, file, rw, depth, jobs, block, options, read, write, level, order)
+
+
+def _mean_of(one: Measured, other: Measured) -> Measured:
+    """Two jobs of one step: the mean of their logs."""
+    a, b = one.direction, other.direction
+    mean = math.sqrt(a.mean_ns * b.mean_ns)
+    merged = Direction(a.requests, mean, a.stddev_ns, a.percentiles, a.bins)
+    side = {"write": merged} if one.rw in ("write", "randwrite") else {"read": merged}
+    return Measured(**{**one.__dict__, **side})
+
+
+def _fewest(name: str) -> int:
+    if name.startswith(("read-bs", "write-qd1")):
+        return FEWEST_SMALL
+    # The size of these says how many there are.
+    sized = ("fill-", "overwrite-", "burst-", "uniform-", "zones", "read-batch")
+    return 1 if name.startswith(sized) else FEWEST
+
+
+def _load(path: str) -> Mapping[str, Any]:
+    text = read_text(path, "fio's JSON").decode("utf-8", "replace")
+    begin = text.find("{")
+    if begin < 0:
+        raise DataError(f"{printable(path)}: expected fio's JSON (--output-format=json+)")
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text[begin:])
+    except json.JSONDecodeError as e:
+        line = text[:begin].count("\n") + e.lineno
+        raise DataError(f"{printable(path)}:{line}:{e.colno}: fio's JSON: {e.msg}") from e
+    if not isinstance(data, dict) or not isinstance(data.get("jobs"), list):
+        raise DataError(f"{printable(path)}: expected fio's JSON with jobs")
+    return data
+
+
+def read_fio(paths: Sequence[str], *, needs_reads: bool = True) -> Measurement:
+    """Read fio's JSON of one or several files. Raises `DataError` and `MissingFile`."""
+    made = Measurement({}, {"read": [], "write": []}, None, tuple(paths), "", "", "")
+    too_short = []
+    for path in paths:
+        data = _load(path)
+        version = str(data.get("fio version", ""))
+        if version.startswith("fio-2"):
+            raise DataError(f"{printable(path)}: {version}: expected fio 3 or newer")
+        made.fio_version = made.fio_version or version
+        made.date = made.date or str(data.get("time", ""))
+        common = data.get("global options")
+        common = common if isinstance(common, Mapping) else {}
+        for job in data["jobs"]:
+            one = _job(job, common, path, made) if isinstance(job, Mapping) else None
+            if one is None:
+                continue
+            if one.direction.requests < _fewest(one.name):
+                made.left_out[one.job] = f"it has {one.direction.requests} requests"
+                too_short.append(one)
+                continue
+            _take(made, one)
+    if not needs_reads and any(True for _ in _all(made)):
+        return made
+    reads = [s for s in _all(made) if s.rw in ("read", "randread")]
+    if not reads and any(s.rw in ("read", "randread") for s in too_short):
+        raise DataError("every read step has fewer than 1,000 requests")
+    if not reads:
+        raise DataError(f"{printable(paths[0])}: no read step: expected read-qd1 or random reads")
+    return made
+
+
+def _all(made: Measurement) -> Iterable[Measured]:
+    yield from made.steps.values()
+    yield from made.grid["read"]
+    yield from made.grid["write"]
+
+
+def _take(made: Measurement, one: Measured) -> None:
+    made.names.append(one.job)
+    made.target = made.target or one.options.get("filename", "")
+    whole = one.options.get("size", "")
+    if (
+        made.capacity is None
+        and re.fullmatch(r"\d+[kmgtKMGT]?", whole)
+        and "offset" not in (one.options)
+    ):
+        made.capacity = bytes_of(whole)
+    if one.name == "grid":
+        made.grid[_GRID[one.rw]].append(one)
+        return
+    known = made.steps.get(one.name)
+    if known is None:
+        made.steps[one.name] = one
+        return
+    if abs(math.log(known.mean_ns / one.mean_ns)) > 0.1:
+        change = 100 * abs(known.mean_ns / one.mean_ns - 1)
+        made.warnings.append(f"step {one.name} was measured twice and differs by {change:.0f} %")
+    made.steps[one.name] = _mean_of(known, one)

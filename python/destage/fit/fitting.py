@@ -1,0 +1,307 @@
+"""The chain of estimates, and what it gives (`docs/spec/fit.md` 6 to 8)."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from destage.errors import UsageError
+from destage.fit.collector import Collected, collected, first_op
+from destage.fit.comparison import Compared, compared, median_residual
+from destage.fit.curve import Curve, curve_of, points_of, write_curve
+from destage.fit.devicefile import Value, device_file
+from destage.fit.fio import Measurement, read_fio
+from destage.fit.intervals import errors_of, intervals
+from destage.fit.model import Model, base_of
+from destage.fit.reads import Period, command_of, link_of, period_of, unit_read_ns
+from destage.fit.refusals import check
+from destage.fit.script import GRAIN
+from destage.fit.writes import Written, refined, sampled, writes_of
+from destage.io.names import path_of
+
+__all__ = ["Fit", "fit"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted SSD."""
+
+    device_toml: str
+    """The device file, with a status for every key."""
+    values: tuple[Value, ...]
+    steps: tuple[Compared, ...]
+    """Measured against simulated, step by step."""
+    model: Model = field(repr=False)
+    collected: Collected | None = field(repr=False, default=None)
+    warnings: tuple[str, ...] = ()
+    not_used: tuple[str, ...] = ()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "values": [value.data for value in self.values],
+            "steps": [step.data for step in self.steps],
+            "median_abs_residual": median_residual(self.steps, fitted=True),
+            "median_abs_residual_not_fitted": median_residual(self.steps, fitted=False),
+            "collectors": [c.__dict__ for c in self.collected.tried] if self.collected else [],
+            "warnings": list(self.warnings),
+            "not_used": list(self.not_used),
+        }
+
+
+@dataclass
+class _Chain:
+    """The estimates in order; each uses those before it."""
+
+    made: Measurement
+    model: Model
+    values: dict[str, Value] = field(default_factory=dict)
+    period: Period | None = None
+    curve: Curve | None = None
+    written: Written | None = None
+    collected: Collected | None = None
+
+    def say(self, key: str, status: str, steps: str = "", note: str = "") -> None:
+        """Say how a key was found."""
+        self.values[key] = Value(key, status, steps, note)
+
+    def reads(self) -> None:
+        """Units, stripe, read time, link, command processor, firmware."""
+        self.period = period_of(self.made, self.model)
+        if self.period is None:
+            self._from_curve()
+            return
+        units, stripe = self.period.units, self.period.stripe
+        self.model = self.model.with_(
+            units=units, stripe=stripe, unit_read_ns=self.period.unit_read_ns
+        )
+        for key in ("channels", "stripe_pages"):
+            self.say(key, "measured", "read-stride-N")
+        bus = f"bus time of a page from {self.model.record['name']}"
+        self.say("read_ns", "measured", "read-stride-N", bus)
+        link = link_of(self.made, units, stripe)
+        if link is None:
+            self.say("link_ps_per_byte", "not identifiable", "", "too few points of read-bsN")
+        else:
+            self.say("link_ps_per_byte", "measured", "read-bsN", "no link seen" * (link == 0))
+        self.model = self.model.with_(link_ns=link or 0.0)
+        self._command(link or 0.0)
+
+    def _command(self, link: float) -> None:
+        model = self.model
+        found = command_of(self.made, model.units, model.stripe, link)
+        if found is None:
+            self.say("command_ns", "not identifiable", "", "no read-batch step fits the units")
+        elif found[0]:
+            self.say("command_ns", "measured", found[1])
+        else:
+            self.say("command_ns", "not identifiable", found[1], f"at most {link:.0f} ns")
+        command = found[0] if found else 0.0
+        first = self.made.get("read-qd1")
+        rest = (first.mean_ns if first else 0.0) - model.unit_read_ns - link - command
+        self.model = model.with_(command_ns=command, firmware_read_ns=max(0.0, rest))
+        self.say("firmware_read_ns", "measured", "read-qd1", "with command_ns as a sum")
+
+    def _from_curve(self) -> None:
+        points = points_of(self.made)
+        self.curve = curve_of(points, self.model, self.made.grid["write"]) if points else None
+        if self.curve is None:
+            for key in ("channels", "read_ns", "command_ns", "firmware_read_ns"):
+                self.say(key, "not identifiable", "", "one depth alone")
+            first = self.made.get("read-qd1")
+            known = self.made.grid["read"]
+            step = first or (known[0] if known else None)
+            if step is not None:
+                self.model = self.model.with_(unit_read_ns=step.mean_ns)
+            return
+        curve = self.curve
+        others = f"{', '.join(map(str, curve.others))} units fit as well" if curve.others else ""
+        self.model = self.model.with_(
+            units=curve.units,
+            stripe=int(self.model.base["stripe_pages"]),
+            unit_read_ns=curve.unit_read_ns,
+            command_ns=curve.command_ns,
+            firmware_read_ns=curve.fixed_ns,
+        )
+        steps = "random reads over depth"
+        self.say("channels", "inferred", steps, others)
+        for key in ("read_ns", "command_ns", "firmware_read_ns"):
+            self.say(key, "inferred", steps)
+
+    def writes(self) -> None:
+        """Program time, buffer, SLC cache, erase; or what a grid says."""
+        if self.made.get("fill-2") is None and self.made.grid["write"]:
+            model = write_curve(self.made, self.model)
+            assert model is not None
+            self.model = model
+            self.say("program_ns", "inferred", "random writes over depth", "collection included")
+            self.say("firmware_write_ns", "inferred", "random writes, depth 1")
+            return
+        self.written = writes_of(self.made, self.model)
+        self.model = self.written.model
+        for key, said in self.written.said.items():
+            status, _, note = said.partition(": ")
+            if status.startswith("measured as"):
+                status, note = "measured", f"as {status.removeprefix('measured as ')}"
+            elif status not in ("measured", "inferred", "not identifiable"):
+                status, note = "not identifiable", said
+            self.say(key, status, self.written.steps.get(key, ""), note)
+
+    def collection(self, steady: bool) -> None:
+        """Over-provisioning and collector."""
+        if not steady or self.made.get("fill-2") is None:
+            return
+        op = first_op(self.made, self.model)
+        if op is not None and self.written is not None:
+            refined(self.written, self.made, op)
+            self.model = self.written.model
+        self.collected = found = collected(self.made, self.model)
+        if found is None:
+            return
+        chosen = found.chosen
+        self.model = self.model.with_(
+            op=chosen.op, gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream
+        )
+        if self.written is not None:
+            self.written.model, self.written.collector_known = self.model, True
+            refined(self.written, self.made, chosen.op)
+            self.model = self.written.model
+        self.say("blocks_per_plane", "inferred", "uniform-5..8")
+        others = [one.name for one in found.alike]
+        note = f"not distinguishable: {', '.join(others)}" if others else _margin(found)
+        status = "inferred" if found.is_identified else "not identifiable"
+        if not found.is_identified:
+            note = "no collector fits" if len(found.tried) > 1 else "zones were not measured"
+        for key in ("gc_victim", "gc_stream"):
+            self.say(key, status, "uniform, zones", note)
+
+    def bound(self, seed: int) -> None:
+        """Intervals of the closed forms."""
+        errors = errors_of(self.made)
+        offs = intervals(errors, self._closed, seed)
+        for key, (low, high) in offs.items():
+            value = self.values.get(key)
+            if value is not None and value.status != "not identifiable":
+                self.values[key] = value.with_interval(low, high)
+        found, value = self.collected, self.values.get("blocks_per_plane")
+        if found is not None and value is not None:
+            steady = [errors[f"uniform-{part}"] for part in (5, 6, 7, 8)]
+            off = 2 * math.sqrt(sum(e * e for e in steady)) / 4 / max(abs(found.chosen.slope), 0.1)
+            low, high = found.spread[0] - off, found.spread[1] + off
+            self.values["blocks_per_plane"] = value.with_interval(
+                low - found.chosen.op, high - found.chosen.op
+            )
+
+    def _closed(self, scale: Mapping[str, float]) -> dict[str, float]:
+        """The closed forms once more, with every step's rate multiplied."""
+        made, model = self.made, self.model
+        values: dict[str, float] = {}
+        if self.period is not None:
+            units, stripe = self.period.units, self.period.stripe
+            strides = made.series("read-stride-")
+            values["read_ns"] = busy = unit_read_ns(strides, units * stripe, scale)
+            link = link_of(made, units, stripe, scale) or 0.0
+            values["link_ps_per_byte"] = 1000 * link / model.page_bytes
+            command = command_of(made, units, stripe, link, scale)
+            values["command_ns"] = command[0] if command else 0.0
+            first = made.get("read-qd1")
+            if first is not None:
+                alone = first.mean_ns * math.exp(-scale.get(first.name, 0.0))
+                values["firmware_read_ns"] = alone - busy - link
+        if self.written is not None:
+            found = sampled(made, model, scale)
+            names = {"unit_program_ns": "program_ns", "buffer_pages": "buffer_pages"}
+            names |= {"firmware_write_ns": "firmware_write_ns"}
+            values |= {names[key]: value for key, value in found.items() if key in names}
+            if "erase_page_ns" in found:
+                values["erase_ns"] = found["erase_page_ns"] * model.pages_per_block
+            if "slc_unit_program_ns" in found:
+                own = found["slc_unit_program_ns"] * model.slc_unit_program_ns
+                values["slc_program_ns"] = own
+        return values
+
+
+def _margin(found: Collected) -> str:
+    others = [one.rms for one in found.tried if one is not found.chosen]
+    if not others or not found.chosen.rms:
+        return ""
+    return f"the next collector is {min(others) / found.chosen.rms:.1f} times worse"
+
+
+def fit(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    base: str = "tlc-nvme",
+    seed: int = 1,
+    capacity: int | None = None,
+    assume_written: bool = False,
+    steady: bool = True,
+    name: str | None = None,
+) -> Fit:
+    """Fit a simulated SSD to fio's measurements of a real one.
+
+    Parameters:
+        paths: fio's JSON or JSON+, made with `fit_script`, or grids of random reads and writes.
+        base: the preset that gives every key that is not identified.
+        seed: of the samples behind the intervals.
+        capacity: bytes of the device, where the file does not have it.
+        assume_written: the addresses that were read had been written.
+        steady: fit over-provisioning and collector.
+        name: what the file calls the device.
+
+    Raises `DataError` for measurements that would mislead, with what to do.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not given:
+        raise UsageError("fit: expected fio's JSON")
+    made = read_fio([path_of(os.fspath(path)) for path in given])
+    check(made, assume_written=assume_written, steady=steady, capacity=capacity)
+    whole = capacity or made.capacity
+    assert whole is not None, "checked"
+    chain = _Chain(made, _start(base_of(base), whole))
+    chain.reads()
+    chain.writes()
+    chain.collection(steady)
+    if chain.collected is None:
+        chain.model = chain.model.with_room()
+    chain.bound(seed)
+    steps = compared(chain.model, made)
+    header = {"name": name, "base": base, "seed": seed}
+    toml, values = device_file(chain.model, chain.values, made, header)
+    return Fit(
+        toml,
+        tuple(values),
+        tuple(steps),
+        chain.model,
+        chain.collected,
+        tuple(made.warnings),
+        tuple(made.not_used),
+    )
+
+
+def _start(record: Mapping[str, Any], whole: int) -> Model:
+    """The base with the capacity that was measured."""
+    keys = record["device"]
+    pages = max(1, whole // GRAIN) * GRAIN // int(keys["page_bytes"])
+    own = keys["cmd_ns"] + -(-keys["page_bytes"] * keys["bus_ps_per_byte"] // 1000)
+    return Model(
+        record,
+        pages=pages,
+        units=1,
+        stripe=int(keys["stripe_pages"]),
+        unit_read_ns=float(keys["read_ns"][0] + own),
+        unit_program_ns=float(keys["program_ns"][0] + own),
+        pages_per_block=int(keys["pages_per_block"]),
+        erase_page_ns=keys["erase_ns"] / keys["pages_per_block"],
+        op=max(0.03, 1 - keys["logical_pages"] / _raw(keys)),
+    )
+
+
+def _raw(keys: Mapping[str, Any]) -> int:
+    counts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
+    product = math.prod(int(keys[key]) for key in counts)
+    return product * int(keys["blocks_per_plane"]) * int(keys["pages_per_block"])

@@ -1,0 +1,246 @@
+"""The SSD as far as it has been found: a `[device]` table that can be simulated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from destage.device import open_device
+from destage.fit.miniature import LARGE_PAGES, miniature, planes, write_points
+from destage.fit.probing import play, scaled, step_of
+from destage.fit.script import jobs_of
+
+__all__ = ["Model", "Simulated", "base_of", "measured", "simulated"]
+
+#: Pages of a device on which only reads are simulated.
+_READ_PAGES = 24_000
+
+
+def base_of(name: str) -> dict[str, Any]:
+    """The record of the preset that gives what is not identified; its lists are means."""
+    record: dict[str, Any] = json.loads(json.dumps(open_device(name).record))
+    keys = record["device"]
+    for key in ("read_ns", "program_ns"):
+        keys[key] = [round(sum(keys[key]) / len(keys[key]))]
+    return record
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a simulated step measured."""
+
+    mean_ns: float
+    requests: int
+    rate: float
+    p99_ns: float
+    p999_ns: float
+    p9999_ns: float
+    bins: tuple[tuple[float, int], ...] = field(repr=False, default=())
+
+
+@dataclass(frozen=True)
+class Model:
+    """Values in use; those that were not found are the base's."""
+
+    record: Mapping[str, Any] = field(repr=False)
+    pages: int
+    """L: logical pages of the whole device."""
+    units: int
+    stripe: int
+    unit_read_ns: float
+    """S_R: time for which a page read occupies its unit."""
+    unit_program_ns: float
+    """S_W."""
+    link_ns: float = 0.0
+    """x_L: time of a page on the link."""
+    command_ns: float = 0.0
+    firmware_read_ns: float = 0.0
+    firmware_write_ns: float = 0.0
+    buffer_pages: int = 0
+    erase_page_ns: float = 0.0
+    """e: erase time a page."""
+    pages_per_block: int = 256
+    slc_pages: int = 0
+    slc_unit_program_ns: float = 0.0
+    slc_policy: str = "direct"
+    slc_idle: bool = True
+    gc_victim: str = "greedy"
+    gc_stream: str = "shared"
+    op: float = 0.12
+
+    @property
+    def base(self) -> Mapping[str, Any]:
+        """The base's `[device]`."""
+        keys: Mapping[str, Any] = self.record["device"]
+        return keys
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of a page."""
+        return int(self.base["page_bytes"])
+
+    @property
+    def transfer_ns(self) -> int:
+        """x plus cmd_ns: what a unit spends on a page besides its cells."""
+        bus = -(-self.page_bytes * int(self.base["bus_ps_per_byte"]) // 1000)
+        return bus + int(self.base["cmd_ns"])
+
+    def with_(self, **changes: Any) -> Model:
+        """The same with other values."""
+        return replace(self, **changes)
+
+    def with_room(self) -> Model:
+        """The same with enough over-provisioning for the blocks that it has."""
+        kept = 4 * self.pages_per_block * self.units
+        return self.with_(op=max(self.op, kept / (self.pages + kept)))
+
+    @property
+    def slc_pages_per_block(self) -> int:
+        """Pages of a block in SLC mode."""
+        return max(1, self.pages_per_block // 3)
+
+    @property
+    def slc_blocks(self) -> int:
+        """SLC blocks a plane."""
+        if not self.slc_pages:
+            return 0
+        return max(1, round(self.slc_pages / (self.units * self.slc_pages_per_block)))
+
+    def keys(self) -> dict[str, Any]:
+        """The whole `[device]` table."""
+        block = self.pages_per_block
+        raw = self.pages / (1 - self.op)
+        blocks = max(6, -(-int(raw + 0.999) // (self.units * block)))
+        keys: dict[str, Any] = {
+            "channels": self.units,
+            **dict.fromkeys(("chips_per_channel", "dies_per_chip", "planes_per_die"), 1),
+            "queue_level": "chip",
+            "bus": "private",
+            "blocks_per_plane": blocks,
+            "pages_per_block": block,
+            "page_bytes": self.page_bytes,
+            "logical_pages": self.pages,
+            "stripe_pages": self.stripe,
+            "read_ns": [max(0, round(self.unit_read_ns - self.transfer_ns))],
+            "program_ns": [max(0, round(self.unit_program_ns - self.transfer_ns))],
+            "erase_ns": max(0, round(self.erase_page_ns * block)),
+            "link_ps_per_byte": round(1000 * self.link_ns / self.page_bytes),
+            "command_ns": max(0, round(self.command_ns)),
+            "firmware_read_ns": max(0, round(self.firmware_read_ns)),
+            "firmware_write_ns": max(0, round(self.firmware_write_ns)),
+            "buffer_pages": self.buffer_pages,
+            "gc_victim": self.gc_victim,
+            "gc_stream": self.gc_stream,
+            "precondition": "none",
+        }
+        for key in ("cmd_ns", "bus_ps_per_byte", "copyback", "gc_mode", "link_duplex"):
+            if key in self.base:
+                keys[key] = self.base[key]
+        if self.slc_pages:
+            keys |= {
+                "slc_blocks": self.slc_blocks,
+                "slc_pages_per_block": self.slc_pages_per_block,
+                "slc_program_ns": max(0, round(self.slc_unit_program_ns - self.transfer_ns)),
+                "slc_policy": self.slc_policy,
+                "slc_idle": self.slc_idle,
+            }
+            keys["slc_read_ns"] = keys["read_ns"][0]
+            keys["slc_erase_ns"] = keys["erase_ns"]
+        # The part of a block that rounding up adds is kept free.
+        data = block * write_points(keys)
+        keys["gc_low_pages"] = 2 * data + max(0, int(blocks * block - raw / self.units))
+        return keys
+
+    def device(self, keys: Mapping[str, Any]) -> dict[str, Any]:
+        """A record of a device with these keys."""
+        host = {"mode": "open"}
+        return {"name": "fit", "device": dict(keys), "cache": {}, "host": host}
+
+    def simulate(
+        self, names: Sequence[str], changes: Mapping[str, Any] | None = None
+    ) -> dict[str, Simulated]:
+        """Play the script's steps of these names, in its order, on a miniature."""
+        keys = {**self.keys(), **(changes or {})}
+        return simulated(self.device(keys), self.pages * self.page_bytes, names)
+
+    def reads(
+        self, steps: Sequence[Mapping[str, Any]], pages: int = _READ_PAGES
+    ) -> list[Simulated]:
+        """Play read steps on a device that is full and small: strides, depths."""
+        keys = self._small(pages)
+        keys |= {"precondition": "sequential", "buffer_pages": 0}
+        region = {"offset_bytes": 0, "size_bytes": keys["logical_pages"] * self.page_bytes}
+        played = play(self.device(keys), [{**region, **step} for step in steps])
+        return [measured(step, one) for step, one in zip(steps, played, strict=True)]
+
+    def random_writes(self, depth: int, requests: int) -> float:
+        """Rate of random writes of a page to an empty device, which collects nothing."""
+        keys = self._small(2 * requests)
+        step = {
+            "seed": 1,
+            "requests": requests,
+            "uncounted": requests // 2,
+            "depth": depth,
+            "read_percent": 0,
+            "random": [True, True],
+            "block_bytes": self.page_bytes,
+            "offset_bytes": 0,
+            "size_bytes": keys["logical_pages"] * self.page_bytes,
+        }
+        (played,) = play(self.device(keys), [step])
+        return measured(step, played).rate
+
+    def _small(self, pages: int) -> dict[str, Any]:
+        """A device of so many pages, half of which the host sees, without an SLC cache."""
+        block, stripe = 64, self.units * self.stripe
+        pages = max(pages, _READ_PAGES) // stripe * stripe + stripe
+        keys = self.with_(pages=pages, pages_per_block=block, op=0.5, slc_pages=0).keys()
+        blocks = -(-2 * pages // (self.units * block)) + 8
+        keys |= {"blocks_per_plane": blocks, "gc_low_pages": 2 * block}
+        return {**keys, "gc_victim": "greedy", "gc_stream": "shared"}
+
+
+def simulated(
+    record: Mapping[str, Any], capacity: int, names: Sequence[str]
+) -> dict[str, Simulated]:
+    """Play the script's steps of these names, in its order, on a device or its miniature."""
+    keys = record["device"]
+    real = int(keys["logical_pages"])
+    if planes(keys) * int(keys["blocks_per_plane"]) * int(keys["pages_per_block"]) > LARGE_PAGES:
+        small = miniature(keys)
+        capacity = scaled(capacity, small["logical_pages"] / real)
+        record = {**record, "device": small}
+    jobs = list(enumerate(jobs_of(capacity), 1))
+    chosen = [(at, job) for at, job in jobs if job.name in names]
+    steps = [step_of(job, at, capacity) for at, job in chosen]
+    played = play(record, steps)
+    return {
+        job.name: measured(step, one)
+        for (_, job), step, one in zip(chosen, steps, played, strict=True)
+    }
+
+
+def measured(step: Mapping[str, Any], one: Mapping[str, Any]) -> Simulated:
+    """What the core says of a step."""
+    read, write = one["read"], one["write"]
+    requests = read["requests"] + write["requests"]
+    total = read["sum_ns"] + write["sum_ns"]
+    side = read if step["read_percent"] > 0 else write
+    mean = side["sum_ns"] / side["requests"] if side["requests"] else 0.0
+    shares = (0.99, 0.999, 0.9999)
+    p99, p999, p9999 = (_percentile(side, share) for share in shares)
+    rate = step["depth"] * 1e9 * requests / total if total else 0.0
+    bins = tuple((float(middle), int(count)) for middle, count in side["bins"])
+    return Simulated(mean, side["requests"], rate, p99, p999, p9999, bins)
+
+
+def _percentile(side: Mapping[str, Any], share: float) -> float:
+    seen, value = 0, 0.0
+    for middle, count in side["bins"]:
+        seen += count
+        value = float(middle)
+        if seen >= share * side["requests"]:
+            break
+    return value

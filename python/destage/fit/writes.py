@@ -1,0 +1,338 @@
+"""Program time, write buffer, SLC cache, erase time (`docs/spec/fit.md` 6.5 to 6.8)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from destage.errors import DestageError
+from destage.fit.fio import Measured, Measurement
+from destage.fit.model import Model
+from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
+
+__all__ = ["Written", "refined", "sampled", "writes_of"]
+
+FILL = ("fill-1", "fill-2")
+OVER = (*FILL, "overwrite-1", "overwrite-2")
+#: Bursts, MiB.
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+BURSTS = tuple(f"burst-{mib}" for mib in SIZES)
+#: Blocks that are tried.
+BLOCKS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
+#: Corrections of a rate by simulation.
+ROUNDS = 4
+MOST_BUFFER = 1 << 20
+#: Over-provisioning of these simulations: sequential writes leave blocks empty, however many.
+ROOMY_OP = 0.28
+
+
+@dataclass
+class Written:
+    """What the write steps say, and how each value was found."""
+
+    model: Model
+    said: dict[str, str] = field(default_factory=dict)
+    """Key: `measured`, or why it is not."""
+    steps: dict[str, str] = field(default_factory=dict)
+    collector_known: bool = False
+
+
+def _usual_block(model: Model) -> int:
+    """The base's pages a block, or fewer where the device is too small for them."""
+    own = int(model.base["pages_per_block"])
+    most = model.pages // model.units // 48
+    return own if own <= most else max([n for n in BLOCKS if n <= most], default=BLOCKS[0])
+
+
+def pages_per_s(step: Measured) -> float:
+    """Pages a second of a sequential write step of 128 KiB."""
+    return step.rate * REQUEST_PAGES
+
+
+def writes_of(made: Measurement, model: Model) -> Written:
+    """Everything that the write steps identify, in the order of the chain."""
+    own_op = model.op
+    out = Written(model.with_(pages_per_block=_usual_block(model), op=ROOMY_OP))
+    fill = made.get("fill-2")
+    if fill is None:
+        for key in ("program_ns", "buffer_pages", "erase_ns", "pages_per_block"):
+            out.said[key] = "not identifiable: fill-2 was not measured"
+        out.model = out.model.with_(op=own_op)
+        return out
+    write = made.get("write-qd1")
+    _program(out, fill, write, made)
+    if write is not None:
+        late = write.mean_ns - out.model.command_ns - out.model.link_ns
+        if not out.model.buffer_pages:
+            late -= out.model.unit_program_ns
+        out.model = out.model.with_(firmware_write_ns=max(0.0, late))
+        out.said["firmware_write_ns"], out.steps["firmware_write_ns"] = "measured", "write-qd1"
+    _erase(out, made)
+    _slc(out, made)
+    _blocks(out, made)
+    _slc_size(out, made)
+    _buffer(out, made)
+    _slc_size(out, made)
+    out.model = out.model.with_(op=own_op)
+    return out
+
+
+def _program(out: Written, fill: Measured, write: Measured | None, made: Measurement) -> None:
+    model, rate = out.model, pages_per_s(fill)
+    each = model.units * 1e9 / rate
+    out.steps["program_ns"] = fill.name
+    buffered = write is not None and write.mean_ns < each / 2
+    model = model.with_(buffer_pages=1024 if buffered else 0, unit_program_ns=each)
+    if rate * model.link_ns >= 0.97e9:
+        base = model.transfer_ns + model.base["program_ns"][0]
+        model = model.with_(unit_program_ns=min(base, model.units * model.link_ns))
+        out.said["program_ns"] = f"at most {model.units * model.link_ns:.0f} ns: the link is full"
+    else:
+        steps = [name for name in FILL if made.get(name)]
+        for _ in range(ROUNDS):
+            simulated = model.simulate(FILL)[steps[-1]]
+            off = each - model.units * 1e9 / (simulated.rate * REQUEST_PAGES)
+            model = model.with_(unit_program_ns=max(1.0, model.unit_program_ns + off))
+        out.said["program_ns"] = "measured"
+    out.model = model
+    if not buffered:
+        out.said["buffer_pages"] = "measured" if write is not None else "not identifiable"
+        out.steps["buffer_pages"] = "write-qd1"
+
+
+def _erase(out: Written, made: Measurement) -> None:
+    """e: what the second overwrite takes longer than the fill, a page."""
+    fill, over = made.get("fill-2"), made.get("overwrite-2")
+    base = out.model.base
+    own = base["erase_ns"] / base["pages_per_block"]
+    each = None
+    if fill is not None and over is not None:
+        each = out.model.units * 1e9 * (1 / pages_per_s(over) - 1 / pages_per_s(fill))
+    out.steps["erase_ns"] = "overwrite-2, fill-2"
+    if each is None or each <= 0 or out.said.get("program_ns") != "measured":
+        out.said["erase_ns"] = "not identifiable: an overwrite is no slower than a fill"
+        out.model = out.model.with_(erase_page_ns=own)
+        return
+    out.said["erase_ns"] = "measured as erase_ns / pages_per_block"
+    out.model = out.model.with_(erase_page_ns=each)
+
+
+def _blocks(out: Written, made: Measurement) -> None:
+    """Pages of a block: how long one collection holds up the reads."""
+    tail = made.get("tail-erase")
+    if not out.said["erase_ns"].startswith("measured"):
+        out.said["pages_per_block"] = "not identifiable: no erase time"
+        return
+    longest = tail.direction.p9999_ns if tail is not None else None
+    if longest is None:
+        out.said["pages_per_block"] = "not identifiable: tail-erase has no percentiles"
+        return
+    often = tail.direction.percentiles.get(99.9, longest) if tail is not None else longest
+    names = ("write-qd1", *OVER, *BURSTS, "tail-erase")
+    best = (math.inf, 0)
+    # The collector decides what overwritten bursts leave to be moved; before it is known, both
+    # ends of the range are tried.
+    victims = {out.model.gc_victim, *(() if out.collector_known else ("greedy", "fifo"))}
+    for count in BLOCKS:
+        if out.model.pages / out.model.units < 16 * count:
+            continue  # the threshold would not fit
+        for victim in sorted(victims, reverse=True):
+            trial = out.model.with_(pages_per_block=count, gc_victim=victim)
+            try:
+                found = trial.simulate(names)["tail-erase"]
+            except DestageError:
+                continue  # so few blocks leave no room for a collection
+            pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
+            off = sum(abs(math.log(max(there, 1) / here)) for there, here in pairs)
+            best = min(best, (round(off, 9), count))
+    if best[1]:
+        out.model = out.model.with_(pages_per_block=best[1])
+    out.said["pages_per_block"] = "inferred"
+    out.steps["pages_per_block"] = "tail-erase"
+
+
+def _slc(out: Written, made: Measurement) -> None:
+    first, second = made.get("fill-1"), made.get("fill-2")
+    out.steps["slc_blocks"] = "fill-1"
+    if first is None or not first.direction.bins:
+        out.said["slc_blocks"] = "not identifiable: fill-1 has no bins (json+)"
+        return
+    bins, in_flight = first.direction.bins, DEPTH
+    classes = classes_of(bins)
+    if classes is None and second is not None and classes_of(second.direction.bins):
+        both: dict[float, int] = {}
+        for time, count in (*bins, *second.direction.bins):
+            both[time] = both.get(time, 0) + count
+        classes, in_flight = classes_of(tuple(sorted(both.items()))), 2 * DEPTH
+    if classes is None:
+        over = made.get("overwrite-1")
+        larger = over is not None and second is not None and second.rate > 1.3 * over.rate
+        out.said["slc_blocks"] = (
+            "at least the capacity: overwrites are slower than fills" if larger else "measured"
+        )
+        return
+    before = 0
+    if out.model.buffer_pages:
+        own = (out.model.unit_program_ns + out.model.erase_page_ns) / out.model.units
+        in_slc = classes.fast_median_ns / (DEPTH * REQUEST_PAGES)
+        before = _buffer_behind(made, in_slc if fast_again(made, classes) else own)
+        # As fast as the way to the buffer is: the fast requests say nothing of the flash.
+        way = max(out.model.link_ns, out.model.firmware_write_ns / (DEPTH * REQUEST_PAGES))
+        if in_slc <= 1.1 * way:
+            before = max(before, _buffer_behind(made, own))
+    pages = classes.pages(before, in_flight)
+    if pages < 0.01 * out.model.pages or pages < before:
+        out.said["slc_blocks"] = "measured"  # none: the fast class is the buffer
+        return
+    out.said["slc_blocks"] = out.said["slc_program_ns"] = "measured"
+    out.steps["slc_program_ns"] = "fill-1"
+    _slc_times(out, made, classes, pages)
+
+
+def _buffer_behind(made: Measurement, each_ns: float) -> int:
+    """The buffer by the bursts, if a page takes that long behind it: a closed form."""
+    pages = 0
+    for mib, step in made.series("burst-").items():
+        pages = mib * 256
+        taken = step.mean_ns * step.direction.requests
+        if taken >= 0.5 * pages * each_ns:
+            return max(0, round(pages - taken / each_ns))
+    return pages
+
+
+def _slc_times(out: Written, made: Measurement, classes: Classes, pages: int) -> None:
+    model = out.model
+    rate = DEPTH * REQUEST_PAGES * 1e9 / classes.fast_median_ns
+    each = model.units * 1e9 / rate
+    model = model.with_(slc_pages=pages, slc_unit_program_ns=each)
+    for _ in range(ROUNDS):
+        found = classes_of(model.simulate(("fill-1",))["fill-1"].bins)
+        if found is None:
+            break
+        simulated = DEPTH * REQUEST_PAGES * 1e9 / found.fast_median_ns
+        off = each - model.units * 1e9 / simulated
+        model = model.with_(slc_unit_program_ns=max(1.0, model.slc_unit_program_ns + off))
+    fill, over = made.steps["fill-2"], made.get("overwrite-2")
+    slower = over is not None and over.rate > fill.rate
+    model = model.with_(
+        slc_policy="fold" if slower else "direct", slc_idle=fast_again(made, classes)
+    )
+    out.model = model
+
+
+def _slc_size(out: Written, made: Measurement) -> None:
+    """The SLC cache by the fast requests of the fill, measured less simulated."""
+    model, first, second = out.model, made.get("fill-1"), made.get("fill-2")
+    if not model.slc_pages or first is None:
+        return
+    counted = classes_of(first.direction.bins)
+    found = classes_of(model.simulate(("fill-1",))["fill-1"].bins)
+    if counted is None or found is None or second is None:
+        return  # it is larger than half the capacity: the count of both fills stays
+    own = model.slc_blocks * model.units * model.slc_pages_per_block
+    pages = own + REQUEST_PAGES * (counted.fast - found.fast)
+    out.model = model.with_(slc_pages=max(1, pages))
+
+
+def _buffer(out: Written, made: Measurement) -> None:
+    if not out.model.buffer_pages:
+        return
+    out.steps["buffer_pages"] = "burst"
+    model = out.model
+    each = model.slc_unit_program_ns if model.slc_pages else 0.0
+    each = (each or model.unit_program_ns + model.erase_page_ns) / model.units
+    bursts = made.series("burst-")
+    if out.said.get("program_ns") != "measured" or not bursts:
+        out.said["buffer_pages"] = "not identifiable: the link is no faster than the flash"
+        return
+    taken = {mib: s.mean_ns * s.direction.requests for mib, s in bursts.items()}
+    full = [mib for mib, total in taken.items() if total >= 0.5 * mib * 256 * each]
+    if not full:
+        largest = max(bursts) * 256
+        own = max(int(model.base["buffer_pages"]) if "buffer_pages" in model.base else 0, largest)
+        out.model = model.with_(buffer_pages=own)
+        out.said["buffer_pages"] = f"at least {largest} pages: no burst filled it"
+        return
+    mib = full[0]
+    pages = _bisected(model, mib, taken[mib], each)
+    out.model = model.with_(buffer_pages=pages)
+    out.said["buffer_pages"] = "measured"
+    out.steps["buffer_pages"] = f"burst-{mib}"
+
+
+def _bisected(model: Model, mib: int, taken_ns: float, each_ns: float) -> int:
+    """The smallest buffer for which the simulated burst takes at most the measured time."""
+    steps = ("write-qd1", *OVER, *(f"burst-{size}" for size in SIZES if size <= mib))
+    known: dict[int, bool] = {}
+
+    def fast_enough(pages: int) -> bool:
+        if pages not in known:
+            one = model.with_(buffer_pages=pages).simulate(steps)[f"burst-{mib}"]
+            known[pages] = one.mean_ns * one.requests <= taken_ns
+        return known[pages]
+
+    guess = max(1, round(mib * 256 - taken_ns / each_ns))
+    low, high, step = 0, guess, max(8, guess // 16)
+    while high < MOST_BUFFER and not fast_enough(high):
+        low, high, step = high, high + step, 2 * step
+    probe, step = high, max(8, guess // 16)
+    while probe - step > low:
+        probe -= step
+        step *= 2
+        if not fast_enough(probe):
+            low = probe
+            break
+        high = probe
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fast_enough(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def refined(out: Written, made: Measurement, op: float) -> None:
+    """Erase time, block and buffer once more, with the over-provisioning that was found."""
+    out.model = model = out.model.with_(op=op)
+    fill, over = made.get("fill-2"), made.get("overwrite-2")
+    if out.said.get("erase_ns", "").startswith("measured") and fill and over:
+        goal = 1 / pages_per_s(over) - 1 / pages_per_s(fill)
+        for _ in range(ROUNDS):
+            found = model.simulate(OVER)
+            there, here = (1 / (found[n].rate * REQUEST_PAGES) for n in ("overwrite-2", "fill-2"))
+            off = model.units * 1e9 * (goal - (there - here))
+            model = model.with_(erase_page_ns=max(0.0, model.erase_page_ns + off))
+        out.model = model
+        _blocks(out, made)
+    _buffer(out, made)
+    _slc_size(out, made)
+
+
+def sampled(made: Measurement, model: Model, scale: Mapping[str, float]) -> dict[str, float]:
+    """The closed forms of the write steps once more, with every rate multiplied."""
+    values: dict[str, float] = {}
+    fill, over, write = (made.get(name) for name in ("fill-2", "overwrite-2", "write-qd1"))
+
+    def rate(step: Measured) -> float:
+        return pages_per_s(step) * math.exp(scale.get(step.name, 0.0))
+
+    if fill is not None:
+        values["unit_program_ns"] = model.units * 1e9 / rate(fill)
+        if over is not None:
+            values["erase_page_ns"] = model.units * 1e9 * (1 / rate(over) - 1 / rate(fill))
+    if write is not None:
+        values["firmware_write_ns"] = write.mean_ns * math.exp(-scale.get(write.name, 0.0))
+    each = (model.unit_program_ns + model.erase_page_ns) / model.units
+    if model.slc_pages:
+        each = model.slc_unit_program_ns / model.units
+        first = made.get("fill-1")
+        if first is not None:
+            values["slc_unit_program_ns"] = math.exp(-scale.get(first.name, 0.0))
+    for mib, step in made.series("burst-").items():
+        taken = step.mean_ns * step.direction.requests * math.exp(-scale.get(step.name, 0.0))
+        if taken >= 0.5 * mib * 256 * each:
+            values["buffer_pages"] = mib * 256 - taken / each
+            break
+    return values
