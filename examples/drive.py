@@ -24,7 +24,7 @@ def main() -> None:
             mean, p99 = run["response_ns_mean"] or 0, run["response_ns_p99"] or 0
             print(
                 f"  {run.label:6} mean {mean / 1e6:5.2f} ms, 99 % within {p99 / 1e6:5.1f} ms,"
-                f" {run.writes:,} pages written ({run.write_debt:.0%} of them still owed),"
+                f" {run.writes:,} pages written ({run['pending_writes']:,} pending),"
                 f" write amplification {run.waf or 0:.2f}"
             )
 

@@ -25,6 +25,7 @@ __all__ = [
     "VERSION",
     "assembled",
     "check_every_size",
+    "caches_full",
     "check_needs",
     "check_policy",
     "check_run",
@@ -473,6 +474,12 @@ def check_run(sizes: str, options: str) -> None: ...
 def label(name: str, params: str) -> str: ...
 def run_options() -> str: ...
 def resolve_sizes(trace: Trace, sizes: str) -> str: ...
+def caches_full(
+    trace: Trace,
+    frames: Sequence[int],
+    drops_trims: bool,
+    least_requests: int,
+) -> tuple[int, int]: ...
 def compare(
     trace: Trace,
     specs: Sequence[_Spec],

@@ -66,6 +66,6 @@ def compare_demo(
         device=trace.drive,
         profile=profile,
         cost=COST,
-        flush_at_end=True,  # half a minute is short: what a policy owes at its end would decide
+        flush_at_end=True,
         progress=progress,
     )

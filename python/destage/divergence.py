@@ -14,6 +14,8 @@ from destage.device import DeviceLike, Drive
 from destage.errors import UsageError
 from destage.experiment.experiment import StoreLike, experiment_of, with_context
 from destage.experiment.task import Question, Task
+from destage.experiment.warmup import measured_alike
+from destage.model.metrics import WRITES
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.options import DeviceRunOptions, ProgressCallback, RunOptions, divided, options_json
@@ -171,6 +173,7 @@ def why(
     (spec_a, sizes), (spec_b, _) = (asked_once(policy, cache, drive) for policy in (a, b))
     question = Question("why", "{}", _answer, _numbers)
     task = Task.of(trace, drive, [spec_a, spec_b], sizes, options_json("run", of_runs), question)
+    (task,) = measured_alike([task])
     (answer,) = experiment.answers([task])
     assert answer is not None
     first = answer["first"]
@@ -312,14 +315,14 @@ def _shares(both: Results, drive: Drive | None) -> Iterator[Share]:
         yield counted("collections", "gc_runs")
         yield counted("erases", "erases")
         yield from _times([run.timing or {} for run in both], drive)
-    elif a["running_time"] is not None:
+    elif a["cost"] is not None:
         cost = a.config["cost"]
         for what, name, each in (
             ("cost of reads", "physical_reads", cost["read"]),
-            ("cost of writes", "physical_writes", cost["write"]),
+            ("cost of writes", WRITES, cost["write"]),
         ):
             yield Share(what, "cost", float(a[name] or 0) * each, float(b[name] or 0) * each)
-        yield Share("running time", "cost", float(a["running_time"]), float(b["running_time"] or 0))
+        yield Share("cost", "cost", float(a["cost"]), float(b["cost"] or 0))
 
 
 def _times(timings: list[Mapping[str, Any]], drive: Drive) -> Iterator[Share]:

@@ -45,8 +45,9 @@ class DeviceOptions(TypedDict, total=False):
     ftl: str | Sequence[str] | None
     """Flash translation layer, one of `ftls()`, with or without parameters: `"bast"`,
     `"dftl[cmt_entries=8192]"`."""
-    queue_depth: int | None
-    """Outstanding requests of a closed loop, which ignores timestamps."""
+    queue_depth: int | str | Sequence[int | str] | None
+    """Outstanding requests of a closed loop, which ignores timestamps; `"trace"` is an open loop,
+    at the trace's arrival times. Several are a grid: `["trace", 8]`."""
     placement: str | Sequence[str] | None
     """Data placement (FDP), how writes get a handle on a device with several: `"sepbit"`,
     `"by-size[thresholds=[65536]]"`."""
@@ -60,9 +61,10 @@ class RunOptions(TypedDict, total=False):
 
     cost: str | Mapping[str, int] | None
     """Cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit: gives
-    `running_time`, and is the default of parameters that policies call a cost."""
+    `cost`, and is the default of parameters that policies call a cost."""
     warmup: str | None
-    """Warm-up, replayed and not counted: `"10%"`, `"100000r"` (requests), `"60s"` or `"full"`."""
+    """Warm-up, replayed and not measured: `"auto"` (until the caches are full; the default in front
+    of a device), `"10%"`, `"100000r"` (requests), `"60s"`, `"full"` or `"none"`."""
     fetch_on_write_miss: bool
     """A write miss reads the page first; counts, never decides."""
     flush_at_end: bool
@@ -102,7 +104,7 @@ class DeviceOption:
     about: str
     """Help of the flag."""
     kind: str
-    """`text` or `whole`."""
+    """`text` or `depth`."""
 
     @property
     def flag(self) -> str:

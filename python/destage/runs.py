@@ -27,6 +27,7 @@ from destage.errors import UsageError
 from destage.experiment.execute import run_own
 from destage.experiment.experiment import StoreLike, Unfinished, experiment_of
 from destage.experiment.task import Task
+from destage.experiment.warmup import measured_alike
 from destage.io.files import Destination
 from destage.io.path_conflicts import Named, refuse
 from destage.io.recording import recording
@@ -173,9 +174,9 @@ def compare(
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
             `pages_per_block`, `device_pages`, `trim`, `check`, `profile`; and `DeviceOptions`:
-            `ftl`, `queue_depth`, `placement`, `flush`. Several FTLs or placement policies are a
-            grid. Combinations of placement policies that exclude each other are skipped with a
-            `UserWarning`.
+            `ftl`, `queue_depth`, `placement`, `flush`. Several FTLs, depths (`["trace", 8]`) or
+            placement policies are a grid. Combinations of placement policies that exclude each
+            other are skipped with a `UserWarning`.
 
     Returns the runs in the order of traces, drives, policies, sizes. Raises `UsageError` for what
     cannot be, `CheckFailed` for a policy that breaks a law, and `Interrupted` on Ctrl-C, which has
@@ -225,6 +226,7 @@ def compare_pairs(
     for one, drive, specs, sizes in parts:
         check_in_front([one], drive)
         tasks.append(Task.of(one, drive, specs, sizes, asked_for))
+    tasks = measured_alike(tasks)
     planned = sum(task.runs for task in tasks)
     try:
         sets = experiment_of(store, jobs, progress).sets(tasks)
@@ -289,7 +291,8 @@ class Recorded:
         """
         from destage.charts.series_plots import SeriesPlots
 
-        return SeriesPlots(self.series)
+        first = (self.run.measured or {}).get("first_access", 0)
+        return SeriesPlots(self.series, first)
 
 
 def run(
@@ -336,6 +339,8 @@ def run(
     check_in_front([trace], drive)
 
     _apart(trace, decisions=decisions, timeline=timeline)
+    (task,) = measured_alike([Task.of(trace, drive, [spec], size, asked_for)])
+    asked_for = task.options
     with recording(decisions) as log, recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
             how: Any = {"drive": drive, "decisions": log, "period": series}

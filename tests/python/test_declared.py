@@ -94,7 +94,7 @@ def test_every_device_option_is_a_flag_a_keyword_and_a_row_of_the_page() -> None
 
 def test_a_device_option_of_the_wrong_type_names_itself() -> None:
     for options, said in (
-        ({"queue_depth": "4"}, "queue_depth: expected a whole number"),
+        ({"queue_depth": "four"}, "queue_depth: expected a whole number"),
         ({"ftl": 7}, "ftl: expected text"),
         ({"flush": "never"}, "flush: expected ignore or drain"),
         ({"ftll": "page"}, "did you mean ftl"),

@@ -55,7 +55,8 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> ds.Results:
     drive = ds.open_device(path, cache=False)
     trace = ds.synth("zipf", requests=20_000, pages=6000, read_ratio=0.4, gap_ns=300_000, alpha=0.9)
     sizes = [f"{frames}p" for frames in SIZES]
-    return ds.compare(trace, POLICIES, cache=sizes, device=drive, profile=True)
+    where: Any = {"cache": sizes, "device": drive, "warmup": "none"}
+    return ds.compare(trace, POLICIES, profile=True, **where)
 
 
 @pytest.fixture(scope="module")
@@ -282,7 +283,7 @@ def test_the_page_says_nothing_that_is_no_number(page: Page) -> None:
 def made_up(policy: str, frames: int, hits: int, writes: int, **numbers: float) -> dict[str, Any]:
     """A timed run with these metrics."""
     made = run(policy, frames, hits, writes, device="small")
-    made["running_time"] = None
+    made["cost"] = None
     given = {
         "hit_ratio": hits / 1_000_000,
         "physical_writes": writes,
@@ -418,8 +419,8 @@ def test_what_the_results_do_not_hold_is_no_figure(timed: ds.Results) -> None:
     plots = Plots(*sets(without_profile(timed)))
     with pytest.raises(DataError, match="no response_over_time; they have response_ns_mean"):
         plots.response_over_time()
-    with pytest.raises(DataError, match="these results have no running_time"):
-        plots.over_size("running_time")
+    with pytest.raises(DataError, match="these results have no cost"):
+        plots.over_size("cost")
     assert plots.over_size("gc_runs").to_dict()
 
 

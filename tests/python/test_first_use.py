@@ -156,7 +156,8 @@ def test_an_objective_that_no_run_can_have_is_refused_at_once(destage: Destage) 
     tune = ("tune", "nowhere.csv", "-p", "clc", "--param", "alpha=0,1", "--objective")
     refused(destage(*tune, "response_ns_mean"), 2, "response_ns_mean", "add a device")
     refused(destage(*tune, "waf"), 2, "waf", "add a device")
-    refused(destage(*tune, "running_time"), 2, "running_time", "cost")
+    refused(destage(*tune, "cost"), 2, "objective cost", "computed from a cost")
+    refused(destage(*tune, "running_time"), 2, "running_time is called cost now")
 
 
 def test_an_optimum_at_the_limit_of_a_parameter_has_nothing_beyond(msr: Path) -> None:

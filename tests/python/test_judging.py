@@ -97,7 +97,7 @@ def test_an_interval_is_found_by_the_place_of_its_runs() -> None:
     assert known.between("waf", 4, 7) is None
 
 
-def judged(interval: list[float] | None, **debt: float) -> list[Run]:
+def judged(interval: list[float] | None, **pending: float) -> list[Run]:
     """lru and arc at one size, arc with two per cent fewer writes and more hits."""
     given = result([run("lru", 100, 500_000, 1000), run("arc", 100, 510_000, 980)])
     for one in given["runs"]:
@@ -105,8 +105,8 @@ def judged(interval: list[float] | None, **debt: float) -> list[Run]:
         hits = one["counters"]["read_hits"]
         one["label"] = one["config"]["policy"]
         one["metrics"] = {"hit_ratio": hits / 1e6, "physical_writes": writes, "erases": writes}
-        owed = debt.get(one["label"], 0)
-        one["metrics"] |= {"write_debt_ratio": owed / (writes + owed), WRITES: writes + owed}
+        more = pending.get(one["label"], 0)
+        one["metrics"] |= {"pending_write_ratio": more / (writes + more), WRITES: writes + more}
     told = {"physical_writes": [[-30, -10]], "erases": [[-30, -10]], WRITES: [[50, 110]]}
     group = {"frames": 100, "runs": [0, 1], "metrics": {"hit_ratio": [interval]} | told}
     return list(ResultSet.of(given | {"differences": {"groups": [group]}}).runs)
@@ -130,11 +130,11 @@ def test_a_lead_counts_if_its_interval_leaves_zero_out(
     assert (change("hit_ratio", runs[1], runs[0]) is not None) == told
 
 
-def test_no_lead_counts_that_lies_within_what_is_owed() -> None:
+def test_no_lead_counts_that_lies_within_pending_writes() -> None:
     clear = judged([0, 0])
     assert winner(clear, metric("physical_writes")).sole  # type: ignore[union-attr]
     assert winner(clear, metric("erases")).sole  # type: ignore[union-attr]
-    # 30 of 1010 pages owed: three per cent, more than the lead of two.
+    # 30 of 1010 pages pending: three per cent, more than the lead of two.
     small = judged([0, 0], arc=30)
     assert not winner(small, metric("physical_writes")).sole  # type: ignore[union-attr]
     assert winner(small, metric(WRITES)).labels[0] == "lru"  # type: ignore[union-attr]
@@ -144,7 +144,7 @@ def test_no_lead_counts_that_lies_within_what_is_owed() -> None:
     assert winner(large, metric("physical_writes")) is None
     assert winner(large, metric(WRITES)).labels == ("lru",)  # type: ignore[union-attr]
     sentences = summary(ResultSet(large[0].config, large[0].trace, tuple(large)))
-    assert any("still owed" in sentence for sentence in sentences)
+    assert any("pending" in sentence for sentence in sentences)
 
 
 def test_a_number_without_an_interval_decides_nothing_beside_others_that_have_one() -> None:
@@ -160,9 +160,9 @@ def test_a_number_without_an_interval_decides_nothing_beside_others_that_have_on
     assert winner(short, metric("response_ns_p99")).labels == ("arc",)  # type: ignore[union-attr]
 
 
-def test_no_lead_in_time_counts_that_lies_within_what_the_faster_one_owes() -> None:
-    def fastest(flushed: int = 0, **debt: float) -> tuple[str, ...]:
-        runs = judged([0, 0], **debt)
+def test_no_lead_in_time_counts_that_lies_within_the_pending_writes_of_the_faster_one() -> None:
+    def fastest(flushed: int = 0, **pending: float) -> tuple[str, ...]:
+        runs = judged([0, 0], **pending)
         runs[1].counters["end_flushes"] = flushed  # type: ignore[index]
         for one, mean in zip(runs, (100_000, 90_000), strict=True):
             one.metrics["response_ns_mean"] = mean  # type: ignore[index]
@@ -174,13 +174,13 @@ def test_no_lead_in_time_counts_that_lies_within_what_the_faster_one_owes() -> N
         return found.labels
 
     assert fastest() == ("arc",)
-    # Ten per cent faster, and a twelfth of the writes still owed: ahead. Of a ninth: not.
+    # Ten per cent faster, and a twelfth of the writes still pending: ahead. Of a ninth: not.
     assert fastest(arc=980 / 11) == ("arc",)
     assert fastest(arc=980 / 8) == ("arc", "lru")
-    # What it flushed when no request waited any more is as good as owed.
+    # What it flushed when no request waited any more is as good as pending.
     assert fastest(flushed=980 // 8) == ("arc", "lru")
     assert fastest(flushed=980 // 12) == ("arc",)
-    # What the slower one owes makes nobody else slower.
+    # Pending writes of the slower one make no other policy slower.
     assert fastest(lru=1000) == ("arc",)
 
 
@@ -213,15 +213,14 @@ def test_every_number_that_a_table_marks_has_an_interval(tmp_path: Path) -> None
     assert interval[0] <= apart <= interval[1]
 
 
-def test_a_real_run_says_what_it_owes(trace: ds.Trace) -> None:
+def test_a_real_run_counts_its_pending_writes(trace: ds.Trace) -> None:
     kept, flushed = (
         ds.compare(trace, "lru", cache="40%", flush_at_end=flush)[0] for flush in (False, True)
     )
-    assert kept["dirty_left"] > 0
-    assert kept["dirty_left_bytes"] == kept["dirty_left"] * trace.page_bytes
+    assert kept["pending_writes"] > 0
+    assert kept["pending_write_bytes"] == kept["pending_writes"] * trace.page_bytes
     assert kept.writes == flushed.physical_writes == flushed.writes
-    assert (flushed["dirty_left"], flushed.write_debt) == (0, 0)
-    assert any("still owed" in warning for warning in kept.warnings)
+    assert (flushed["pending_writes"], flushed.pending_share) == (0, 0)
 
 
 # Tables
@@ -234,7 +233,7 @@ def test_a_number_that_is_0_everywhere_is_said(trace: ds.Trace) -> None:
     noted = [
         n for n in results_table(ds.compare(trace, "lru", cache="10%").runs).notes if "0 in" in n
     ]
-    assert not any("writes incl" in note for note in noted)
+    assert not any("pending writes" in note for note in noted)
 
 
 def test_a_table_shows_sizes_in_bytes_and_those_beyond_the_trace(trace: ds.Trace) -> None:
@@ -254,16 +253,14 @@ def test_life_is_what_wear_comes_to() -> None:
         "block_erases": {"blocks": 100},
     }
     drive = {"device": {"logical_pages": 1000}}
-    found = life(drive, timing, 1000, owes=False)
+    found = life(drive, timing, 1000, {})
     assert found is not None
     # Two erases a block in a tenth of a year: 1000 of them take fifty years.
     assert found.years == pytest.approx(50)
     assert found.drive_writes_per_day == pytest.approx(3 / 36.525)
-    assert life(drive, timing, None, owes=False) is None
-    assert life(
-        drive | {"device": {"logical_pages": 1000, "pe_cycles": 10}}, timing, None, owes=False
-    )
-    assert life(None, None, 1000, owes=False) is None
+    assert life(drive, timing, None, {}) is None
+    assert life(drive | {"device": {"logical_pages": 1000, "pe_cycles": 10}}, timing, None, {})
+    assert life(None, None, 1000, {}) is None
 
 
 def test_the_endurance_of_a_drive_is_shown_and_needs_one(

@@ -416,7 +416,7 @@ def test_what_failed_is_missing_or_undefined_is_drawn_as_such(
 @in_a_browser
 def test_the_front_is_what_nobody_beats(browser: Browser, page_file: Path) -> None:
     code = """(() => {
-      const S = destageStore, view = { x2: 'physical_writes_incl_owed', y2: 'hit_ratio' };
+      const S = destageStore, view = { x2: 'flash_writes', y2: 'hit_ratio' };
       const points = S.settings(S.every.filter((i) => S.word('device', i) === ''), view);
       const front = S.front(points, view);
       return points.map((p) =>

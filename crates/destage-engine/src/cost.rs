@@ -1,11 +1,10 @@
-//! The running time of a run without a device, from the cost of one page read and one page write.
+//! The cost of a run, from the cost of one page read and of one page write.
 //!
-//! ACR's measure (section IV): `physical_reads * C_r + physical_writes * C_w`, in whatever unit the
-//! costs have. Whole numbers, because ACR's decisions compare them exactly.
+//! After ACR's measure (section IV): `physical_reads * C_r + flash_writes * C_w`, in whatever unit
+//! the costs have. Whole numbers, because ACR's decisions compare them exactly.
 
 use destage_policies::FromRun;
 use destage_policies::params::Value;
-use destage_replay::counters::Counters;
 use serde::{Deserialize, Serialize};
 
 /// Cost of one page read and of one page write, in the same unit; each 1..2^32.
@@ -52,10 +51,9 @@ impl Cost {
         }
     }
 
-    /// Running time of what was counted, in the unit of the costs.
-    pub fn running_time(&self, counters: &Counters) -> u128 {
-        u128::from(counters.physical_reads) * u128::from(self.read)
-            + u128::from(counters.physical_writes) * u128::from(self.write)
+    /// Cost of so many page reads and writes.
+    pub fn of(&self, reads: u64, writes: u64) -> u128 {
+        u128::from(reads) * u128::from(self.read) + u128::from(writes) * u128::from(self.write)
     }
 
     /// What policies may take from here.
@@ -74,10 +72,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_running_time_weighs_reads_and_writes() {
+    fn the_cost_weighs_reads_and_writes() {
         let cost = Cost::parse("read=1, write=118").unwrap();
-        let counters = Counters { physical_reads: 10, physical_writes: 2, ..Counters::default() };
-        assert_eq!(cost.running_time(&counters), 246);
+        assert_eq!(cost.of(10, 2), 246);
     }
 
     #[test]
@@ -85,10 +82,8 @@ mod tests {
         let most = u64::from(u32::MAX);
         let cost = Cost { read: most, write: most };
         let (reads, writes) = (u64::MAX, u64::MAX - 1);
-        let counters =
-            Counters { physical_reads: reads, physical_writes: writes, ..Counters::default() };
         let sum = u128::from(reads) + u128::from(writes);
-        assert_eq!(cost.running_time(&counters), sum * u128::from(most));
+        assert_eq!(cost.of(reads, writes), sum * u128::from(most));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::cost::Cost;
 use crate::mounted::Mounted;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::nearest;
+use destage_replay::fill::Filled;
+use destage_replay::input::Input;
 use destage_replay::warmup::Warmup;
 use destage_ssd::HostConfig;
 use destage_ssd::config::TrimMode;
@@ -139,8 +141,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         flag: "--warmup",
         kind: OptionKind::Text,
         metavar: "AMOUNT",
-        default: "none",
-        about: "Count nothing before this: 10%, 100000r (requests), 60s, or full. [none]",
+        default: "auto with a device, else none",
+        about: "Measure after this: auto (caches full), 10%, 60s.",
         commands: EVERY,
     },
     RunOption {
@@ -218,6 +220,17 @@ impl RunOptions {
     /// The same of the drive that is mounted, if one is.
     pub(crate) fn drops_trims(&self) -> bool {
         self.trims(self.drive.as_ref().map(|drive| &drive.host)) == Trim::Drop
+    }
+
+    /// The same options with the moment of a warm-up `auto`, for runs of so many frames each over
+    /// this input.
+    pub(crate) fn with_moment(&self, input: &Input<'_>, frames: &[u32]) -> RunOptions {
+        let mut options = self.clone();
+        if self.warmup == Warmup::Auto(None) {
+            let found = Filled::of(input, self.drops_trims(), frames, 0);
+            options.warmup = Warmup::Auto(Some(found));
+        }
+        options
     }
 
     /// Reads a JSON object; what is absent or null is left at its default.
@@ -357,7 +370,7 @@ mod tests {
             (r#"{"warmup": 10}"#, "warmup: expected text, got 10"),
             (
                 r#"{"warmup": "10"}"#,
-                "warm-up \"10\": expected e.g. 10%, 100000r, 60s, full or none",
+                "warm-up \"10\": expected auto, none, full, or e.g. 10%, 100000r, 60s",
             ),
             (r#"{"cost": {"read": 0, "write": 1}}"#, "read = 0: expected an integer 1..4294967295"),
             (r#"{"check": "yes"}"#, "check: expected true or false, got \"yes\""),

@@ -9,6 +9,8 @@ use destage_engine::run::{own_suits, suits, supplies};
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::{PolicySpec, json_of, label, spelled};
 use destage_policies::params::Value as Param;
+use destage_replay::fill::Filled;
+use destage_replay::input::Input;
 use destage_replay::warmup::Warmup;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -99,6 +101,21 @@ pub fn check_suits(py: Python<'_>, spec: Option<Spec>, drive: &Drive) -> PyResul
 #[pyfunction]
 pub fn resolve_sizes(py: Python<'_>, trace: &Trace, sizes: &str) -> PyResult<String> {
     Ok(json!(frames_of(py, trace, sizes)?).to_string())
+}
+
+/// Requests before measurement with a warm-up `auto`, at least so many, and the pages of the
+/// largest cache that is full by then (`Filled::of`), for runs with caches of so many frames.
+#[pyfunction]
+pub fn caches_full(
+    py: Python<'_>,
+    trace: &Trace,
+    frames: Vec<u32>,
+    drops_trims: bool,
+    least_requests: u64,
+) -> (u64, u64) {
+    let input = Input::new(&trace.trace, None);
+    let found = py.detach(|| Filled::of(&input, drops_trims, &frames, least_requests));
+    (found.requests, found.pages)
 }
 
 /// What tables call a policy with these parameters, which are JSON, as a user would type it.

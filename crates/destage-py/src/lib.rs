@@ -81,8 +81,8 @@ mod _destage {
 
     #[pymodule_export]
     use crate::arguments::{
-        check_needs, check_policy, check_run, check_suits, label_of, parse_policies, resolve_sizes,
-        run_option_rows,
+        caches_full, check_needs, check_policy, check_run, check_suits, label_of, parse_policies,
+        resolve_sizes, run_option_rows,
     };
     #[pymodule_export]
     use crate::blocks::{PageList, Shelf};

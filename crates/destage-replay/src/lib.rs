@@ -12,6 +12,7 @@
 //!  accesses          requests of a decoded trace -> a block of page accesses with look-ahead
 //!  control_commands  trims and flushes between the accesses
 //!  input             all that a run reads            warmup   requests that do not count
+//!  fill              the request at which caches are full
 //!  counters          counts of a run                 timing   counts of a run with a device
 //!  windows           counts of each sixtieth of a run
 //!  distribution      many values in a few numbers    coarse_histogram   in fewer
@@ -26,6 +27,7 @@ pub mod control_commands;
 pub mod counters;
 pub mod distribution;
 pub mod error;
+pub mod fill;
 pub mod input;
 pub mod observe;
 pub mod replay;
@@ -40,6 +42,7 @@ pub use accesses::{Columns, Extent};
 pub use control::Control;
 pub use counters::Counters;
 pub use error::RunError;
+pub use fill::Filled;
 pub use input::{Input, NextUses};
 pub use observe::{Completed, Observer, Unobserved};
 pub use replay::Replay;

@@ -45,6 +45,8 @@ pub struct Replayed {
     pub parts: WindowCounts,
     /// Where the policy has adapted to, at the end.
     pub gauges: BTreeMap<String, f64>,
+    /// Pages that were dirty when counting began.
+    pub dirty_at_start: u64,
     /// Pages that were still dirty at the end.
     pub dirty_left: u64,
 }
@@ -143,6 +145,7 @@ impl Replay<'_> {
         was_full: bool,
     ) -> Option<Replayed> {
         let before = policy.own_counters();
+        let dirty_at_start = if start > 0 { policy.dirty_pages() } else { 0 };
         let all = start as u64..self.columns.first_ids.len() as u64;
         let cuts = WindowBounds::of(all.clone());
         let mut parts = WindowCounts::none();
@@ -166,6 +169,7 @@ impl Replay<'_> {
             destage_pages,
             warmup_requests: start as u64,
             parts,
+            dirty_at_start,
             dirty_left: policy.dirty_pages(),
         })
     }

@@ -1,5 +1,6 @@
 //! Requests before which nothing counts.
 
+use crate::fill::Filled;
 use serde::{Deserialize, Serialize};
 
 /// Requests before which nothing counts.
@@ -17,6 +18,9 @@ pub enum Warmup {
     Nanos(u64),
     /// Until the cache is full, to the end of the request that fills it.
     Full,
+    /// Until the caches of a comparison are full, at the same request for all of its runs; `None`
+    /// before that request was found ([`Filled::of`]).
+    Auto(Option<Filled>),
 }
 
 impl Warmup {
@@ -30,16 +34,21 @@ impl Warmup {
                 let first = arrivals_ns.first().copied().unwrap_or(0);
                 arrivals_ns.partition_point(|&t| t - first < ns)
             }
+            Warmup::Auto(found) => {
+                found.map_or(0, |found| usize::try_from(found.requests).unwrap_or(rows))
+            }
             Warmup::Full => return None,
         };
         Some(warm.min(rows))
     }
 
-    /// Reads `10%`, `100000r`, `60s` (also `ms`, `m`, `h`), `full`, `none`.
+    /// Reads `auto`, `10%`, `100000r`, `60s` (also `ms`, `m`, `h`), `full`, `none`.
     pub fn parse(text: &str) -> Result<Warmup, String> {
         let text = text.trim();
-        let wrong = || format!("warm-up {text:?}: expected e.g. 10%, 100000r, 60s, full or none");
+        let wrong =
+            || format!("warm-up {text:?}: expected auto, none, full, or e.g. 10%, 100000r, 60s");
         match text {
+            "auto" => return Ok(Warmup::Auto(None)),
             "full" => return Ok(Warmup::Full),
             "none" | "0" => return Ok(Warmup::None),
             _ => {}
@@ -77,8 +86,9 @@ mod tests {
         assert_eq!(Warmup::parse("100000r"), Ok(Warmup::Requests(100_000)));
         assert_eq!(Warmup::parse("1.5s"), Ok(Warmup::Nanos(1_500_000_000)));
         assert_eq!(Warmup::parse("full"), Ok(Warmup::Full));
+        assert_eq!(Warmup::parse("auto"), Ok(Warmup::Auto(None)));
         for text in ["", "10", "101%", "-1s", "r", "1.5r", "ten%"] {
-            assert!(Warmup::parse(text).unwrap_err().contains("expected e.g. 10%"), "{text}");
+            assert!(Warmup::parse(text).unwrap_err().contains("or e.g. 10%"), "{text}");
         }
     }
 }

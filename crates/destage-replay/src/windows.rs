@@ -320,11 +320,6 @@ impl Windows {
             requests_beyond: timing.map_or_else(BTreeMap::new, |timing| beyond(&windows, timing)),
         }
     }
-
-    /// The cache took longer than half of what was counted to fill, or never did.
-    pub fn is_filling(&self) -> bool {
-        self.filled_after.is_none_or(|after| after > 0.5)
-    }
 }
 
 /// Requests beyond the percentiles of all, and beyond the 99th of reads and of writes.
@@ -426,6 +421,5 @@ mod tests {
         let sums: Vec<u64> = (0..60).map(|w| (100 + 10 * w..110 + 10 * w).sum()).collect();
         assert_eq!(windows.response_ns_sum, Some(sums));
         assert_eq!(windows.filled_after, Some(0.5));
-        assert!(!windows.is_filling());
     }
 }

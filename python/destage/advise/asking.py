@@ -52,7 +52,9 @@ NOTHING = (
 RATES = frozenset({"iops", "mb_per_s"})
 
 #: What only counts where something is written.
-_OF_WRITES = re.compile(r"waf|erases|flash_programs|gc_|physical_writes|write_response|destage")
+_OF_WRITES = re.compile(
+    r"waf|erases|flash_programs|gc_|physical_writes|flash_writes|pending|write_response|destage"
+)
 
 
 def share_of(within: float | str) -> float:

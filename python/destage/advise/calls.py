@@ -196,10 +196,12 @@ class _Search:
         check_in_front([runner.trace], runner.drive)
         check_trace(runner.trace, goals)
         sizes = sizes_of(runner.trace, cache, budget)
-        owing = any(goal.counts_the_owed for goal in goals)
-        flushed = owing and not runner.options.get("flush_at_end")
-        runner.options |= {"flush_at_end": True} if flushed else {}
         every = with_the_usual(candidates(policies, runner.drive))
+        warm = runner.measure_from(every, sizes.frames)
+        pending = any(goal.leaves_out_pending for goal in goals)
+        # After a warm-up, dirty pages of before would be flushed with those of the measured part.
+        flushed = pending and not warm and not runner.options.get("flush_at_end")
+        runner.options |= {"flush_at_end": True} if flushed else {}
         if runner.drive is not None:
             pool.run(policy_specs("none"), [1])
         kept, left = finalists_of(pool, every, sizes.frames, goals, self.finalists)
@@ -230,7 +232,7 @@ class _Search:
             for some in (mine, deployable(mine)):
                 if not any(goal.judged(run) is not None for run in some):
                     continue
-                choice = choose(some, runs, goal, self.within)
+                choice = choose(some, _filled(runs), goal, self.within)
                 below = [p.run.frames for p in choice.curve if p.run.frames < choice.run.frames]
                 if below:
                     more |= between(below[-1], choice.run.frames)
@@ -246,10 +248,10 @@ class _Search:
         for _ in range(ROUNDS):
             runs = pool.results
             mine = grid.candidates(runs, also_deployed=usual)
-            choices = [choose(mine, runs.runs, goal, within) for goal in goals]
+            choices = [choose(mine, _filled(runs), goal, within) for goal in goals]
             sold = deployable(mine) if usual else []
             sold = [r for r in sold if all(g.judged(r) is not None for g in goals)]
-            deployed = [choose(sold, runs.runs, goal, within) for goal in goals] if sold else []
+            deployed = [choose(sold, _filled(runs), goal, within) for goal in goals] if sold else []
             several = len(goals) > 1
             both = joint(deployed or choices, sold or mine, within) if several else None
             advised = both or (deployed or choices)[0].run
@@ -312,7 +314,17 @@ class _Grid:
         found = [run for run in mine if not run.knows_the_future]
         if not found:
             raise UsageError(NOTHING)
-        return found
+        if not _filled(found):
+            raise UsageError(
+                "cache: no cache fills within half of the requests: take smaller ones, a longer"
+                " trace, or warmup none"
+            )
+        return _filled(found)
+
+
+def _filled(runs: Iterable[Run]) -> list[Run]:
+    """The runs whose cache was full when measurement began."""
+    return [run for run in runs if not run.cache_not_full]
 
 
 def _check_counts(finalists: int | None, seeds: int, pe_cycles: int | None) -> None:

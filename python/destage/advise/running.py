@@ -11,10 +11,13 @@ from destage.advise.asking import like
 from destage.device import Drive, restored
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
+from destage.experiment.task import Task
+from destage.experiment.warmup import AUTO, measured_alike
 from destage.model.advice import Choice, Setting
 from destage.model.deployed import WRITER, System, systems
 from destage.model.goals import Goal
 from destage.model.run import Run
+from destage.options import options_json
 from destage.policy import OwnPolicy, Spec, policy_specs, spec_label
 from destage.results import Results, together
 from destage.runs import Interrupted, compare
@@ -51,6 +54,17 @@ class Runner:
     interrupted: bool = False
     """Ctrl-C came: what has run is all that there will be."""
     _writing: Drive | str | None = field(default=None, init=False)
+
+    def measure_from(self, specs: Sequence[Spec], frames: Sequence[int]) -> bool:
+        """Measure every run that follows from the same request; whether a warm-up is before it."""
+        sizes = json.dumps([f"{one}p" for one in frames])
+        asked = options_json("compare", self.options)
+        (task,) = measured_alike([Task.of(self.trace, self.drive, specs, sizes, asked)])
+        warmup = json.loads(task.options).get("warmup")
+        self.options["warmup"] = warmup
+        if isinstance(warmup, dict):
+            return bool(warmup[AUTO]["requests"])
+        return warmup not in (None, "none", "0")
 
     def runs(
         self, specs: Sequence[Spec], frames: Sequence[int], drive: Drive | None = None

@@ -10,7 +10,7 @@ from destage import _destage
 from destage.model.advice import Choice, Setting, SizePoint, choose
 from destage.model.advised import Advised
 from destage.model.goals import COST, Goal
-from destage.model.metrics import BASELINE, LARGEST_DEBT
+from destage.model.metrics import BASELINE, LARGEST_PENDING
 from destage.model.run import Run
 from destage.model.words import counted, join, percent, plain, size
 
@@ -199,7 +199,7 @@ def notes_of(
         said.append("interrupted: other runs were to come")
     said += of_sizes
     if flushed:
-        said.append("the caches were flushed at the end, so that nothing is owed")
+        said.append("the caches were flushed at the end, so that no write is pending")
     for choice in advised.choices:
         said += _of_choice(choice)
     said += _of_cost(advised)
@@ -242,7 +242,7 @@ def _of_choice(choice: Choice) -> list[str]:
         names = list(dict.fromkeys(run.label for run in choice.skipped))
         said.append(
             f"{goal.name}: {counted(len(choice.skipped), 'run')} of {join(names)} not judged: no"
-            f" number, or more than {percent(LARGEST_DEBT, 0)} of the flash writes is owed"
+            f" number, or more than {percent(LARGEST_PENDING, 0)} of the flash writes is pending"
         )
     if choice.plain is not choice.run:
         said.append(

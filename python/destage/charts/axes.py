@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
-__all__ = ["MICROS", "log_axis", "run_axis", "span_unit"]
+from destage.charts.theme import Theme
+
+__all__ = ["MICROS", "log_axis", "run_axis", "span_unit", "warmup_shade"]
 
 #: A number of microseconds in the unit that leaves few digits, as a Vega expression.
 MICROS = (
@@ -36,6 +38,16 @@ def run_axis(seconds: float) -> dict[str, Any]:
             grid=False,
         ),
     }
+
+
+def warmup_shade(field: str, end: float, axis: Mapping[str, Any], theme: Theme) -> list[alt.Chart]:
+    """A layer over the part of a time axis that was not measured; none without a warm-up."""
+    if end <= 0:
+        return []
+    data = alt.InlineData(values=[{field: 0, "warmup_end": end, "warmup": "not measured"}])
+    shade = alt.Chart(data).mark_rect(fill=theme.faint, opacity=0.14)
+    tips = [alt.Tooltip("warmup:N", title="Warm-up")]
+    return [shade.encode(x=alt.X(f"{field}:Q", **axis), x2="warmup_end:Q", tooltip=tips)]
 
 
 def log_axis(micros: Sequence[float], title: str) -> dict[str, Any]:

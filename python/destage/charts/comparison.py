@@ -201,7 +201,7 @@ CHARTED = (
     "physical_writes",
     WRITES,
     "writes_vs_lru",
-    "running_time",
+    "cost",
     "response_ns_mean",
     "response_ns_p99",
     "response_ns_p999",

@@ -14,7 +14,7 @@ from typing import Any
 
 import altair as alt
 
-from destage.charts.axes import MICROS, log_axis, run_axis, span_unit
+from destage.charts.axes import MICROS, log_axis, run_axis, span_unit, warmup_shade
 from destage.charts.comparison import Charts, configure, finish
 from destage.charts.heat import PANELS, heat_map
 from destage.charts.theme import LIGHT, Theme
@@ -26,6 +26,7 @@ from destage.model.drive import (
     telling_size,
     unbalance_curves,
     utilisations,
+    warmup_s,
     wear,
 )
 from destage.model.metrics import METRICS
@@ -185,7 +186,8 @@ class DeviceCharts(Charts):
             alt.Tooltip("collecting:Q", title="Units' time collecting", format=".2~%"),
         ]
         figure, about = _DEVELOPMENTS[what]
-        layers = self._thin_lines(base, tips)
+        shade = warmup_shade("at_s", warmup_s(self.result), run_axis(seconds), self.theme)
+        layers = [*shade, *self._thin_lines(base, tips)]
         return self._finish(alt.layer(*layers), figure, about, 240 if what == "mean_us" else 190)
 
     def response_over_hits(self) -> Any:
@@ -386,7 +388,10 @@ class DeviceCharts(Charts):
         base = alt.Chart(self._lists("units", own))
         if self.page:
             base = base.transform_filter(alt.FieldEqualPredicate(field="label", equal=run[0]))
-        return heat_map(base, rows, what, self.theme)
+        heat = heat_map(base, rows, what, self.theme)
+        seconds = max(r["step_s"] * len(r[what]) for r in rows)
+        shade = warmup_shade("from_s", warmup_s(self.result), run_axis(seconds), self.theme)
+        return alt.layer(*shade, heat) if shade else heat
 
 
 #: What is drawn over time: name of the figure, and a sentence about it.

@@ -9,8 +9,9 @@ from typing import Any
 
 import altair as alt
 
-from destage.charts.axes import run_axis, span_unit
+from destage.charts.axes import run_axis, span_unit, warmup_shade
 from destage.charts.drive import DeviceCharts
+from destage.model.drive import warmup_s
 from destage.model.host_interface import handle_wafs, slc_developments
 
 __all__ = ["HostInterfaceCharts"]
@@ -50,7 +51,8 @@ class HostInterfaceCharts(DeviceCharts):
             alt.Tooltip("filled:Q", title="SLC cache filled", format=".3~%"),
         ]
         figure, about = _SLC[what]
-        layers = self._thin_lines(base, tips)
+        shade = warmup_shade("at_s", warmup_s(self.result), run_axis(seconds), self.theme)
+        layers = [*shade, *self._thin_lines(base, tips)]
         return self._finish(alt.layer(*layers), figure, about, 240 if what == "mb_s" else 140)
 
     def handle_wafs(self) -> Any:

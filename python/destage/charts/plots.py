@@ -29,6 +29,7 @@ from destage.errors import DataError, UsageError
 from destage.io.extras import need_extra
 from destage.io.files import made_folder, write_whole
 from destage.model import drive as data
+from destage.model.choice import check_renamed
 from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.metrics import METRICS, WRITES, Metric
 from destage.model.results import ResultSet, Row
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 #: Metrics that have a figure of their own, in the order of the files.
-_FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "running_time")
+_FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "cost")
 #: The same of runs in front of a drive.
 _TIMED_FIGURES = (
     "response_ns_mean",
@@ -210,10 +211,10 @@ class Plots(Figures):
     )
     physical_reads = drawn("physical_reads", "Pages read from flash, over cache size.")
     physical_writes = drawn("physical_writes", "Pages written to flash, over cache size.")
-    physical_writes_incl_owed = drawn(
-        WRITES, "Pages written to flash, and those that are owed at the end, over cache size."
+    flash_writes = drawn(
+        WRITES, "Pages written, and the change of the pending writes, over cache size."
     )
-    running_time = drawn("running_time", "The cost model's running time, over cache size.")
+    cost = drawn("cost", "Cost of physical reads and flash writes, over cache size.")
     writes_vs_lru = drawn(
         "writes_vs_lru", "Flash writes over those of lru at the same cache size, as bars."
     )
@@ -250,6 +251,7 @@ class Plots(Figures):
         """
         need_extra("drawing")
         found = next((m for m in METRICS if m.name == metric), None)
+        check_renamed(metric)
         if found is None:
             raise UsageError(f"there is no metric {metric}; destage.metrics() has them all")
         if found not in self._results.metrics():

@@ -28,10 +28,13 @@ def series_title(name: str) -> str:
     return _TITLES.get(name) or GAUGES.get(name, name)
 
 
-def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: bool = False) -> Any:
-    """A line over the accesses of the run."""
+def series_chart(
+    periods: Periods, name: str, theme: Theme = LIGHT, *, page: bool = False, first_access: int = 0
+) -> Any:
+    """A line over the accesses of the run; those before `first_access` were not measured."""
     import altair as alt
 
+    from destage.charts.axes import warmup_shade
     from destage.charts.comparison import finish
 
     rows = rows_of(periods, name)
@@ -48,7 +51,16 @@ def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: boo
         if ratio
         else "datum.value < 10000 ? format(datum.value, ',.4~g') : format(datum.value, '.3~s')"
     )
-    chart = (
+    axis: dict[str, Any] = {
+        "scale": alt.Scale(domain=[0, max((r["to_access"] for r in rows), default=1)]),
+        "axis": alt.Axis(
+            title="Page accesses",
+            tickCount=6,
+            labelExpr="format(datum.value, '.3~s')",
+            grid=False,
+        ),
+    }
+    line = (
         alt.Chart(alt.InlineData(values=drawn))
         .mark_line(
             strokeWidth=1.6,
@@ -56,16 +68,7 @@ def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: boo
             interpolate="step-after" if counted else "linear",
         )
         .encode(
-            x=alt.X(
-                "x:Q",
-                scale=alt.Scale(domain=[0, max((r["to_access"] for r in rows), default=1)]),
-                axis=alt.Axis(
-                    title="Page accesses",
-                    tickCount=6,
-                    labelExpr="format(datum.value, '.3~s')",
-                    grid=False,
-                ),
-            ),
+            x=alt.X("x:Q", **axis),
             y=alt.Y(
                 "value:Q",
                 scale=alt.Scale(domain=[0, top * 1.06 or 1], nice=False),
@@ -79,15 +82,18 @@ def series_chart(periods: Periods, name: str, theme: Theme = LIGHT, *, page: boo
         )
     )
     about = f"{series_title(name)}, period by period"
+    shade = warmup_shade("x", first_access, axis, theme)
+    chart = alt.layer(*shade, line) if shade else line
     return finish(chart, theme, name, about, 200, page=page)
 
 
 class SeriesPlots(Figures):
     """The charts of a run over time: `recorded.plot("tau")`, `recorded.plot.save("figures")`."""
 
-    def __init__(self, periods: Sequence[Mapping[str, float | int]]) -> None:
-        """Take what `run(..., series=N)` recorded."""
+    def __init__(self, periods: Sequence[Mapping[str, float | int]], first_access: int = 0) -> None:
+        """Take what `run(..., series=N)` recorded, and the first access that was measured."""
         self._periods = periods
+        self._first_access = first_access
 
     def names(self) -> list[str]:
         """The charts that exist: hit ratio, flash reads and writes, the policy's gauges."""
@@ -103,7 +109,8 @@ class SeriesPlots(Figures):
             raise DataError("no series was recorded: run(..., series=N) records one")
         if name not in self.names():
             raise UsageError(f"there is no {name!r} over time; there are {', '.join(self.names())}")
-        return offline(cast("Chart", series_chart(self._periods, name)))
+        chart = series_chart(self._periods, name, first_access=self._first_access)
+        return offline(cast("Chart", chart))
 
     def _spec(self, name: str) -> dict[str, Any]:
         return self(name).to_dict()

@@ -424,7 +424,6 @@ DEVICE = [
             metavar=option.metavar + (",..." if option.several else ""),
             section="Drive",
             help=option.about,
-            **({"type": int} if option.kind == "whole" else {}),
         )
         for option in device_options()
     ),

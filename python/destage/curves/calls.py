@@ -16,6 +16,7 @@ from destage.curves.drawn import EXACT, Curves, point_row
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment, StoreLike, experiment_of
 from destage.experiment.task import Question, Task
+from destage.experiment.warmup import measured_alike
 from destage.model.every_size import EverySize
 from destage.model.metrics import BASELINE
 from destage.model.run import Run
@@ -85,7 +86,7 @@ def mrc(
     if table:
         how = {"share": share, "within": within, "control": control is not None, "seed": seed}
         question = _question(has_all, how if sample is not None else {})
-        task = Task.of(trace, None, table, sizes, text, question)
+        (task,) = measured_alike([Task.of(trace, None, table, sizes, text, question)])
         curves = _of_the_table(task, experiment, later)
     if own:
         run = partial(compare, trace, own, cache=cache, store=experiment, **options)

@@ -44,7 +44,7 @@ class Screened:
     def summary(self) -> tuple[str, ...]:
         """Exact runs and skipped runs: a sentence for each."""
         points = self.curves.result_set.runs
-        writes = ", or in flash writes incl. owed" if len(_deciding(points)) > 1 else ""
+        writes = ", or in flash writes" if len(_deciding(points)) > 1 else ""
         said = [
             f"Finalists, run over the whole trace: {len(self.results)} of {len(points)} policies"
             f" and sizes, which nothing tells from the best in hits{writes}."
@@ -73,9 +73,9 @@ def screen(
     """Compare policies by samples, and run those exactly that may be the best.
 
     At each size those are finalists that the intervals of the samples cannot tell from the best in
-    hit ratio, or from the best in flash writes (with those that are owed at the end; the curves
-    count them). A policy that is not is behind in both, with 95 % confidence. Policies that know
-    the future are no finalists.
+    hit ratio, or from the best in flash writes (pages that are dirty at the end are flushed). A
+    policy that is not is behind in both, with 95 % confidence. Policies that know the future are no
+    finalists.
 
     Parameters:
         trace, policies, cache, store, jobs, progress: as in `compare`, without a drive: the erase
@@ -91,7 +91,7 @@ def screen(
     experiment = experiment_of(store, jobs, progress)
     experiment.refuse_shards("screening")
     specs, sizes = asked(policies, cache, None)
-    # What is dirty at the end is owed: policies would win by it.
+    # The curves know nothing of pending writes: policies would win by them.
     counting_all: RunOptions = {**options, "flush_at_end": True}
     labels = ",".join(spec_label(spec) for spec in specs)
     curves = mrc(

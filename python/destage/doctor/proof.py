@@ -58,7 +58,8 @@ def measured(folder: Path = DATA) -> dict[str, dict[str, Any]]:
     found = {}
     for name in _stored(folder)["drive"]:
         policy, ftl = name.split("/")
-        (run,) = compare(trace, policy, cache=CACHE, device=trace.drive, ftl=ftl)
+        where: Any = {"cache": CACHE, "device": trace.drive, "ftl": ftl, "warmup": "none"}
+        (run,) = compare(trace, policy, **where)
         assert run.timing is not None
         found[name] = {
             **run.counters,

@@ -18,6 +18,7 @@ from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.spec import SweepSpec
 from destage.experiment.task import Entry, Plan, Size, Task, given_options
 from destage.experiment.traces import TraceAsked
+from destage.experiment.warmup import measured_alike
 from destage.options import ProgressCallback, RunOptions, device_options, options_json, run_options
 from destage.trace import Trace
 from destage.user_policies.trust import from_data
@@ -42,7 +43,7 @@ def planned(
     maker = _Maker(spec, progress, allow_code, dry_run)
     for group in points(spec.axes, spec.zipped):
         maker.add(group)
-    plan = Plan.of(maker.wanted(maker.tasks))
+    plan = Plan.of(measured_alike(list(maker.wanted(maker.tasks))))
     if not plan.tasks:
         raise DataError(f"{spec.called}: [sweep] where: no run is left")
     return plan

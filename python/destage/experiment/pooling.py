@@ -27,7 +27,6 @@ RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("read_hits", "write_hits"),
         ("read_hits", "read_misses", "write_hits", "write_misses"),
     ),
-    "write_debt_ratio": (("physical_writes_owed",), ("physical_writes_incl_owed",)),
     "mean_destage_pages": (("destaged_pages",), ("destages",)),
 }
 #: Means, and what each is weighted by.

@@ -34,9 +34,9 @@ LISTS = {
     "ftls": "a name such as 'bast'",
     "placements": "a name such as 'sepbit'",
     **{
-        option.axis: "a whole number from 1" if option.kind == "whole" else "a text"
+        option.axis: "a whole number from 1 or 'trace'" if option.kind == "depth" else "a text"
         for option in device_options()
-        if not option.several
+        if option.axis not in ("ftls", "placements")
     },
     "policies": "a name or a table",
     "cache": "a size such as '32MiB'",
@@ -305,11 +305,12 @@ def _option_axes(sweep: Mapping[str, Any], place: Place) -> list[Axis]:
         if name in sweep
     ]
     for option in device_options():
-        if option.several or option.axis not in sweep:
+        if option.axis in ("ftls", "placements") or option.axis not in sweep:
             continue
         values = _listed(sweep[option.axis])
         for value in values:
-            if not (_whole(value, 1) if option.kind == "whole" else isinstance(value, str)):
+            is_text = isinstance(value, str)
+            if not (_whole(value, 1) or value == "trace" if option.kind == "depth" else is_text):
                 raise place.at(option.axis).wrong(LISTS[option.axis], value)
         axes.append(_distinct(Axis(option.axis, tuple(values)), place))
     for axis in axes:

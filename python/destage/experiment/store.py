@@ -34,6 +34,7 @@ from destage.experiment.task import Key, Plan
 from destage.io.files import Destination, made_folder
 from destage.io.names import path_of, printable
 from destage.io.stale_files import host_mark, is_alive
+from destage.model.metrics import RENAMED
 
 __all__ = ["FORMAT", "Store", "StoredSweep", "is_store", "part_bytes"]
 
@@ -347,10 +348,20 @@ def _rows_of(path: Path, names: Sequence[str] | None, without: Sequence[str] = (
         _, told = _destage.parquet_columns(path, [])
         every = json.loads(told.get("columns", "[]")) or list(kinds())
         names = [name for name in every if name not in without]
+    if names is not None:
+        names = [*names, *(old for old, new in RENAMED.items() if new in names)]
     columns, _ = _destage.parquet_columns(path, names)
+    there = {name for name, _ in columns}
+    columns = [(_name_of_today(name, there), values) for name, values in columns]
     keys = [name for name, _ in columns]
     each = zip(*(values for _, values in columns), strict=True)
     return [dict(zip(keys, row, strict=True)) for row in each]
+
+
+def _name_of_today(name: str, there: Collection[str]) -> str:
+    """What a column of an earlier version is called now; unless the part has that as well."""
+    now = RENAMED.get(name)
+    return name if now is None or now in there else now
 
 
 def _part_name(data: bytes) -> str:

@@ -120,11 +120,17 @@ class Task:
 
     @property
     def told_options(self) -> str:
-        """Run options as rows have them; those of a question say which it is."""
-        if self.question is None:
-            return self.options
-        asked = {**json.loads(self.question.asked), "question": self.question.kind}
-        return given_options({**json.loads(self.options), **asked})
+        """Run options as rows have them: as they were asked for, whichever the trace.
+
+        Those of a question say which it is.
+        """
+        options = json.loads(self.options)
+        if isinstance(options.get("warmup"), dict) and "auto" in options["warmup"]:
+            # The default in front of a device; the request that it ends with is in the run.
+            options["warmup"] = None if self.drive is not None else "auto"
+        if self.question is not None:
+            options |= {**json.loads(self.question.asked), "question": self.question.kind}
+        return given_options(options)
 
     @property
     def runs(self) -> int:

@@ -139,7 +139,7 @@ class Choice:
     plain: Run
     """The advice if pending or late writes cost nothing."""
     skipped: tuple[Run, ...]
-    """Candidates that have no number, or owe too much for one."""
+    """Candidates that have no number, or too many pending writes for one."""
     rival: Rival | None = None
     wrong: tuple[Wrong, ...] = ()
 
@@ -219,8 +219,8 @@ def _nothing(runs: Sequence[Run], goal: Goal) -> str:
         return f"objective {goal.name}: no run has it: nothing of what it counts happened"
     least = min(goal.put_off(run) for run in runs)
     return (
-        f"objective {goal.name}: every run still owes {least:.0%} of its flash writes or more at"
-        " the end, so that it says nothing: add --flush-at-end, or take a longer trace"
+        f"objective {goal.name}: in every run {least:.0%} of the flash writes or more are pending"
+        " at the end, so that it says nothing: add --flush-at-end, or take a longer trace"
     )
 
 
@@ -322,7 +322,7 @@ def _in_parts(
             name = "read_response_ns_mean" if read else "response_ns_mean"
     if name not in _COUNTED or mine.windows is None or other.windows is None:
         return "", ()
-    # The parts know what was written, not what is owed.
+    # The parts know what was written, not what is pending.
     shown = "physical_writes" if name == WRITES else name
     both = [_parts(run.windows or {}, *_COUNTED[name]) for run in (mine, other)]
     if not both[0] or not both[1]:

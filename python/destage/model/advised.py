@@ -155,9 +155,8 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
         years = tbw / (float(run.writes) * run.trace.page_bytes) * span / YEAR_NS
         said.append(f"{_long(years)} by its rating of {significant(tbw / 1e12)} TB")
     if run.life is not None and run.life.years is not None:
-        most = "at most " if run.life.owes else ""
         cycles = number(run.life.pe_cycles)
-        said.append(f"{most}{_long(run.life.years)} by {cycles} erases a block")
+        said.append(f"{_long(run.life.years)} by {cycles} erases a block")
     elif run.life is not None:
         said.append("by its erases it is not known, since nothing was erased in this time")
     if not said:

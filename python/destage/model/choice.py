@@ -11,12 +11,20 @@ from functools import cache
 
 from destage import _destage
 from destage.errors import UsageError
-from destage.model.metrics import METRICS, Metric, MetricGroup, metric_groups, metrics
+from destage.model.metrics import (
+    METRICS,
+    RENAMED,
+    Metric,
+    MetricGroup,
+    metric_groups,
+    metrics,
+)
 
 __all__ = [
     "LIFE",
     "SHORT",
     "VIEWS",
+    "check_renamed",
     "chosen",
     "full_name",
     "grouped",
@@ -60,10 +68,18 @@ def full_name(name: str) -> str:
     return SHORT.get(name.strip().lower(), name.strip())
 
 
+def check_renamed(name: str, what: str = "metric") -> None:
+    """Raise `UsageError` for a name of an earlier version, which says the name of today."""
+    now = RENAMED.get(name.strip())
+    if now is not None:
+        raise UsageError(f"{what} {name.strip()} is called {now} now")
+
+
 def metric_named(name: str, what: str = "metric") -> Metric:
     """The metric of this name, short or whole. Raises `UsageError` with the nearest name."""
     known = _known()
     found = known.get(full_name(name))
+    check_renamed(name, what)
     if found is None:
         near = _destage.nearest(name.strip(), [*SHORT, *known])
         meant = f", did you mean {near}?" if near else ""

@@ -20,6 +20,9 @@ class Differences:
     def __init__(self, data: Mapping[str, Any] | None) -> None:
         """Take what the result says of differences; None where it says nothing."""
         self._groups: dict[int, tuple[Mapping[str, Sequence[Any]], Mapping[int, int]]] = {}
+        known = [group.get("parts") for group in (data or {}).get("groups", ())]
+        self.parts: int | None = min((int(p) for p in known if p is not None), default=None)
+        """Independent parts of the trace, at the size with the fewest; None of earlier results."""
         for group in (data or {}).get("groups", ()):
             places = {run: k for k, run in enumerate(group["runs"])}
             for run in places:

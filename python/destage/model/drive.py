@@ -155,6 +155,12 @@ def _share(part: float, whole: float, digits: int = 3) -> float | int:
     return _digits(min(1.0, part / whole), digits) if whole else 0
 
 
+def warmup_s(result: ResultSet) -> float:
+    """Seconds over which no run was measured; the same for all runs of an open loop."""
+    starts = [(run.measured or {}).get("start_ns") or 0 for run in result.runs]
+    return min(starts, default=0) / 1e9
+
+
 def utilisations(result: ResultSet, runs: Sequence[tuple[str, int]] | None) -> list[Row]:
     """A row for each unit of these runs (label, frames), or of all: shares of time per period.
 

@@ -1,8 +1,8 @@
 """Objectives of advice: a metric of runs, or dollars a year.
 
-A number that leaves out writes, since they are owed at the end or come after the last request, is
-judged at what it would be had those cost what the others did (`model.winners`): no cache is advised
-for work that it has only put off.
+A number that leaves out writes, since they are pending at the end or come after the last request,
+is judged at what it would be had those cost what the others did (`model.winners`): no cache is
+advised for work that it has only put off.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from destage import _destage
 from destage.errors import UsageError
 from destage.model.choice import SHORT, full_name
-from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
+from destage.model.metrics import LARGEST_PENDING, WRITES, Metric, metrics
 from destage.model.prices import YEAR_NS, Prices
 from destage.model.run import Run
 from destage.model.tuned import objective_of
@@ -57,8 +57,8 @@ class Goal:
         return self.metric is None or self.metric.group.of_device
 
     @property
-    def counts_the_owed(self) -> bool:
-        """Whether it must be flushed at the end, or what is owed would be missing."""
+    def leaves_out_pending(self) -> bool:
+        """Whether it must be flushed at the end, or pending writes would be missing."""
         return self.metric is not None and self.metric.deferral == "writes"
 
     def value(self, run: Run) -> float | None:
@@ -77,7 +77,7 @@ class Goal:
         value, share = self.value(run), self.put_off(run)
         if value is None or share >= 1:
             return None
-        if self.counts_the_owed and share > LARGEST_DEBT:
+        if self.leaves_out_pending and share > LARGEST_PENDING:
             return None
         return value if self.largest else value / (1 - share)
 

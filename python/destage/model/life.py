@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from destage.model.metrics import WRITES
+
 __all__ = ["Life", "life"]
 
 _DAY_NS = 86_400e9
@@ -25,17 +27,17 @@ class Life:
     """Capacity that the cache writes to the drive in a day, over that which the host sees."""
     years: float | None
     """Until every block has been erased so often; None if nothing was erased."""
-    owes: bool
-    """More than a twentieth of the writes is still owed at the end: it lasts less than `years`."""
 
 
 def life(
     drive: Mapping[str, Any] | None,
     timing: Mapping[str, Any] | None,
     pe_cycles: int | None,
-    owes: bool,
+    metrics: Mapping[str, int | float | None],
 ) -> Life | None:
     """How long a drive lasts under a run; None where the run does not say.
+
+    Pages that became dirty while the run was measured wear the drive as those did that it wrote.
 
     `pe_cycles` is what the user asks for, else what the drive's own record says.
     """
@@ -48,6 +50,9 @@ def life(
     logical = device.get("logical_pages")
     if not span or not blocks or not logical:
         return None
-    written, erased = counters["flash_programs"] / logical, counters["erases"]
+    programs, writes = counters["flash_programs"], metrics.get("physical_writes") or 0
+    flash_writes = metrics.get(WRITES)
+    scale = flash_writes / writes if writes and flash_writes is not None else 1.0
+    erased = counters["erases"] * scale
     years = cycles * blocks / erased * span / _YEAR_NS if erased else None
-    return Life(cycles, written * _DAY_NS / span, years, owes)
+    return Life(cycles, programs * scale / logical * _DAY_NS / span, years)

@@ -13,9 +13,10 @@ from destage.model.naming import catalogue
 
 __all__ = [
     "BASELINE",
-    "LARGEST_DEBT",
+    "LARGEST_PENDING",
     "METRICS",
     "ORACLE",
+    "RENAMED",
     "WRITES",
     "Metric",
     "MetricGroup",
@@ -26,10 +27,19 @@ __all__ = [
 
 #: The policy that others are measured against, if it is among them.
 BASELINE: str = next(p["name"] for p in catalogue() if p["baseline"])
-#: What flash writes are judged by: those that are owed at the end are among them.
-WRITES = "physical_writes_incl_owed"
-#: Share of the writes that may be owed where writes, and what follows from them, are compared.
-LARGEST_DEBT = 0.05
+#: What writes are judged by: pages written, and the change of the pending writes.
+WRITES = "flash_writes"
+#: Share of the flash writes that may be pending where what follows from writes is compared.
+LARGEST_PENDING = 0.05
+#: Names of earlier versions, and what those numbers are called now.
+RENAMED: Mapping[str, str] = {
+    "physical_writes_incl_owed": WRITES,
+    "physical_writes_owed": "pending_writes",
+    "dirty_left": "pending_writes",
+    "dirty_left_bytes": "pending_write_bytes",
+    "write_debt_ratio": "pending_write_ratio",
+    "running_time": "cost",
+}
 #: The policy that knows the future: a bound on the others, never a winner among them.
 ORACLE: str = next(p["name"] for p in catalogue() if p["offline"])
 
@@ -123,7 +133,7 @@ def _compared(known: Sequence[Metric]) -> Iterable[Metric]:
     for metric in known:
         yield metric
         if metric.name == (WRITES if WRITES in names else "physical_writes"):
-            about = f"flash writes, those owed included, over {BASELINE}'s at the same cache size"
+            about = f"flash writes over {BASELINE}'s at the same cache size"
             yield replace(
                 metric,
                 name="writes_vs_lru",

@@ -18,7 +18,7 @@ from destage import _destage
 from destage.errors import DataError, DestageError
 from destage.model.differences import Differences
 from destage.model.life import life
-from destage.model.metrics import BASELINE, LARGEST_DEBT, METRICS, WRITES, Metric, metrics
+from destage.model.metrics import BASELINE, METRICS, RENAMED, WRITES, Metric, metrics
 from destage.model.run import Number, Run, TraceIdentity
 from destage.model.words import counted, finite, printable
 
@@ -60,7 +60,7 @@ class ResultSet:
         for i, run in enumerate(runs):
             _check_run(run, f"{where}.runs[{i}]")
             one = _run(data, run, identity, drive)
-            lasts = life(drive, one.timing, pe_cycles, one.write_debt > LARGEST_DEBT)
+            lasts = life(drive, one.timing, pe_cycles, one.metrics)
             found.append(replace(one, place=i, differences=known, life=lasts))
         return cls(data, identity, _against_baseline(found))
 
@@ -131,9 +131,9 @@ class ResultSet:
 
     @property
     def writes_metric(self) -> str:
-        """The metric that judges writes: with pending writes, where the runs have them."""
-        owed = any(run[WRITES] is not None for run in self.runs if WRITES in run.metrics)
-        return WRITES if owed else "physical_writes"
+        """The metric that judges writes: flash writes, where the runs count pending writes."""
+        known = any(run[WRITES] is not None for run in self.runs if WRITES in run.metrics)
+        return WRITES if known else "physical_writes"
 
     def metrics(self) -> list[Metric]:
         """The metrics that at least one run has."""
@@ -191,6 +191,7 @@ def _run(
         metrics=_numbers(whole, data),
         warnings=tuple(data.get("warnings") or ()),
         warmup_requests=data.get("warmup_requests") or 0,
+        measured=data.get("measured"),
         ftl=(drive or {}).get("device", {}).get("ftl"),
         eviction_wait=_eviction_wait((drive or {}).get("cache", {})),
         placement=None if drive is None else printable(config.get("placement") or "none"),
@@ -215,13 +216,14 @@ def _eviction_wait(cache: Mapping[str, Any]) -> str | None:
 def _numbers(whole: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Number]:
     """Every metric of one run, `None` where it has none: those of the engine, not our own."""
     known = run.get("metrics")
-    if not isinstance(known, Mapping):
-        # Written by hand, or cut down: what the engine cannot read has its counters and no more.
+    if not isinstance(known, Mapping) or not RENAMED.keys().isdisjoint(known):
+        # Written by hand, cut down, or of an earlier version: what the engine cannot read has its
+        # counters and no more.
         try:
             text = json.dumps({**whole, "runs": [run]}, allow_nan=False)
             known = json.loads(_destage.read_result(text, "results"))["runs"][0]["metrics"]
         except (DestageError, TypeError, ValueError):
-            known = {**run["counters"], "running_time": run.get("running_time")}
+            known = {**run["counters"], "cost": run.get("cost")}
     return {m.name: finite(known.get(m.name)) for m in metrics()}
 
 

@@ -14,11 +14,21 @@ from destage.model.card import Card
 from destage.model.choice import full_name
 from destage.model.differences import Differences
 from destage.model.life import Life
-from destage.model.metrics import WRITES, Metric, metrics, offline
+from destage.model.metrics import RENAMED, WRITES, Metric, metrics, offline
 from destage.model.naming import is_foreseeing
-from destage.model.words import counted, printable, size, valued
+from destage.model.words import NONE, counted, printable, size, valued
 
-__all__ = ["INTERRUPTED", "SHARD", "Number", "Run", "TraceIdentity", "trace_name", "warnings_of"]
+__all__ = [
+    "INTERRUPTED",
+    "MEASURED",
+    "SHARD",
+    "Number",
+    "Run",
+    "TraceIdentity",
+    "measured_text",
+    "trace_name",
+    "warnings_of",
+]
 
 #: A number of a run, or None where the run has none (the hit ratio of no accesses).
 Number = int | float | None
@@ -27,6 +37,9 @@ Number = int | float | None
 INTERRUPTED = "interrupted: "
 #: And those of a shard, whose others are elsewhere.
 SHARD = "of a shard: "
+
+#: The part of a run that was measured, as columns of a row.
+MEASURED = ("first_request", "last_request", "cache_full")
 
 #: Of runs that nothing is known about beside their numbers.
 NO_DIFFERENCES = Differences(None)
@@ -104,7 +117,10 @@ class Run:
     warnings: tuple[str, ...]
     """Warnings about these numbers."""
     warmup_requests: int
-    """Requests that were replayed before counting began."""
+    """Requests that were replayed before measurement began."""
+    measured: Mapping[str, Any] | None = None
+    """The part that was measured: `first_request` (from 1), `last_request`, `first_access` (from
+    0), with a drive `start_ns`, and `cache_full` with the warm-up `auto`."""
     timing: Mapping[str, Any] | None = None
     """With a drive: its counters, and response times as distributions."""
     profile: Mapping[str, Any] | None = None
@@ -129,7 +145,7 @@ class Run:
     windows: Mapping[str, Any] | None = None
     """Counts of sixty parts of the run, equal in requests; None of a short run."""
     steady: Mapping[str, Any] | None = None
-    """Whether the run had settled: `verdict` (`filling`, `changing`, `steady`), and its halves."""
+    """When the cache was full (`filled_after`), and the halves of the run (`halves`)."""
     life: Life | None = None
     """How long the drive lasts at this load; None without one whose endurance is known."""
     place: int = field(default=0, compare=False)
@@ -151,8 +167,10 @@ class Run:
             return self.writes_vs_lru
         if metric in (row := self.to_dict()):
             return row[metric]
-        near = _destage.nearest(str(metric), list(self.metrics))
+        near = RENAMED.get(metric) or _destage.nearest(str(metric), list(self.metrics))
         meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
+        if metric in RENAMED:
+            meant = f": it is called {near!r} now"
         raise KeyError(f"there is no metric {metric!r}{meant}")
 
     def card(self) -> Card:
@@ -197,18 +215,34 @@ class Run:
         return self.policy in offline() or is_foreseeing(self.placement)
 
     @property
-    def write_debt(self) -> float:
-        """Share of the flash writes, those owed included, that is owed at the end, 0..1."""
-        return float(self.metrics.get("write_debt_ratio") or 0)
+    def cache_not_full(self) -> bool:
+        """Whether the cache takes longer than half of the requests to fill, with `warmup="auto"`.
+
+        Such a run is measured like the others, and never named best.
+        """
+        return (self.measured or {}).get("cache_full") is False
+
+    @property
+    def fills_late(self) -> bool:
+        """Whether the cache took longer than half of what was measured to fill, or never filled."""
+        if self.steady is None:
+            return False
+        after = self.steady.get("filled_after")
+        return after is None or float(after) > 0.5
+
+    @property
+    def pending_share(self) -> float:
+        """Change of the pending writes as a share of the flash writes, 0..1."""
+        return float(self.metrics.get("pending_write_ratio") or 0)
 
     @property
     def unwaited(self) -> float:
-        """Share of the flash writes, those owed included, that no request could wait for, 0..1.
+        """Share of the flash writes that no request could wait for, 0..1.
 
-        What is owed at the end, and what was flushed there.
+        Those that are pending at the end, and those that were flushed there.
         """
         flushed = self.counters.get("end_flushes") or 0
-        return self.write_debt + (flushed / self.writes if self.writes else 0.0)
+        return self.pending_share + (flushed / self.writes if self.writes else 0.0)
 
     @property
     def cache_bytes(self) -> int:
@@ -243,18 +277,18 @@ class Run:
 
     @property
     def writes(self) -> int | float | None:
-        """Flash writes with those that are owed at the end: what writes are judged by.
+        """Flash writes: pages written, and the change of the pending writes.
 
-        Flash writes alone where a result, or a curve, does not say what is owed.
+        Pages written alone where a result, or a curve, does not say what is pending.
         """
-        owed = self.metrics.get(WRITES)
-        return self.metrics["physical_writes"] if owed is None else owed
+        writes = self.metrics.get(WRITES)
+        return self.metrics["physical_writes"] if writes is None else writes
 
     @property
-    def running_time(self) -> int | None:
-        """Cost of all physical reads and writes, in cost units; None without a cost model."""
-        time = self.metrics["running_time"]
-        return None if time is None else int(time)
+    def cost(self) -> int | None:
+        """Cost of physical reads and flash writes, in cost units; None without a cost model."""
+        cost = self.metrics["cost"]
+        return None if cost is None else int(cost)
 
     @property
     def device(self) -> str | None:
@@ -316,6 +350,7 @@ class Run:
             "placement": self.placement,
             "warmup": _warmup_text(config["warmup"]),
             "warmup_requests": self.warmup_requests,
+            **{name: (self.measured or {}).get(name) for name in MEASURED},
             "fetch_on_write_miss": config["fetch_on_write_miss"],
             "flush_at_end": config["flush_at_end"],
             "pages_per_block": config.get("pages_per_block"),
@@ -335,9 +370,19 @@ def _warmup_text(warmup: str | Mapping[str, Any]) -> str:
     if isinstance(warmup, str):
         return warmup
     ((kind, value),) = warmup.items()
+    if kind == "auto":
+        return str(kind)
     if kind == "nanos":
         return f"{value / 1e9:g}s"
     return f"{value:g}%" if kind == "percent" else f"{value}r"
+
+
+def measured_text(run: Run) -> str:
+    """The measured requests in words: `requests 26,413 to 400,000`."""
+    if run.measured is None:
+        return NONE
+    first, last = run.measured["first_request"], run.measured["last_request"]
+    return f"requests {first:,} to {last:,}" if first <= last else "no request"
 
 
 def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:

@@ -145,10 +145,10 @@ def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> lis
     group = model["id"]
     charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
-    names = ("hit_ratio", "physical_reads", result.writes_metric, "running_time")
+    names = ("hit_ratio", "physical_reads", result.writes_metric, "cost")
     drawn = _over_sizes(group, charts, metrics, names)
     for part in drawn:
-        if part["name"] == "running_time":
+        if part["name"] == "cost":
             part["note"] = _cost(result)
     relative = _relative_writes(group, charts, metrics)
     drawn += [relative] if relative else []
@@ -368,7 +368,7 @@ def _units(model: Part, charts: DeviceCharts) -> Part:
     note = "A row is a unit of the drive, a column a span of time; the stronger the colour,"
     note += " the busier."
     if any(run.config.get("warmup") not in (None, "none") for run in result.runs):
-        note += " Time starts with the warm-up."
+        note += " Time starts with the warm-up, which is shaded and not measured."
     return _section(f"Units over time, at {at}", drawn, [], note=note)
 
 
@@ -385,7 +385,7 @@ def highlighted(result: ResultSet) -> list[str]:
         return list(result.labels)
     keep = {label for label in result.labels if label in (BASELINE, ORACLE)}
     for metric in METRICS:
-        if metric.name in ("response_ns_mean", "hit_ratio", result.writes_metric, "running_time"):
+        if metric.name in ("response_ns_mean", "hit_ratio", result.writes_metric, "cost"):
             found = winners(result, metric)
             # Where nobody is ahead anywhere, those that come first.
             ahead = [w for w in found if w.sole] or found

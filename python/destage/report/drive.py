@@ -148,13 +148,21 @@ def _saturation(result: ResultSet) -> list[Pair]:
 
 
 def _page_writes_per_s(result: ResultSet) -> float | None:
-    """Page writes that the trace asks for, each second; None if it has no times."""
+    """Page writes that the trace asks for, each second; None if it has no times.
+
+    Of the part that was measured, which a closed loop places elsewhere in time.
+    """
     trace = result.trace
-    whole = [run for run in result.runs if not run.warmup_requests]
-    if not whole or not trace.duration_ns:
+    known = [run for run in result.runs if not run.warmup_requests or run.queue_depth is None]
+    if not known or not trace.duration_ns:
         return None
-    counters = whole[0].counters
-    return float(counters["write_hits"] + counters["write_misses"]) / (trace.duration_ns / 1e9)
+    counters = known[0].counters
+    span_ns = trace.duration_ns
+    if known[0].queue_depth is None:
+        span_ns -= int((known[0].measured or {}).get("start_ns") or 0)
+    if span_ns <= 0:
+        return None
+    return float(counters["write_hits"] + counters["write_misses"]) / (span_ns / 1e9)
 
 
 def _counted(count: int, word: str) -> str:

@@ -55,7 +55,7 @@ def page(
         for k, parts in enumerate(_matched(results, infos, curves, profiles)):
             section = _section(k, *parts, groups)
             if k < len(results) and k < len(series):
-                section["over_time"] = _over_time(f"o{k}", series[k], groups)
+                section["over_time"] = _over_time(f"o{k}", series[k], results[k], groups)
             sections.append(section)
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
@@ -154,13 +154,17 @@ def _section(
 
 
 def _over_time(
-    group: str, periods: Sequence[Mapping[str, int | float]], groups: list[Part]
+    group: str,
+    periods: Sequence[Mapping[str, int | float]],
+    result: ResultSet,
+    groups: list[Part],
 ) -> Part | None:
     """A single run, period by period; `None` if it was not recorded."""
-    charts = [
-        chart_part(group, name, series_title(name), series_chart(periods, name, PAGE, page=True))
-        for name in names(periods)
-    ]
+    first = min((run.measured or {}).get("first_access", 0) for run in result.runs)
+    charts = []
+    for name in names(periods):
+        chart = series_chart(periods, name, PAGE, page=True, first_access=first)
+        charts.append(chart_part(group, name, series_title(name), chart))
     if not charts:
         return None
     charts[0]["wide"] = len(charts) % 2 == 1

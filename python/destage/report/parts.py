@@ -15,9 +15,6 @@ __all__ = ["parts_table"]
 
 PARTS = 10
 
-#: What became of a run, as the engine says it.
-_VERDICTS = {"filling": "still filling", "changing": "still changing", "steady": "steady"}
-
 
 def parts_table(result: ResultSet) -> dict[str, Any] | None:
     """A row a policy at the most telling size: mean response, or hit ratio, in tenths of the run.
@@ -40,7 +37,7 @@ def parts_table(result: ResultSet) -> dict[str, Any] | None:
         "heads": [f"{k}0\u00a0%" for k in range(1, PARTS + 1)],
         "rows": [_row(run, values[run.label], unit) for run in runs],
         "note": "Ten parts of what was counted, equal in requests. A policy that keeps dirty pages"
-        " back is fast at first and pays later, or never: see the writes incl. owed.",
+        " back is fast at first and pays later, or never: see the flash writes.",
     }
 
 
@@ -58,5 +55,5 @@ def _tenths(run: Run, upper: str, lower: str) -> list[float | None]:
 
 def _row(run: Run, values: Sequence[float | None], unit: TimeUnit | None) -> dict[str, Any]:
     texts = [ratio(v) if unit is None else unit.text(v) for v in values]
-    verdict = str((run.steady or {}).get("verdict", ""))
-    return {"label": run.label, "cells": texts, "verdict": _VERDICTS.get(verdict, verdict)}
+    cache = "still filling" if run.fills_late else "full"
+    return {"label": run.label, "cells": texts, "cache": cache}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from destage.model.results import ResultSet
-from destage.model.run import Run
+from destage.model.run import Run, measured_text
 from destage.model.words import duration, join, number, plain_value, printable, size
 
 __all__ = ["made"]
@@ -71,6 +71,8 @@ def _warmup(warmup: object, requests: object) -> str:
             return f"{number(value)} requests"
         if kind == "nanos":
             return f"{duration(value)}{counted}"
+        if kind == "auto":
+            return f"auto: until the caches are full{counted}"
     if warmup == "full":
         return f"until the cache is full{counted}"
     return "none" if warmup in (None, "none") else str(warmup)
@@ -89,6 +91,7 @@ def _choice(key: str, yes: str, no: str) -> Callable[[Run], str]:
 #: What a run was asked to do, in words.
 _RUN_OPTIONS: dict[str, Callable[[Run], str]] = {
     "Warm-up": lambda run: _warmup(run.config.get("warmup"), run.warmup_requests),
+    "Measured": measured_text,
     "Cost": lambda run: _cost(run.config.get("cost")),
     "Write miss": _choice(
         "fetch_on_write_miss", "reads the page from flash first", "reads nothing"

@@ -25,7 +25,7 @@ CONTESTS = (
     WRITES,
     "waf",
     "erases",
-    "running_time",
+    "cost",
 )
 
 MIB = 1 << 20

@@ -224,7 +224,11 @@ def _distance(task: Task, jobs: int, _progress: ProgressCallback | None) -> Json
         )
         cost = {"read": read, "write": write}
         results = compare(short, names, cache=f"{SHORT_FRAMES}p", cost=cost, jobs=jobs)
-        costs = {name: one.running_time for name, one in zip(names, results, strict=True)}
+        # As the least possible: without pending writes.
+        costs = {
+            name: one.physical_reads * read + one.physical_writes * write
+            for name, one in zip(names, results, strict=True)
+        }
         found.append({**cost, "least": best.low, "least_at_most": best.high, "costs": costs})
     counts = {"first": first, "accesses": len(heads), "frames": SHORT_FRAMES}
     return {"load": task.trace_name, **counts, "costs": found}

@@ -38,6 +38,10 @@ DERIVED: Mapping[str, Callable[[Numbers], float]] = {
         * n["read_ns"]
         / (n["merge_overhead_ns"] + n["merge_copies"] * n["read_ns"])
     ),
+    # ACR, section IV: without the pages that are dirty at the end.
+    "running_time": lambda n: (
+        n["physical_reads"] * n["cost_read"] + n["physical_writes"] * n["cost_write"]
+    ),
     "padding_per_page": lambda n: n["padding_writes"] / n["destaged_pages"],
     # BPAC, figure 8: "sequential" is full and done, "LC" the largest expired and the fallback.
     "evictions_sequential": lambda n: _sum(n, "evictions_full", "evictions_done"),
@@ -66,6 +70,8 @@ def measures(run: Run, device: Mapping[str, Any] | None) -> dict[str, float]:
         found["read_ns"] = _first(device.get("read_ns", [25_000]))
         found["program_ns"] = _first(device.get("program_ns", [200_000]))
         found["erase_ns"] = float(device.get("erase_ns", 1_500_000))
+    for operation, each in (run.config.get("cost") or {}).items():
+        found[f"cost_{operation}"] = float(each)
     if "params.alpha" in found:
         found["alpha"] = found["params.alpha"]
     for name, derive in DERIVED.items():

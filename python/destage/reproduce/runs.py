@@ -222,7 +222,12 @@ class Runner:
         specs = {**self.paper.policies, **variant.policies}
         entries = {p: entry_of(specs[p], sizes, trace.page_bytes) for p in runs.policies}
         given = given_options(
-            {key: getattr(runs, key) for key in ("cost", "warmup", "fetch_on_write_miss")}
+            {
+                "cost": runs.cost,
+                # Papers measure from the first request unless they say otherwise.
+                "warmup": runs.warmup or "none",
+                "fetch_on_write_miss": runs.fetch_on_write_miss,
+            }
         )
         each = tuple({entry.policy.label: entry for entry in entries.values()}.values())
         task = _task(load, seed, trace, device, drive, each, given)

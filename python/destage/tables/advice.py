@@ -114,7 +114,7 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
     share = goal.put_off(run)
     if share > 0.0005:
         said.append(
-            f"{percent(share, 1)} of its flash writes come after the last request, or are owed;"
+            f"{percent(share, 1)} of its flash writes come after the last request, or are pending;"
             " it was judged as if they had cost what the others did."
         )
     return said
@@ -261,8 +261,8 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
     table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
-            "from best: with the writes that are owed, or come after the last request, at the cost"
-            " of the others"
+            "from best: with the writes that are pending, or come after the last request, at the"
+            " cost of the others"
         )
     table.notes = [plain(note) for note in table.notes]
     return table

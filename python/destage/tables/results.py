@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from destage.model.choice import chosen, metric_named
 from destage.model.life import Life
-from destage.model.metrics import LARGEST_DEBT, WRITES, Metric, metrics
+from destage.model.metrics import WRITES, Metric, metrics
 from destage.model.naming import is_foreseeing, without_placement
-from destage.model.run import INTERRUPTED, SHARD, Run
-from destage.model.winners import winner
+from destage.model.run import INTERRUPTED, SHARD, Run, measured_text
+from destage.model.winners import held_back, winner
 from destage.model.words import (
     NONE,
     TimeUnit,
@@ -18,6 +18,8 @@ from destage.model.words import (
     column_unit,
     counted,
     number,
+    percent,
+    plain,
     significant,
     size,
     time_unit,
@@ -35,9 +37,9 @@ NO_LIFE = "years and drive writes a day: say what a block endures"
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
 
-#: Trace, drive (its name says which FTL) and frames: what runs have in common that are compared,
-#: by cache policy and by placement policy.
-Place = tuple[str, str | None, int]
+#: Trace, drive (its name says which FTL), queue depth and frames: what runs have in common that are
+#: compared, by cache policy and by placement policy.
+Place = tuple[str, str | None, int | None, int]
 
 
 def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
@@ -45,7 +47,7 @@ def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
     places = {"always", *("with_device" if r.device else "without_device" for r in runs)}
     found = [m for m in metrics() if m.shown in places and m.name not in _ROOMY]
     found = [m for m in found if any(r[m.name] is not None for r in runs)]
-    if not any(m.name == WRITES for m in found):  # Results of before say nothing of what is owed.
+    if not any(m.name == WRITES for m in found):  # Older results know no pending writes.
         found = [m for m in metrics() if m in found or m.name == "physical_writes"]
     said = [m for m in found if any(r[m.name] for r in runs)]
     if not said:
@@ -115,12 +117,7 @@ def results_table(
     lasting = any(r.life for r in runs) and (life or asked is None)
     columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     table = Table(_title(runs), columns)
-    by_size: dict[Place, list[Run]] = {}
-    for run in runs:
-        identity = run.trace.fingerprint + run.trace.name
-        # Placement policies compare like cache policies: on one drive.
-        base = None if run.device is None else without_placement(run.device)
-        by_size.setdefault((identity, base, run.frames), []).append(run)
+    by_size = _groups(runs)
     one_each = all(len(group) == 1 for group in by_size.values())
     if order is not None:
         by_size = _sorted(by_size, order, one_each)
@@ -135,6 +132,17 @@ def results_table(
         names = ", ".join(Numbers.of(m, runs).title.replace("\n", " ") for m in zeros)
         table.notes.append(f"0 in every run: {names}")
     return table
+
+
+def _groups(runs: Sequence[Run]) -> dict[Place, list[Run]]:
+    """Runs that are compared with each other."""
+    groups: dict[Place, list[Run]] = {}
+    for run in runs:
+        identity = run.trace.fingerprint + run.trace.name
+        # Placement policies compare like cache policies: on one drive.
+        base = None if run.device is None else without_placement(run.device)
+        groups.setdefault((identity, base, run.queue_depth, run.frames), []).append(run)
+    return groups
 
 
 def by_metric(order: Metric, value: float | int | None) -> tuple[bool, float]:
@@ -163,13 +171,18 @@ def _rows(
     for s in shown:
         found = winner(group, s.metric)
         if found is not None and found.sole:
-            best[s.metric.name] = found.runs[0]
+            # Several traces may share a unit that shows less than the rule asks for.
+            texts = [s.text(run) for run in group]
+            if texts.count(s.text(found.runs[0])) == 1:
+                best[s.metric.name] = found.runs[0]
     rows = []
     for run in group:
         row = [Cell(_KEYS[key](run)) for key in keys]
         # No cache has no size; its row stands for comparison at each.
         sizes = (run.cache, number(run.frames), size(run.cache_bytes))
         sizes = ("-", "-", "-") if run.policy == "none" else sizes
+        if run.cache_not_full:
+            sizes = (f"{run.cache} {NOT_FULL}", *sizes[1:])
         row += [Cell(text) for text in (run.label, *sizes)]
         row += [Cell(s.text(run), best=best.get(s.metric.name) is run) for s in shown]
         row += [Cell(text) for text in life_texts(run.life)] if lasting else []
@@ -178,35 +191,28 @@ def _rows(
 
 
 def life_texts(life: Life | None) -> tuple[str, str]:
-    """Drive writes a day, and years; at most so many where writes are still owed."""
+    """Drive writes a day, and years."""
     if life is None:
         return NONE, NONE
     years = NONE if life.years is None else significant(life.years)
-    return significant(life.drive_writes_per_day), f"< {years}" if life.owes else years
+    return significant(life.drive_writes_per_day), years
 
 
 def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
-    """Notes on marks and on the cost model."""
+    """Notes on the measured part, the marks and the cost model."""
     # Said of every run, and of the table as a whole.
     missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
-    notes = list(dict.fromkeys(missing))
+    notes = [*dict.fromkeys(missing), *_measured(runs)]
     if any(c.best for row in table.rows() for c in row):
-        by = (
-            "by more than this trace's chance"
-            if any(r.differences for r in runs)
-            else "by 1 % or more"
-        )
-        notes.append(f"{MARK} best of its size, {by}")
+        notes.append(_mark(runs))
     if len({r.placement for r in runs}) > 1 and any(is_foreseeing(r.placement) for r in runs):
         notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
-    if any(r.response_ns_mean is not None and r.unwaited > LARGEST_DEBT for r in runs):
-        notes.append(
-            f"no {MARK} for a lead in time within the share of the writes that are owed,"
-            " or flushed, at the end"
-        )
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
     if waits:
         notes.append(f"assumes eviction wait: {'; '.join(waits)}")
+    notes += _turned(runs)
+    notes += _held_back(runs, shown)
+    notes += _filling(runs, shown)
     vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
     if vast:
         notes.append(f"more pages than the trace touches: {', '.join(vast)}")
@@ -217,18 +223,90 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             " and with level wear"
         )
     cost = next((r.config.get("cost") for r in runs if r.config.get("cost")), None)
-    if cost and any(s.metric.name == "running_time" for s in shown):
+    if cost and any(s.metric.name == "cost" for s in shown):
         notes.append(
-            f"running time = flash reads x {number(cost['read'])}"
-            f" + flash writes x {number(cost['write'])}"
+            f"cost = flash reads x {number(cost['read'])} + flash writes x {number(cost['write'])}"
         )
     return notes
 
+
+def _mark(runs: Sequence[Run]) -> str:
+    """The meaning of the mark, as a note."""
+    if not any(r.differences for r in runs):
+        return f"{MARK} best of its size, by 1 % or more"
+    parts = min((r.differences.parts for r in runs if r.differences.parts), default=FEW_PARTS)
+    where = ""
+    if parts < FEW_PARTS:
+        where = f" on this trace, which has only {parts} independent parts"
+    return f"{MARK} best of its size{where}: significant (95 %), and by 1 % or more"
+
+
+def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
+    """Marks that pending writes take away, in a line."""
+    titles: dict[str, None] = {}
+    share = 0.0
+    for group in _groups(runs).values():
+        for s in shown:
+            run = held_back(group, s.metric)
+            if run is not None:
+                titles[s.title.replace("\n", " ").partition(" (")[0]] = None
+                share = max(share, *(r.unwaited for r in group))
+    if not titles:
+        return []
+    return [
+        plain(
+            f"no {MARK} for {', '.join(titles)}: up to {percent(share, 0)} of the flash writes are"
+            " pending, or come after the last request"
+        )
+    ]
+
+
+def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
+    """Runs that are best while their cache fills, in a line."""
+    best: dict[str, None] = {}
+    for group in _groups(runs).values():
+        for s in shown:
+            found = winner(group, s.metric)
+            if found is not None and found.sole and found.runs[0].fills_late:
+                best[f"{found.runs[0].label} at {found.runs[0].cache}"] = None
+    if not best:
+        return []
+    who = list(best)[:3] + ([f"{len(best) - 3} more"] if len(best) > 3 else [])
+    return [
+        f"{MARK} while the cache still filled for half of what was measured: {', '.join(who)}"
+        " (--warmup auto measures after that)"
+    ]
+
+
+def _measured(runs: Sequence[Run]) -> list[str]:
+    """The requests that were measured after a warm-up, and the caches that are not full."""
+    parts: dict[str, dict[str, None]] = {}
+    for run in runs:
+        if run.warmup_requests and run.measured is not None:
+            parts.setdefault(run.trace.name, {})[measured_text(run)] = None
+    several = len({run.trace.name for run in runs}) > 1
+    notes = []
+    for name, texts in parts.items():
+        whose = f"{name}: " if several else ""
+        notes.append(f"measured: {whose}{'; '.join(texts)}")
+    if any(run.cache_not_full for run in runs):
+        notes.append(
+            f"{NOT_FULL}: the cache takes longer than half of the requests to fill; never best"
+        )
+    return notes
+
+
+#: Independent parts of a trace below which a mark is said to be of this trace alone.
+FEW_PARTS = 10
+
+#: Mark of a cache size that does not fill within half of the requests.
+NOT_FULL = "(not full)"
 
 #: What tells rows of a table apart beside policy and size, and how it is called.
 _KEYS: Mapping[str, Callable[[Run], str]] = {
     "trace": lambda run: run.trace.name,
     "drive": lambda run: without_placement(run.device) if run.device else "none",
+    "arrivals": lambda run: _arrivals(run),
     "placement": lambda run: f"{run.placement}{OFFLINE * is_foreseeing(run.placement)}",
 }
 
@@ -241,9 +319,34 @@ def _keys(runs: Sequence[Run]) -> list[str]:
     of: dict[str, set[str | None]] = {
         "trace": {r.trace.fingerprint + r.trace.name for r in runs},
         "drive": {r.device and without_placement(r.device) for r in runs},
+        "arrivals": {_arrivals(r) for r in runs if r.device},
         "placement": {r.placement for r in runs if r.device},
     }
     return [key for key, values in of.items() if len(values) > 1]
+
+
+def _arrivals(run: Run) -> str:
+    """When requests come: at the trace's times, or with so many outstanding."""
+    if run.device is None:
+        return NONE
+    return "trace" if run.queue_depth is None else f"depth {run.queue_depth}"
+
+
+def _turned(runs: Sequence[Run]) -> list[str]:
+    """Sizes at which another policy is fastest in an open loop than in a closed one, in a line."""
+    mean = metric_named("response_ns_mean")
+    fastest: dict[tuple[str, str | None, int], dict[str, str]] = {}
+    for (trace, drive, _, frames), group in _groups(runs).items():
+        found = winner(group, mean)
+        if found is not None and found.sole:
+            best = fastest.setdefault((trace, drive, frames), {})
+            best[_arrivals(group[0])] = found.labels[0]
+    turned = [best for best in fastest.values() if len(set(best.values())) > 1]
+    if not turned:
+        return []
+    said = "; ".join(f"{label} ({arrivals})" for arrivals, label in turned[0].items())
+    more = f", and at {len(turned) - 1} other sizes" if len(turned) > 1 else ""
+    return [f"the fastest policy depends on the arrivals: {said}{more}"]
 
 
 def _by_identity(runs: Sequence[Run]) -> list[Run]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from destage.model.metrics import BASELINE, LARGEST_DEBT, ORACLE, WRITES
+from destage.model.metrics import BASELINE, ORACLE, WRITES
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.model.winners import TIE, Winner, change, winners
+from destage.model.winners import TIE, Winner, change, held_back, winners
 from destage.model.words import NBSP, duration, join, number, percent, significant, size, valued
 
 __all__ = ["outcome", "summary", "where", "who"]
@@ -18,9 +18,9 @@ _BEST = {
     "response_ns_p99": "the shortest p99 response",
     "hit_ratio": "the highest hit ratio",
     "physical_writes": "the fewest flash writes",
-    WRITES: "the fewest flash writes, those still owed included",
+    WRITES: "the fewest flash writes",
     "erases": "the fewest erases",
-    "running_time": "the shortest running time",
+    "cost": "the lowest cost",
 }
 
 
@@ -43,18 +43,31 @@ def summary(result: ResultSet) -> list[str]:
         sentences = _over_sizes(result, contests)
     if contests and not result.timed:
         sentences += _against_lru(result, contests)
-    if count > 1 and any(run.write_debt > LARGEST_DEBT for run in result.runs):
-        what = "flash writes without it, erases and write amplification"
-        faster = ", and nobody is faster whose lead is within that share" if result.timed else ""
-        sentences.append(
-            f"More than {percent(LARGEST_DEBT, 0)} of some policies' flash writes are still owed at"
-            f" the end, as dirty pages in the cache: {what} are not compared there{faster}."
-        )
+    sentences += _held_back(result)
     if count > 1 and ORACLE in result.policies.values():
         # Other policies can answer faster: few misses are not all that a drive asks for.
         bound = "the hit ratio, not the response time" if result.timed else "the hit ratio"
         sentences.append(f"min knows the future: it bounds {bound}, and is not among the winners.")
     return sentences
+
+
+def _held_back(result: ResultSet) -> list[str]:
+    """Leads that pending writes take away."""
+    held: dict[str, None] = {}
+    share = 0.0
+    for metric in (m for m in result.metrics() if m.name in (*_BEST, "response_ns_mean")):
+        for frames in result.sizes:
+            runs = result.at(frames)
+            if held_back(runs, metric) is not None:
+                held[metric.title.lower()] = None
+                share = max(share, *(run.unwaited for run in runs))
+    if not held:
+        return []
+    return [
+        f"No policy is named best in {join(list(held))} where pending writes may account for its"
+        f" lead: up to {percent(share, 0)} of the flash writes are pending, or come after the last"
+        " request."
+    ]
 
 
 def _idle(found: Iterable[Winner]) -> bool:
@@ -71,10 +84,9 @@ def _single(result: ResultSet) -> str:
     if row["hit_ratio"] is not None:
         parts.append(f"has a hit ratio of {percent(row['hit_ratio'])}")
     if row.writes is not None:
-        owed = ", those still owed included" if result.writes_metric == WRITES else ""
-        parts.append(f"writes {number(row.writes)} pages to flash{owed}")
-    if row["running_time"] is not None:
-        parts.append(f"runs for {number(row['running_time'])} cost units")
+        parts.append(f"writes {number(row.writes)} pages to flash")
+    if row["cost"] is not None:
+        parts.append(f"costs {number(row['cost'])} units")
     return f"{where(row)}, {row.label} {join(parts) or 'has no numbers'}."
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from destage.model.drive import telling_size
-from destage.model.metrics import BASELINE, LARGEST_DEBT, METRICS, WRITES, Metric, offline
+from destage.model.metrics import BASELINE, LARGEST_PENDING, METRICS, WRITES, Metric, offline
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import Winner, change, winners
@@ -169,15 +169,15 @@ def _how_large(result: ResultSet) -> str:
     best: dict[int, Run] = {}
     for row in result.by_size:
         mean = row[metric.name]
-        if mean is None or row.policy in offline():
+        if mean is None or row.policy in offline() or row.cache_not_full:
             continue
         if row.frames not in best or mean < best[row.frames][metric.name]:
             best[row.frames] = row
-    owing = max(best.values(), key=lambda run: run.unwaited)
-    if owing.unwaited > LARGEST_DEBT:
+    late = max(best.values(), key=lambda run: run.unwaited)
+    if late.unwaited > LARGEST_PENDING:
         return (
-            f"How large a cache is worth having is not told here: at {size(owing.cache_bytes)} "
-            f"{owing.label} is fastest, and {percent(owing.unwaited, 0)} of its flash writes come "
+            f"How large a cache is worth having is not told here: at {size(late.cache_bytes)} "
+            f"{late.label} is fastest, and {percent(late.unwaited, 0)} of its flash writes come "
             "after the last request."
         )
     least = min(row[metric.name] for row in best.values())

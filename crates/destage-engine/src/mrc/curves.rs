@@ -59,6 +59,9 @@ pub fn mrc(
         .iter()
         .map(|spec| spec.params(&Cost::says(options.run.cost)))
         .collect::<Result<Vec<_>, _>>()?;
+    let frames: Vec<u32> = sizes.iter().map(|size| size.frames).collect();
+    let run = options.run.with_moment(input, &frames);
+    let options = &MrcOptions { run, ..options.clone() };
     let asked = Asked { input, specs, params: &params, sizes, options, control, lru: None };
     let lru = asked.lru_of_all()?;
     let asked = Asked { lru: lru.as_ref(), ..asked };

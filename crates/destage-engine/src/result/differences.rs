@@ -1,8 +1,9 @@
 //! Differences between the runs of a comparison, with intervals: what a tie is, is not a matter of
 //! a fixed per cent.
 
-use super::draws::{BLOCK, DRAWS, Draws, Interval, LEVEL, SEED, interval};
+use super::draws::{BLOCK, DRAWS, Draws, Interval, LEVEL, SEED, interval, rounded};
 use super::metrics::METRICS;
+use super::phases::{block, widened};
 use super::run::RunResult;
 use destage_replay::timed::Timing;
 use destage_replay::windows::{FlashWindows, WINDOWS, Windows};
@@ -29,6 +30,10 @@ pub struct Group {
     pub cache: String,
     /// Numbers of the runs in the result set, from 0.
     pub runs: Vec<usize>,
+    /// Independent parts of the trace: windows over the length of a block, the least of the pairs'
+    /// hit ratios and mean responses; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
     /// By metric, for each pair of `runs` in the order (0, 1), (0, 2), .., (1, 2), ..: the interval
     /// of the second's value less the first's; `None` where one of them has none.
     pub metrics: BTreeMap<String, Vec<Option<Interval>>>,
@@ -51,17 +56,22 @@ impl Differences {
         if sizes.is_empty() {
             return None;
         }
-        let draws = Draws::of_runs();
-        let groups = sizes.into_iter().map(|(first, numbers)| Group {
-            frames: first.config.frames,
-            cache: first.config.cache.clone(),
-            metrics: compared(&draws, runs, &numbers),
-            runs: numbers,
+        let draws = [Draws::of_runs(), Draws::without_each()];
+        let groups = sizes.into_iter().map(|(first, numbers)| {
+            let (metrics, parts) = compared(&draws, runs, &numbers);
+            Group {
+                frames: first.config.frames,
+                cache: first.config.cache.clone(),
+                runs: numbers,
+                parts: Some(parts),
+                metrics,
+            }
         });
         Some(Differences {
             method: format!(
-                "circular block bootstrap of the runs' {WINDOWS} windows, in blocks of {BLOCK}, \
-                 the same windows of both runs; {DRAWS} draws, seed {SEED}"
+                "circular block bootstrap of the runs' {WINDOWS} windows, in blocks of {BLOCK} or \
+                 as many as the autocorrelation asks for, the same windows of both runs; {DRAWS} \
+                 draws, seed {SEED}; few blocks: Student's t"
             ),
             level: LEVEL,
             groups: groups.collect(),
@@ -69,26 +79,61 @@ impl Differences {
     }
 }
 
+/// Intervals of every pair and metric, and the independent parts of the trace.
 fn compared(
-    draws: &Draws,
+    [draws, each]: &[Draws; 2],
     runs: &[RunResult],
     numbers: &[usize],
-) -> BTreeMap<String, Vec<Option<Interval>>> {
-    let drawn: Vec<_> = numbers.iter().map(|&number| values(draws, &runs[number])).collect();
+) -> (BTreeMap<String, Vec<Option<Interval>>>, usize) {
+    let of = |draws| numbers.iter().map(|&n| values(draws, &runs[n])).collect::<Vec<Drawn>>();
+    let (drawn, without) = (of(draws), of(each));
     let names: BTreeSet<&str> = drawn.iter().flat_map(|values| values.keys().copied()).collect();
-    let pairs = |name: &str| {
+    let mut parts = WINDOWS / BLOCK;
+    let mut pairs = |name: &str| {
+        let minus = |values: &[Drawn], a: usize, b: usize| -> Option<Vec<f64>> {
+            let (a, b) = values[a].get(name).zip(values[b].get(name))?;
+            Some(b.iter().zip(a).map(|(b, a)| b - a).collect())
+        };
         let mut intervals = Vec::new();
-        for (k, first) in drawn.iter().enumerate() {
-            for second in &drawn[k + 1..] {
-                let both = first.get(name).zip(second.get(name));
-                intervals
-                    .push(both.and_then(|(a, b)| interval(b.iter().zip(a).map(|(b, a)| b - a))));
+        for first in 0..numbers.len() {
+            for second in first + 1..numbers.len() {
+                let drawn = minus(&drawn, first, second);
+                let series = minus(&without, first, second);
+                let (found, blocks) = drawn.zip(series).map_or((None, None), between);
+                if PARTS_OF.contains(&name) {
+                    parts = parts.min(blocks.unwrap_or(parts));
+                }
+                intervals.push(found);
             }
         }
         intervals
     };
-    names.into_iter().map(|name| (name.to_string(), pairs(name))).collect()
+    let metrics = names.into_iter().map(|name| (name.to_string(), pairs(name))).collect();
+    (metrics, parts)
 }
+
+/// Metrics whose differences say how many independent parts a trace has.
+const PARTS_OF: [&str; 2] = ["hit_ratio", "response_ns_mean"];
+
+/// The interval of a difference, from its draws and from all windows but each; and the blocks that
+/// its windows make. A difference that is always the same has no phases.
+fn between((drawn, mut series): (Vec<f64>, Vec<f64>)) -> (Option<Interval>, Option<usize>) {
+    let centre = series.pop().unwrap_or(f64::NAN);
+    let Some(found) = interval(drawn.into_iter()) else { return (None, None) };
+    if !centre.is_finite() || series.iter().any(|value| !value.is_finite()) {
+        return (None, None);
+    }
+    match block(&series) {
+        Some(block) => {
+            let wide = widened(found, centre, &series, block);
+            (Some(wide.map(rounded)), Some(WINDOWS / block))
+        }
+        None => (None, Some(TOO_FEW)),
+    }
+}
+
+/// Parts of a trace of which no interval is known.
+const TOO_FEW: usize = 2;
 
 /// Metrics with their value in every draw.
 type Drawn = BTreeMap<&'static str, Vec<f64>>;
@@ -128,17 +173,16 @@ fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
     let writes = (minus(hits, read_hits), minus(accesses, read_accesses));
     values.insert("write_hit_ratio", ratio(&sums(&writes.0), &sums(&writes.1)));
     let reads = sums(&windows.physical_reads);
-    // What is written after the last request, and what is owed, is the same in every draw.
+    // Flushes at the end, and the growth of the pending writes, are the same in every draw.
     let flushed = run.counters.end_flushes as f64;
     let written: Vec<f64> = sums(&windows.physical_writes).iter().map(|w| w + flushed).collect();
-    if let Some(cost) = run.config.options.cost {
-        let time = |(r, w): (&f64, &f64)| r * cost.read as f64 + w * cost.write as f64;
-        values.insert("running_time", reads.iter().zip(&written).map(time).collect());
-    }
-    if let Some(debt) = run.debt {
-        let owed = debt.physical_writes_owed as f64;
-        let both = written.iter().map(|w| w + owed).collect();
-        values.insert("physical_writes_incl_owed", both);
+    if let Some(growth) = run.pending_growth() {
+        let writes: Vec<f64> = written.iter().map(|w| w + growth as f64).collect();
+        if let Some(cost) = run.config.options.cost {
+            let of = |(r, w): (&f64, &f64)| r * cost.read as f64 + w * cost.write as f64;
+            values.insert("cost", reads.iter().zip(&writes).map(of).collect());
+        }
+        values.insert("flash_writes", writes);
     }
     values.insert("physical_reads", reads);
     values.insert("physical_writes", written);

@@ -50,6 +50,14 @@ impl Draws {
         Draws::from(WINDOWS)
     }
 
+    /// All windows but one in each draw, and in the last draw all of them: what the difference of a
+    /// draw from the last says of its window.
+    pub(super) fn without_each() -> Self {
+        let but = |window: usize| (0..=WINDOWS).map(|draw| u8::from(draw != window)).collect();
+        let drawn = (0..=WINDOWS).map(|draw| (WINDOWS - usize::from(draw < WINDOWS)) as f64);
+        Draws { times: (0..WINDOWS).map(but).collect(), drawn: drawn.collect() }
+    }
+
     /// The sum of a list, one for each draw, scaled to as many windows as there are.
     pub(super) fn sums(&self, list: &[u64]) -> Vec<f64> {
         self.sums_of(&list.iter().map(|&x| x as f64).collect::<Vec<_>>())
@@ -57,7 +65,7 @@ impl Draws {
 
     /// The same of numbers that are not whole.
     pub(super) fn sums_of(&self, list: &[f64]) -> Vec<f64> {
-        let mut sums = vec![0.0; DRAWS];
+        let mut sums = vec![0.0; self.drawn.len()];
         for (times, &x) in self.times.iter().zip(list) {
             for (sum, &n) in sums.iter_mut().zip(times) {
                 *sum += f64::from(n) * x;
@@ -69,8 +77,7 @@ impl Draws {
     }
 }
 
-/// The middle [`LEVEL`] of what was drawn, to six significant digits; `None` if a draw has no
-/// value.
+/// The middle [`LEVEL`] of what was drawn; `None` if a draw has no value.
 pub(super) fn interval(drawn: impl Iterator<Item = f64>) -> Option<Interval> {
     let mut drawn: Vec<f64> = drawn.collect();
     if drawn.is_empty() || drawn.iter().any(|value| !value.is_finite()) {
@@ -85,19 +92,19 @@ pub(super) fn interval(drawn: impl Iterator<Item = f64>) -> Option<Interval> {
         true => *below.select_nth_unstable_by(tail, f64::total_cmp).1,
         false => high,
     };
-    Some([low, high].map(rounded))
+    Some([low, high])
 }
 
 /// To six significant digits: more would claim what a bootstrap does not know.
-fn rounded(value: f64) -> f64 {
+pub(super) fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// `SplitMix64` (Steele, Lea, Flood 2014): the same draws everywhere and always.
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -5,6 +5,7 @@ use super::metric::{
     Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View, metric, timed,
 };
 use super::run::RunResult;
+use crate::cost::Cost;
 use destage_policies::{POLICIES, Shown};
 use destage_replay::timed::max_deviation;
 use destage_ssd::FtlCounters;
@@ -45,15 +46,11 @@ macro_rules! destage {
     };
 }
 
-/// A number of what a run owes.
-macro_rules! debt {
-    ($group:ident, $name:literal, $title:literal, $unit:literal, $about:literal,
-     |$d:ident| $value:expr) => {
-        metric!($group, $name, $title, Count $unit, Lower, $about, |r| {
-            let $d = r.debt?;
-            $value.map(Number::Count)
-        })
-    };
+/// Cost of reads and flash writes by the cost model of the run.
+fn cost(r: &RunResult) -> Option<Number> {
+    let of = |model: Cost| model.of(r.counters.physical_reads, r.flash_writes().unwrap_or(0));
+    let known = r.config.options.cost.filter(|_| r.pending_growth().is_some()).map(of);
+    known.and_then(|cost| u64::try_from(cost).ok()).or(r.cost).map(Number::Count)
 }
 
 /// A counter of an FTL of `docs/spec/ftl.md`; what it has none of is 0.
@@ -166,12 +163,13 @@ static OF_THE_CACHE: &[Metric] = &[
     .shown(Shown::WithDevice),
     counter!(Flash, physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
         .views(&[(View::Hits, 4)]).shown(Shown::WithoutDevice),
-    counter!(Flash, physical_writes, "Flash writes", "pages", Lower,
-        "pages written to flash; with a device without its own collections")
-        .defers(Deferral::Writes),
-    metric!(Flash, "physical_writes_incl_owed", "Writes incl. owed", Count "pages", Lower,
-        "flash writes, and those that the pages left dirty still cost",
-        |r| Some(Number::Count(r.counters.physical_writes + r.debt?.physical_writes_owed)))
+    counter!(Flash, physical_writes, "Pages written", "pages", Lower,
+        "pages written to flash while the run was measured; with a device without its own garbage \
+         collection").defers(Deferral::Writes),
+    metric!(Flash, "flash_writes", "Flash writes", Count "pages", Lower,
+        "physical_writes + pages dirty in the cache at the end of measurement - pages dirty at its \
+         beginning",
+        |r| r.flash_writes().map(Number::Count))
         .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)]).shown(Shown::Always),
     timed!(Device, "waf", "WAF", Real "", Lower,
     "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
@@ -185,9 +183,9 @@ static OF_THE_CACHE: &[Metric] = &[
     timed!(Wear, "erases", "Erases", Count "blocks", Lower, "erase blocks erased",
         |t| Some(t.counters.device.erases.into())).views(&[(View::Endurance, 10)])
         .defers(Deferral::Writes).shown(Shown::WithDevice),
-    metric!(Flash, "running_time", "Running time", Count "cost units", Lower,
-        "physical_reads * C_r + physical_writes * C_w (ACR, section IV)",
-        |r| r.running_time.map(Number::Count)).defers(Deferral::Writes).shown(Shown::WithoutDevice),
+    metric!(Flash, "cost", "Cost", Count "cost units", Lower,
+        "physical_reads * C_r + flash_writes * C_w (after ACR, section IV)",
+        cost).shown(Shown::WithoutDevice),
     metric!(Flash, "idle_writes", "Idle writes", Count "pages", Neither,
         "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
          the policy; they stay",
@@ -246,28 +244,19 @@ static OF_THE_CACHE: &[Metric] = &[
         "pages written only to complete a block"),
     counter!(Flash, end_flushes, "End flushes", "pages", Neither,
         "dirty pages written after the last access"),
-    debt!(
-        Flash,
-        "dirty_left",
-        "Dirty left",
-        "pages",
-        "pages left dirty in the cache at the end",
-        |d| { Some(d.dirty_left) }
-    ),
-    debt!(Flash, "dirty_left_bytes", "Dirty left", "bytes", "their size", |d| d.dirty_left_bytes),
-    debt!(
-        Flash,
-        "physical_writes_owed",
-        "Writes owed",
-        "pages",
-        "pages that a flush at the end would still write",
-        |d| Some(d.physical_writes_owed)
-    ),
-    metric!(Flash, "write_debt_ratio", "Write debt", Ratio "", Lower,
-    "share of the flash writes, those that are owed included, that is owed",
+    metric!(Flash, "pending_writes", "Pending writes", Count "pages", Neither,
+        "pages dirty in the cache at the end of measurement",
+        |r| Some(Number::Count(r.pending?.end_pages))),
+    metric!(Flash, "pending_writes_at_start", "Pending at start", Count "pages", Neither,
+        "pages dirty in the cache at the beginning of measurement",
+        |r| r.pending?.start_pages.map(Number::Count)),
+    metric!(Flash, "pending_write_bytes", "Pending writes", Count "bytes", Neither,
+        "size of the pending writes", |r| r.pending?.end_bytes.map(Number::Count)),
+    metric!(Flash, "pending_write_ratio", "Pending share", Ratio "", Neither,
+    "change of the pending writes / the larger of flash_writes and physical_writes",
     |r| {
-        let owed = r.debt?.physical_writes_owed;
-        ratio(owed, r.counters.physical_writes + owed)
+        let change = u64::try_from(r.pending_growth()?.abs()).ok()?;
+        ratio(change, r.flash_writes()?.max(r.counters.physical_writes))
     }),
 ];
 

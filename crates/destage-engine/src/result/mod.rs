@@ -8,18 +8,22 @@
 //!  run       the outcome of one run         metric   a derived number, declared
 //!  metrics, today  every derived number     set      the runs of one call over one trace
 //!  schema    every key, for docs/results.md
-//!  debt      what a run owes at its end     steady   whether its halves are alike
+//!  measured  the part of a run after its warm-up
+//!  pending_writes  dirty pages at its ends  steady   what its halves counted
 //!  draws     a bootstrap over its windows   differences  between runs, with intervals
+//!  phases    how long windows are alike
 //! ```
 
 mod config;
-mod debt;
 mod differences;
 mod draws;
 mod host_interface;
 mod identity;
+mod measured;
 mod metric;
 mod metrics;
+mod pending_writes;
+mod phases;
 mod run;
 pub mod schema;
 mod set;
@@ -28,12 +32,13 @@ mod steady;
 mod tests;
 
 pub use config::RunConfig;
-pub use debt::Debt;
 pub use destage_policies::Shown;
 pub use differences::{Differences, Group};
 pub use identity::TraceIdentity;
+pub use measured::Measured;
 pub use metric::{Better, METRIC_GROUPS, Metric, MetricGroup, MetricKind, Number};
 pub use metrics::METRICS;
+pub use pending_writes::PendingWrites;
 pub use run::RunResult;
 pub use set::{ResultSet, SCHEMA_VERSION};
-pub use steady::{Half, Steady, Verdict};
+pub use steady::{Half, Steady};

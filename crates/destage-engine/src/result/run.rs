@@ -1,7 +1,8 @@
 //! The outcome of one run.
 
 use super::config::RunConfig;
-use super::debt::Debt;
+use super::measured::Measured;
+use super::pending_writes::PendingWrites;
 use crate::series::Period;
 use destage_replay::counters::{Counters, TrimCounters};
 use destage_replay::distribution::Summary;
@@ -17,6 +18,9 @@ pub struct RunResult {
     pub config: RunConfig,
     /// Requests that were replayed before counting began.
     pub warmup_requests: u64,
+    /// The part that was measured; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
     /// What was counted.
     pub counters: Counters,
     /// What trims dropped, if they were part of a run without a device.
@@ -31,17 +35,18 @@ pub struct RunResult {
     /// Pages of the buffer per flush group; absent if no group had more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destage_pages: Option<Summary>,
-    /// Cost model's running time, in the unit of the costs.
-    pub running_time: Option<u64>,
+    /// Cost of the pages read and of the flash writes, in the unit of the cost model.
+    #[serde(alias = "running_time")]
+    pub cost: Option<u64>,
     /// Times and what the drive did, in a run with a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
     /// How the run developed, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// What was still dirty at the end; absent in results of earlier versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub debt: Option<Debt>,
+    /// Dirty pages at the beginning and at the end; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "debt")]
+    pub pending: Option<PendingWrites>,
     /// The run in sixty parts; absent if it has too few requests for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
@@ -56,6 +61,20 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// Growth of the pending writes while the run was measured, pages; `None` where an earlier
+    /// version did not count them.
+    pub fn pending_growth(&self) -> Option<i128> {
+        let pending = self.pending?;
+        let start = pending.start_pages.or((self.warmup_requests == 0).then_some(0))?;
+        Some(i128::from(pending.end_pages) - i128::from(start))
+    }
+
+    /// Pages written, and the growth of the pending writes; not below 0, which trims could cause.
+    pub fn flash_writes(&self) -> Option<u64> {
+        let writes = i128::from(self.counters.physical_writes) + self.pending_growth()?;
+        Some(u64::try_from(writes.max(0)).unwrap_or(u64::MAX))
+    }
+
     /// As in a table, and as a user would type it: `acr-h[file_pages=none]`.
     pub fn label(&self) -> String {
         self.config.label()

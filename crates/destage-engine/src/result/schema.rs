@@ -77,23 +77,26 @@ pub static SCHEMA: &[Object] = &[
         label: "text", "the policy with the parameters that were given, as one types it: \
             `cflru[window_fraction=0.75]`";
         config: "@config", "what was asked for, after defaults";
-        warmup_requests: "integer", "requests that were replayed before counting began";
+        warmup_requests: "integer", "requests that were replayed before measurement began";
+        measured "?": "@measured", "the part that was measured; absent in results of earlier \
+            versions";
         counters: "@counters", "what was counted";
         trims "?": "@trims", "what trims dropped, with `trim = drop` and without a drive";
         policy_counters "?": "object", "what only this policy counts, by name";
         policy_gauges "?": "object", "where an adaptive policy had adapted to at the end, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
             group had more than one";
-        running_time: "integer or null", "physical reads and writes by the cost model; null \
+        cost: "integer or null", "cost of physical reads and flash writes by the cost model; null \
             without one";
         timing "?": "@timing", "in a run with a drive: times, and what the drive did";
         profile "?": "@profile", "with a drive, if it was asked for: how the run developed";
-        debt "?": "@debt", "what was still dirty at the end; absent in results of earlier versions";
+        pending "?": "@pending", "dirty pages at the beginning and at the end of measurement; \
+            absent in results of earlier versions";
         windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
         warnings: "list of texts", "what a reader of these numbers must know";
         metrics: "object", "every number below under *Metrics*, null where the run has none; \
             written for readers, made again when a result is read";
-        steady "?": "@steady", "whether the run had settled; follows from the windows";
+        steady "?": "@steady", "when the cache was full, and the halves; follows from the windows";
         series "?": "[@series period", "what each period counted (`run --series`)";
     ),
     object!("config", "What a run was asked to do.",
@@ -103,7 +106,8 @@ pub static SCHEMA: &[Object] = &[
         frames: "integer", "frames of the cache, pages";
         cache: "text", "the cache size as it was given";
         warmup: "text or object", "`none`, `full`, or one of `percent`, `requests`, `nanos` with \
-            its number";
+            its number, or `auto` with `requests` before measurement and `pages`, the size of the \
+            largest cache that is full by then";
         fetch_on_write_miss: "true or false", "a write miss reads the page from flash first";
         flush_at_end: "true or false", "dirty pages are written after the last access";
         check: "true or false", "every law was checked at every access";
@@ -147,12 +151,20 @@ pub static SCHEMA: &[Object] = &[
         *counters*, where the policy had adapted to at its end, by name, and:",
         first_access: "integer", "first access of the period, from 0 over the whole run";
     ),
-    object!("debt", "What a run owes at its end: flash writes and all that follows from them leave \
-        it out.",
-        dirty_left: "integer", "pages that were dirty after the last access; 0 if they were \
-            flushed";
-        dirty_left_bytes: "integer", "their size, bytes";
-        physical_writes_owed: "integer", "pages that flushing them would still write";
+    object!("measured", "The part of a run that was measured, after the warm-up.",
+        first_request: "integer", "first request, from 1; trims and flushes that are part of the \
+            run count too";
+        last_request: "integer", "last request";
+        first_access: "integer", "first page access, from 0";
+        start_ns "?": "integer", "with a drive: instant of the first request, ns";
+        cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
+            then; a cache that takes longer than half of the requests is not full";
+    ),
+    object!("pending", "Pending writes: pages that are dirty in the cache. Flash writes are the \
+        pages written and the change of these.",
+        start_pages: "integer", "dirty pages when measurement began";
+        end_pages: "integer", "dirty pages when it ended; 0 if they were flushed";
+        end_bytes: "integer", "their size, bytes";
     ),
     object!("windows", "What was counted, in sixty parts of equal requests: six are a tenth of it. \
         Every list has a number for each.",
@@ -191,10 +203,7 @@ pub static SCHEMA: &[Object] = &[
             thousandths";
         unbalance_samples: "list of integers", "those that met any queue, and so a rate";
     ),
-    object!("steady", "Whether a run had settled.",
-        verdict: "text", "`filling`: the cache took longer than half of what was counted to fill, \
-            or never did; `changing`: hit ratio or mean response of the halves differ by more than \
-            a bootstrap of their windows explains; else `steady`";
+    object!("steady", "When the cache of a run was full, and what its halves counted.",
         filled_after: "number or null", "as in *windows*";
         halves: "[@half", "the first and the second";
     ),
@@ -204,7 +213,8 @@ pub static SCHEMA: &[Object] = &[
         physical_writes: "integer", "pages written to flash";
         response_ns_mean "?": "number", "with a drive: mean response time, ns";
     ),
-    object!("differences", "Between runs, by a circular block bootstrap over their windows.",
+    object!("differences", "Between runs, by a circular block bootstrap over their windows. Blocks \
+        are as long as the autocorrelation asks for.",
         method: "text", "how the intervals were made, the seed included";
         level: "number", "share of the draws that an interval holds";
         groups: "[@group", "one for each cache size with two runs or more";
@@ -213,6 +223,9 @@ pub static SCHEMA: &[Object] = &[
         frames: "integer", "frames of the cache";
         cache: "text", "the size as it was given";
         runs: "list of integers", "numbers of the runs in the set, from 0";
+        parts "?": "integer", "independent parts of the trace, by the autocorrelation of hit ratio \
+            and mean response: with few of them intervals are wide, with two there are none; \
+            absent in results of earlier versions";
         metrics: "object", "by metric a list, for each pair of `runs` in the order (0, 1), (0, 2), \
             .., (1, 2), ..: `[low, high]` of the second's value less the first's, or null. An \
             interval that holds 0: not distinguishable on this trace";
@@ -274,8 +287,9 @@ from the engine's own list (`crates/destage-engine/src/result/schema.rs`), and a
 and page to it. A key with a question mark may be absent. A table of results (CSV, Parquet,
 DataFrame) has a row for each run: what was asked for, and the metrics below.
 
-A run's writes are what went to flash while it was counted. What is still dirty in the cache at the
-end is in its debt: compare writes by `physical_writes_incl_owed`, or flush at the end.
+Compare writes by `flash_writes`: the pages written while the run was measured, and the change of
+the pending writes, the pages that are dirty in the cache. `physical_writes` leaves the second part
+out.
 ";
 
 /// The page `docs/results.md`.

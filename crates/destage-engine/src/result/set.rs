@@ -50,8 +50,8 @@ pub struct ResultSet {
 impl ResultSet {
     /// The runs of one call over one trace.
     pub fn new(trace: TraceIdentity, mut runs: Vec<RunResult>) -> Self {
-        for debt in runs.iter_mut().filter_map(|run| run.debt.as_mut()) {
-            debt.dirty_left_bytes = Some(debt.dirty_left * trace.page_bytes);
+        for pending in runs.iter_mut().filter_map(|run| run.pending.as_mut()) {
+            pending.end_bytes = Some(pending.end_pages * trace.page_bytes);
         }
         sized(&mut runs, trace.page_bytes);
         ResultSet {

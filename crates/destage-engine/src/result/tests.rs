@@ -13,6 +13,7 @@ use destage_core::Op;
 use destage_replay::control::Control;
 use destage_replay::observe::Unobserved;
 use destage_replay::timed::Workload;
+use destage_replay::warmup::Warmup;
 use destage_ssd::{CacheConfig, Drive};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -119,8 +120,12 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     one.series = series.finish();
     one.config.source_sha256 = Some("0f".into());
     without.push(one);
-    let with =
-        RunOptions { drive: Some(mounted(&drive, "dftl")), profile: true, ..RunOptions::default() };
+    let with = RunOptions {
+        drive: Some(mounted(&drive, "dftl")),
+        profile: true,
+        warmup: Warmup::Auto(None),
+        ..RunOptions::default()
+    };
     let with =
         ResultSet { device: Some(drive.to_json()), ..set(runs(&workload, "lru,cflru", &with)) };
     let with = ResultSet { commit: Some("0f".into()), command: Some("destage".into()), ..with };
@@ -163,25 +168,24 @@ fn the_page_on_results_is_what_the_schema_says() {
 }
 
 #[test]
-fn what_a_run_owes_is_what_flushing_at_its_end_writes() {
+fn flash_writes_are_the_same_whether_dirty_pages_are_flushed_at_the_end_or_pending() {
     let (drive, workload) = workload();
-    for drive in [None, Some(mounted(&drive, "page"))] {
-        let options = RunOptions { drive, ..RunOptions::default() };
+    let drives = [None, Some(mounted(&drive, "page"))];
+    let warmups = [Warmup::None, Warmup::Auto(None)];
+    for (drive, warmup) in drives.into_iter().flat_map(|d| warmups.map(|w| (d.clone(), w))) {
+        let options = RunOptions { drive, warmup, ..RunOptions::default() };
         let flushed = RunOptions { flush_at_end: true, ..options.clone() };
         let policies = "lru,cflru,arc,bplru,fab";
         for (owes, paid) in
             runs(&workload, policies, &options).iter().zip(runs(&workload, policies, &flushed))
         {
-            let (debt, none) = (owes.debt.unwrap(), paid.debt.unwrap());
-            assert!(debt.dirty_left > 0, "{}", owes.label());
-            assert_eq!(none.dirty_left, 0);
-            assert_eq!(
-                owes.counters.physical_writes + debt.physical_writes_owed,
-                paid.counters.physical_writes,
-                "{}",
-                owes.label()
-            );
-            assert_eq!(debt.dirty_left, paid.counters.end_flushes);
+            let (dirty, none) = (owes.pending.unwrap(), paid.pending.unwrap());
+            assert!(dirty.end_pages > 0, "{}", owes.label());
+            assert_eq!(none.end_pages, 0);
+            assert_eq!(dirty.start_pages, none.start_pages);
+            assert_eq!(dirty.start_pages > Some(0), warmup != Warmup::None, "{}", owes.label());
+            assert_eq!(owes.flash_writes(), paid.flash_writes(), "{}", owes.label());
+            assert_eq!(dirty.end_pages, paid.counters.end_flushes);
         }
     }
 }
@@ -191,7 +195,7 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
     let (drive, workload) = workload();
     let mut timed = mounted(&drive, "page").as_ref().clone();
     for warmup in ["none", "10%", "full"] {
-        let warmup = destage_replay::warmup::Warmup::parse(warmup).unwrap();
+        let warmup = Warmup::parse(warmup).unwrap();
         for drive in [None, Some(Arc::new(timed.clone()))] {
             let options = RunOptions { warmup, drive, ..RunOptions::default() };
             for run in runs(&workload, "lru,fab", &options) {
@@ -242,7 +246,7 @@ fn a_cache_that_has_evicted_was_full_though_whole_blocks_have_left_it() {
     let (drive, workload) = workload();
     let drive = Some(mounted(&drive, "page"));
     for warm in 500..520 {
-        let warmup = destage_replay::warmup::Warmup::Requests(warm);
+        let warmup = Warmup::Requests(warm);
         let options = RunOptions { warmup, drive: drive.clone(), ..RunOptions::default() };
         for run in runs(&workload, "fab", &options) {
             assert_eq!(run.windows.expect("over 600 requests").filled_after, Some(0.0), "{warm}");
@@ -306,7 +310,7 @@ fn writing(drive: &destage_ssd::Drive, options: RunOptions) -> RunOptions {
 fn idle_writes_are_counted_apart_and_in_the_flash_writes_and_the_windows() {
     let (drive, workload) = workload();
     for warmup in ["none", "25%", "full"] {
-        let warmup = destage_replay::warmup::Warmup::parse(warmup).unwrap();
+        let warmup = Warmup::parse(warmup).unwrap();
         let options = RunOptions { warmup, check: true, ..RunOptions::default() };
         let timed = RunOptions { drive: Some(mounted(&drive, "page")), ..options.clone() };
         let [alone] = &runs(&workload, "lru", &timed)[..] else { panic!("one run") };
@@ -321,8 +325,7 @@ fn idle_writes_are_counted_apart_and_in_the_flash_writes_and_the_windows() {
         assert_eq!(counters.physical_writes, of_the_drive.device.flash_programs);
         assert_eq!(counters.evictions, alone.counters.evictions, "the same victims");
         assert!(counters.dirty_victims() < alone.counters.dirty_victims());
-        let writes =
-            |run: &RunResult| run.counters.physical_writes + run.debt.unwrap().physical_writes_owed;
+        let writes = |run: &RunResult| run.flash_writes().unwrap();
         // What was dirty when counting began may have been written in either part.
         assert!(writes(ahead) + 40 >= writes(alone));
         let windows = ahead.windows.as_ref().unwrap();

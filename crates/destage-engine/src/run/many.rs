@@ -44,6 +44,8 @@ pub fn compare_each(
         options.suit(spec)?;
         supplies(spec, options.drive.is_some())?;
     }
+    let frames: Vec<u32> = sizes.iter().map(|size| size.frames).collect();
+    let options = &options.with_moment(input, &frames);
     let runs = |spec: &PolicySpec| runs_of(spec, sizes.len());
     let tasks = tasks(input, specs, sizes, options, jobs);
     let (next, blocks) = (AtomicUsize::new(0), Blocks::default());

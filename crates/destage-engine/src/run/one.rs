@@ -29,6 +29,7 @@ pub fn run(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
+    let options = &options.with_moment(input, &[frames.frames]);
     run_beside(input, spec, frames, options, control, observer, &Blocks::default())
 }
 
@@ -86,7 +87,7 @@ pub(super) fn run_together(
     let found = shared::run(spec.name, columns, &frames, warmup, true, control);
     let found = found.ok_or(RunError::Interrupted)?;
     let each = found.into_iter().zip(sizes).map(|(replayed, frames)| {
-        recorded(untimed(replayed, options), spec, &params, input, frames, options)
+        recorded(untimed(replayed, input, options), spec, &params, input, frames, options)
     });
     Ok(each.collect())
 }
@@ -175,7 +176,8 @@ pub fn run_own<P: Policy>(
     if writes_ahead && !P::ORDERED {
         has_an_order(&named.policy)?;
     }
-    let options = &RunOptions { check: true, ..options.clone() };
+    let options = options.with_moment(input, &[frames.frames]);
+    let options = &RunOptions { check: true, ..options };
     if let Some(drive) = &options.drive {
         own_suits(drive.device.config())?;
     }

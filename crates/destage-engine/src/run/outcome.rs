@@ -1,6 +1,7 @@
 //! Counts of a run, with or without a device.
 
 use crate::options::RunOptions;
+use destage_core::Nanos;
 use destage_replay::counters::{Counters, OwnCounters};
 use destage_replay::distribution::Summary;
 use destage_replay::timed::{Profile, Timing};
@@ -15,7 +16,10 @@ pub(super) struct Outcome {
     pub(super) gauges: BTreeMap<String, f64>, // at the end
     pub(super) destage_pages: Option<Summary>,
     pub(super) warmup_requests: u64,
+    pub(super) requests: u64, // those, and those that were counted
+    pub(super) started_ns: Option<Nanos>, // when counting began, with a device
     pub(super) windows: Option<Windows>,
+    pub(super) dirty_at_start: u64,
     pub(super) dirty_left: u64,
     pub(super) timing: Option<Timing>,
     pub(super) profile: Option<Profile>,

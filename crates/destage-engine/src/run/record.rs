@@ -3,10 +3,11 @@
 use super::outcome::Outcome;
 use super::warnings;
 use crate::options::{RunOptions, Trim};
-use crate::result::{Debt, RunConfig, RunResult};
+use crate::result::{Measured, PendingWrites, RunConfig, RunResult};
 use crate::sizes::Frames;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
+use destage_replay::warmup::Warmup;
 use destage_ssd::config::TrimMode;
 use std::collections::BTreeMap;
 
@@ -29,16 +30,10 @@ pub(super) fn record(
     frames: &Frames,
     options: &RunOptions,
 ) -> Result<RunResult, RunError> {
+    let measured = measured(&outcome, (&named.policy, frames.frames), input, options);
+    let measured = Some(measured);
     let warnings = warnings::of((&named.policy, frames.frames), &outcome, input, options);
-    let running_time = match options.cost.map(|c| c.running_time(&outcome.counters)) {
-        None => None,
-        Some(time) => Some(u64::try_from(time).map_err(|_| {
-            RunError::Impossible(
-                "the running time is beyond 2^64 cost units: choose a coarser unit".into(),
-            )
-        })?),
-    };
-    Ok(RunResult {
+    let mut result = RunResult {
         config: RunConfig {
             policy: named.policy,
             given: named.given,
@@ -63,18 +58,51 @@ pub(super) fn record(
             source_sha256: None,
         },
         warmup_requests: outcome.warmup_requests,
+        measured,
         counters: outcome.counters,
         trims: (options.drops_trims() && options.drive.is_none()).then_some(outcome.counters.trims),
         policy_counters: outcome.own.by_name(),
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages,
-        running_time,
+        cost: None,
         timing: outcome.timing,
         profile: outcome.profile,
-        debt: Some(Debt::of(outcome.dirty_left)),
+        pending: Some(PendingWrites {
+            start_pages: Some(outcome.dirty_at_start),
+            end_pages: outcome.dirty_left,
+            end_bytes: None,
+        }),
         windows: outcome.windows,
         warnings,
         series: Vec::new(),
         page_bytes: 0,
-    })
+    };
+    let cost = options.cost.zip(result.flash_writes());
+    result.cost = match cost.map(|(c, writes)| c.of(result.counters.physical_reads, writes)) {
+        None => None,
+        Some(cost) => Some(u64::try_from(cost).map_err(|_| {
+            RunError::Impossible("the cost is beyond 2^64 units: choose a coarser unit".into())
+        })?),
+    };
+    Ok(result)
+}
+
+/// The part that was measured.
+fn measured(
+    outcome: &Outcome,
+    (policy, frames): (&str, u32),
+    input: &Input<'_>,
+    options: &RunOptions,
+) -> Measured {
+    let cache_full = match options.warmup {
+        Warmup::Auto(Some(found)) if policy != "none" => Some(found.pages >= frames.into()),
+        _ => None,
+    };
+    Measured {
+        first_request: outcome.warmup_requests + 1,
+        last_request: outcome.requests,
+        first_access: input.columns.accesses() - outcome.counters.accesses(),
+        start_ns: outcome.started_ns,
+        cache_full,
+    }
 }

@@ -37,7 +37,7 @@ impl Runner<'_> {
         let replay = replay_of(self.input, self.options);
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run_unwatched(name, setup, &mut followed)?;
-        Ok(untimed(replayed.ok_or(RunError::Interrupted)?, options))
+        Ok(untimed(replayed.ok_or(RunError::Interrupted)?, self.input, options))
     }
 
     /// Any policy; checked, if the options say so.
@@ -64,7 +64,7 @@ impl Runner<'_> {
         let replay = replay_of(self.input, self.options);
         let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
-        Ok(untimed(replayed, options))
+        Ok(untimed(replayed, self.input, options))
     }
 
     pub(super) fn without_a_cache(self) -> Result<Outcome, RunError> {
@@ -113,7 +113,10 @@ impl Runner<'_> {
             gauges: outcome.gauges,
             destage_pages: destage_pages.summary(),
             warmup_requests: outcome.warmup_requests,
+            requests: outcome.requests,
+            started_ns: Some(outcome.started_ns),
             windows: outcome.parts.finish(Some(&timing), physical),
+            dirty_at_start: outcome.dirty_at_start,
             dirty_left: outcome.dirty_left,
             timing: Some(timing),
             profile: observers.1.map(Profiler::finish),
@@ -134,7 +137,7 @@ fn replay_of<'a>(input: &'a Input<'a>, options: &RunOptions) -> Replay<'a> {
 }
 
 /// Counts of a run without a drive, with the options of the run put in.
-pub(super) fn untimed(replayed: Replayed, options: &RunOptions) -> Outcome {
+pub(super) fn untimed(replayed: Replayed, input: &Input<'_>, options: &RunOptions) -> Outcome {
     let Replayed { mut counters, mut dirty_left, .. } = replayed;
     if options.flush_at_end {
         counters.end_flushes = std::mem::take(&mut dirty_left);
@@ -146,7 +149,10 @@ pub(super) fn untimed(replayed: Replayed, options: &RunOptions) -> Outcome {
         gauges: replayed.gauges,
         destage_pages: replayed.destage_pages.summary(),
         warmup_requests: replayed.warmup_requests,
+        requests: input.columns.first_ids.len() as u64,
+        started_ns: None,
         windows: replayed.parts.finish(None, &|counters| physical(counters, options)),
+        dirty_at_start: replayed.dirty_at_start,
         dirty_left,
         timing: None,
         profile: None,

@@ -10,7 +10,6 @@ use destage_replay::counters::Counters;
 use destage_replay::input::Input;
 use destage_replay::timed::Timing;
 use destage_replay::warmup::Warmup;
-use destage_replay::windows::Windows;
 use destage_ssd::Ftl;
 use destage_ssd::config::HostMode;
 
@@ -20,9 +19,6 @@ const UNWRITTEN_SHARE: u64 = 10;
 /// A drive that is behind at the end by this share of the time that the requests took to arrive:
 /// one in so many. What is left over from the last burst is far less.
 const BEHIND_SHARE: u64 = 10;
-
-/// Flash writes that are owed at the end and too many to pass over: one in so many.
-const OWED_SHARE: u64 = 20;
 
 /// Requests from which on it is said; a handful is one burst.
 const BEHIND_REQUESTS: u64 = 1000;
@@ -55,7 +51,6 @@ pub(crate) fn of(
     if u64::from(frames) > input.columns.lpns.len() as u64 {
         said.push("the cache has room for more pages than the trace has".into());
     }
-    said.extend(unsettled(outcome));
     let Some(drive) = &options.drive else { return said };
     if drive.device.ftl().dirty_pages_have_no_unit() {
         said.extend(caveats(policy, Circumstance::NoUnitWhileDirty).map(Into::into));
@@ -132,21 +127,6 @@ fn not_steady(timing: &Timing, drive: &Mounted) -> Option<String> {
              half of what was written; precondition = random or steady fills the device"
         )
     })
-}
-
-/// What is not there yet, and what is still owed: writes of a run that ends with a full buffer of
-/// dirty pages are no merit of its policy.
-fn unsettled(outcome: &Outcome) -> impl Iterator<Item = String> {
-    let owed = outcome.dirty_left;
-    let written = outcome.counters.physical_writes;
-    let is_cut = outcome.windows.is_some(); // a handful of requests is no run
-    let owes = is_cut && owed * OWED_SHARE > written + owed;
-    let fills = outcome.windows.as_ref().is_some_and(Windows::is_filling);
-    let debt = "more than 5 % of the flash writes are still owed at the end, as dirty pages in the \
-        cache: judge by the writes incl. owed, or write them (flush at end)";
-    let filling = "the cache is still filling: that took more than half of what was counted; a \
-        longer trace, a smaller cache or a warm-up shows what comes after";
-    [owes.then_some(debt), fills.then_some(filling)].into_iter().flatten().map(Into::into)
 }
 
 /// The last request was complete long after it had arrived, compared with the time of all arrivals.

@@ -135,6 +135,7 @@ impl Pass<'_> {
         let mut narrow = 0;
         self.part(&mut lanes, 0..warm, &mut narrow)?;
         let before = self.counters(&mut lanes);
+        let dirty_at_start = self.dirty_pages(&mut lanes, warm, &mut narrow);
         let mut parts = vec![WindowCounts::none(); self.frames.len()];
         if self.windows {
             let requests = warm as u64..requests as u64;
@@ -151,9 +152,20 @@ impl Pass<'_> {
             destage_pages: DestageSizes::default(),
             warmup_requests: warm as u64,
             parts,
+            dirty_at_start: dirty_at_start[lane],
             dirty_left: lanes.dirty_pages(lane),
         });
         Some(each.collect())
+    }
+
+    /// Dirty pages at each size after so many requests.
+    fn dirty_pages<L: Lanes>(&self, lanes: &mut L, warm: usize, narrow: &mut u64) -> Vec<u64> {
+        if warm == 0 {
+            return vec![0; self.frames.len()];
+        }
+        lanes.widen();
+        *narrow = 0;
+        (0..self.frames.len()).map(|lane| lanes.dirty_pages(lane)).collect()
     }
 
     /// Counts at each size.

@@ -57,6 +57,7 @@ proptest! {
                 for (at_size, &frames) in shared.expect("not stopped").iter().zip(&frames) {
                     let want = alone(policy, columns, frames, warmup);
                     prop_assert_eq!(at_size.counters, want.counters);
+                    prop_assert_eq!(at_size.dirty_at_start, want.dirty_at_start);
                     prop_assert_eq!(at_size.dirty_left, want.dirty_left);
                     prop_assert_eq!(at_size.warmup_requests, want.warmup_requests);
                     if with_windows {

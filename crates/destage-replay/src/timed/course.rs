@@ -19,6 +19,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub struct TimedOutcome {
     /// Requests that were not counted.
     pub warmup_requests: u64,
+    /// Those, and requests that were counted.
+    pub requests: u64,
+    /// When counting began, nanoseconds.
+    pub started_ns: Nanos,
     /// Counts that a run without a device has too; `physical_reads` and `physical_writes` are left
     /// to the caller.
     pub pages: Counters,
@@ -32,6 +36,8 @@ pub struct TimedOutcome {
     pub timing: Timing,
     /// Counts of each window.
     pub parts: WindowCounts,
+    /// Pages that were dirty when counting began.
+    pub dirty_at_start: u64,
     /// Pages that were still dirty at the end.
     pub dirty_left: u64,
 }
@@ -55,6 +61,7 @@ pub(super) struct Course {
     pub(super) warming: bool,
     warmup_requests: u64,
     started_ns: Nanos,
+    dirty_at_start: u64,
     before: DeviceCounters, // what the drive had done when counting began
     own_before: OwnCounters,
     unresolved: Vec<Unresolved>,
@@ -87,6 +94,7 @@ impl Course {
             warming: true,
             warmup_requests: 0,
             started_ns: 0,
+            dirty_at_start: 0,
             before: DeviceCounters::default(),
             own_before: OwnCounters::default(),
             unresolved: Vec::new(),
@@ -180,6 +188,7 @@ impl Course {
             self.before = device.counters();
             self.own_before = frontend.own_counters();
             self.started_ns = self.now;
+            self.dirty_at_start = frontend.dirty();
         }
         let done = self.ledger.flash(&device.counters());
         self.parts.begin(self.requests..total, was_full, done);
@@ -229,6 +238,7 @@ impl Course {
         dirty_left: u64,
     ) -> Result<TimedOutcome, RunError> {
         let Course { ledger, parts, before, own_before, started_ns, warmup_requests, .. } = self;
+        let Course { requests, dirty_at_start, .. } = self;
         let counters = ledger.counters(since(device.counters(), &before), started_ns);
         let in_range = |c: &TimedCounters| {
             c.device.program_wait_ns_sum.max(c.device.read_miss_latency_ns_sum) < Nanos::MAX
@@ -250,12 +260,15 @@ impl Course {
         let Ledger { pages, destage_pages, .. } = ledger;
         Ok(TimedOutcome {
             warmup_requests,
+            requests,
+            started_ns,
             pages,
             own,
             gauges,
             destage_pages,
             timing,
             parts,
+            dirty_at_start,
             dirty_left,
         })
     }

@@ -73,13 +73,17 @@ impl Drive {
         self.hosted(self.host.with_flush(flush, &self.device))
     }
 
-    /// The drive in a closed loop with so many requests outstanding, at least 1.
+    /// The drive in a closed loop with so many requests outstanding, at least 1; `None`: in an open
+    /// loop, at the trace's arrival times.
     ///
     /// # Errors
     ///
     /// [`DriveError::Change`] where it cannot be.
-    pub fn with_queue_depth(&self, queue_depth: u32) -> Result<Drive, DriveError> {
-        self.hosted(self.host.closed(queue_depth, &self.device))
+    pub fn with_queue_depth(&self, queue_depth: Option<u32>) -> Result<Drive, DriveError> {
+        self.hosted(match queue_depth {
+            Some(depth) => self.host.closed(depth, &self.device),
+            None => self.host.open(&self.device),
+        })
     }
 
     fn hosted(&self, host: Result<HostConfig, ConfigError>) -> Result<Drive, DriveError> {

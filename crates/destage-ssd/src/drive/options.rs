@@ -31,15 +31,18 @@ pub struct DeviceOption {
 #[derive(Clone, Copy)]
 enum Apply {
     Text(fn(&Drive, &str) -> Result<Drive, DriveError>),
-    /// From 1.
-    Whole(fn(&Drive, u32) -> Result<Drive, DriveError>),
+    /// A whole number from 1, as a number or as text, or [`ARRIVALS`], which is `None`.
+    Depth(fn(&Drive, Option<u32>) -> Result<Drive, DriveError>),
 }
 
-/// `text` or `whole`.
+/// Word for no queue depth: requests arrive at the trace's times.
+const ARRIVALS: &str = "trace";
+
+/// `text` or `depth`.
 fn kind<S: Serializer>(apply: &Apply, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(match apply {
         Apply::Text(_) => "text",
-        Apply::Whole(_) => "whole",
+        Apply::Depth(_) => "depth",
     })
 }
 
@@ -58,10 +61,10 @@ pub static DEVICE_OPTIONS: &[DeviceOption] = &[
         name: "queue_depth",
         key: "host.queue_depth",
         axis: "queue_depth",
-        several: false,
-        metavar: "N",
-        about: "Closed loop with N requests; ignores timestamps.",
-        apply: Apply::Whole(Drive::with_queue_depth),
+        several: true,
+        metavar: "N|trace",
+        about: "Closed loop with N requests; trace: open loop.",
+        apply: Apply::Depth(Drive::with_queue_depth),
     },
     DeviceOption {
         name: "placement",
@@ -117,11 +120,15 @@ impl Drive {
 
 impl DeviceOption {
     fn applied(&self, drive: &Drive, value: &Value) -> Result<Drive, DriveError> {
-        let whole = || u32::try_from(value.as_u64()?).ok().filter(|&whole| whole > 0);
+        let number = || value.as_u64().or_else(|| value.as_str()?.parse().ok());
+        let depth = || match value.as_str() {
+            Some(ARRIVALS) => Some(None),
+            _ => u32::try_from(number()?).ok().filter(|&depth| depth > 0).map(Some),
+        };
         let (found, expected) = match self.apply {
             Apply::Text(apply) => (value.as_str().map(|text| apply(drive, text)), "text"),
-            Apply::Whole(apply) => {
-                (whole().map(|whole| apply(drive, whole)), "a whole number 1..4294967295")
+            Apply::Depth(apply) => {
+                (depth().map(|depth| apply(drive, depth)), "a whole number 1..4294967295, or trace")
             }
         };
         found.unwrap_or_else(|| {
@@ -133,6 +140,7 @@ impl DeviceOption {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::HostMode;
     use crate::tables::key_of;
     use serde_json::json;
 
@@ -152,6 +160,12 @@ mod tests {
             assert_eq!(record[table][name], values[option.name], "{}", option.name);
         }
         assert_eq!(with(&json!({"ftl": null})), with(&json!({})));
+        for depth in [json!(7), json!("7")] {
+            let closed = with(&json!({"queue_depth": depth})).unwrap();
+            assert_eq!((closed.host.mode, closed.host.queue_depth), (HostMode::Closed, 7));
+            let open = closed.with_options(json!({"queue_depth": "trace"}).as_object().unwrap());
+            assert_eq!(open.unwrap().host.mode, HostMode::Open);
+        }
     }
 
     #[test]
@@ -161,7 +175,7 @@ mod tests {
             (json!({"ftl": 7}), "ftl: expected text, got 7"),
             (
                 json!({"queue_depth": 0}),
-                "queue_depth: expected a whole number 1..4294967295, got 0",
+                "queue_depth: expected a whole number 1..4294967295, or trace, got 0",
             ),
             (json!({"queue_depth": true}), "queue_depth: expected a whole number"),
             (json!({"flush": "drian"}), "flush: expected ignore or drain, got \"drian\""),

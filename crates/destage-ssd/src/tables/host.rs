@@ -78,6 +78,15 @@ impl HostConfig {
         HostConfig { mode: HostMode::Closed, queue_depth, ..self }.checked(device)
     }
 
+    /// The same in an open loop: requests arrive at the trace's times.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_table`](HostConfig::from_table).
+    pub fn open(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
+        HostConfig { mode: HostMode::Open, queue_depth: 1, ..self }.checked(device)
+    }
+
     fn checked(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
         if self.mode == HostMode::Closed && device.sched == Sched::ReadFirst {
             return Err(ConfigError::Together {

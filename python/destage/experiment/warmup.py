@@ -1,0 +1,61 @@
+"""The warm-up `auto`: one request from which all runs of a comparison are measured.
+
+It is known before anything runs: until as many distinct pages were accessed as a cache has frames,
+no policy evicts. The largest cache that fills within half of the requests decides. Tasks have the
+request itself in their options, so that ids, shards and reruns do not depend on what runs beside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from destage import _destage
+from destage.experiment.task import Task, given_options
+
+__all__ = ["AUTO", "measured_alike"]
+
+#: The warm-up until caches are full; the default in front of a device.
+AUTO = "auto"
+
+
+def measured_alike(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks of a comparison; a warm-up `auto` has its request, one for all of a trace."""
+    found = [_full(task) if _is_auto(task) else (0, 0) for task in tasks]
+    latest: dict[str, int] = {}
+    for task, (requests, _) in zip(tasks, found, strict=True):
+        latest[_trace_of(task)] = max(latest.get(_trace_of(task), 0), requests)
+    alike = []
+    for task, (requests, pages) in zip(tasks, found, strict=True):
+        if _is_auto(task):
+            if requests < (least := latest[_trace_of(task)]):
+                requests, pages = _full(task, least)
+            given = json.loads(task.options)
+            given["warmup"] = {AUTO: {"requests": requests, "pages": pages}}
+            task = replace(task, options=given_options(given))
+        alike.append(task)
+    return alike
+
+
+def _is_auto(task: Task) -> bool:
+    given = json.loads(task.options).get("warmup")
+    return given == AUTO or (given is None and task.drive is not None)
+
+
+def _trace_of(task: Task) -> str:
+    """The same for a trace that was decoded with other pages."""
+    known = task.trace.known
+    options = known["options"]
+    read = [options.get(name) for name in ("synth", "reader")]
+    return json.dumps([task.trace_name, known["sources"], known["requests"], read])
+
+
+def _full(task: Task, least_requests: int = 0) -> tuple[int, int]:
+    """Requests before measurement, at least so many, and pages accessed by then."""
+    trim = json.loads(task.options).get("trim")
+    if trim is None and task.drive is not None:
+        trim = task.drive.known.get("host", {}).get("trim")
+    frames = {size.frames for policy, size in task.every() if policy.name != "none"}
+    raw = task.trace.open().raw
+    return _destage.caches_full(raw, sorted(frames), trim == "drop", least_requests)
