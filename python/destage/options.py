@@ -13,10 +13,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any, TypedDict
 
 from destage import _destage
 from destage.errors import UsageError
+from destage.model.naming import parts
 
 __all__ = [
     "DeviceOption",
@@ -32,6 +34,7 @@ __all__ = [
     "page_size_text",
     "reader_json",
     "run_options",
+    "tier_grid",
     "thread_count",
 ]
 
@@ -77,6 +80,27 @@ class RunOptions(TypedDict, total=False):
     trim: str | None
     """Effect of the trace's trims (discards): nothing (`"ignore"`), or `"drop"` their pages, which
     then leave the cache unwritten."""
+    tier2: str | Sequence[str] | None
+    """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
+    Several of this and the next four are a grid."""
+    tier2_cache: str | Sequence[str] | None
+    """Size of the flash tier, as `cache`."""
+    admit: str | Sequence[str] | None
+    """Admission to the flash tier: `"always"`, `"nth[n=3]"`, `"probability"`, `"tinylfu"`,
+    `"larc"`."""
+    offer: str | Sequence[str] | None
+    """Pages offered to the flash tier: those that tier 1 evicts (`"evicted"`), or those that come
+    from the backing store (`"inserted"`)."""
+    promote: str | Sequence[str] | None
+    """What a hit in the flash tier does with the copy there: it stays (`"copy"`), or a clean one is
+    dropped (`"move"`)."""
+    admit_dirty: str | None
+    """Dirty pages: admission is asked (`"ask"`), or they are taken (`"always"`)."""
+    kv: bool
+    """Requests are prompts of a language model: a hit is a block of a cached prefix."""
+    touch: str | None
+    """With `kv`, the order in which a prompt's blocks meet the policy: `"tail-first"` or
+    `"head-first"`."""
     check: bool
     """Assert every law of caching at every access; some ten times slower."""
     profile: bool
@@ -172,9 +196,32 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
                 f"{call}() got an unexpected keyword argument {name!r}{meant}"
                 f" (known: {', '.join(every)})"
             )
-    text = json_of(options)
-    _destage.check_run("[]", text)
-    return text
+    grid = tier_grid(options)
+    if call != "compare" and len(grid) > 1:
+        several = next(n for n in TIER_AXES if len({str(one.get(n)) for one in grid}) > 1)
+        raise UsageError(f"{several}: expected one value, got several: compare takes several")
+    if call == "mrc" and (grid[0].get("kv") or grid[0].get("tier2")):
+        raise UsageError("curves are of page accesses of one cache: compare takes kv and tier2")
+    for one in grid:
+        _destage.check_run("[]", json_of(one))
+    return json_of(options if call == "compare" else grid[0])
+
+
+#: Options of a flash tier of which `compare` takes several.
+TIER_AXES = ("tier2", "tier2_cache", "admit", "offer", "promote")
+
+
+def tier_grid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the options of every combination of flash tiers, the last axis first."""
+    axes = {name: _values(options[name]) for name in TIER_AXES if options.get(name) is not None}
+    return [{**options, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
+
+
+def _values(given: object) -> list[object]:
+    """The values of an axis: a list, or a text with commas."""
+    if isinstance(given, str):
+        return [part.strip() for part in parts(given)]
+    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 #: Keywords that others have, and ours.

@@ -41,7 +41,9 @@ from destage.options import (
     ProgressCallback,
     RunOptions,
     divided,
+    json_of,
     options_json,
+    tier_grid,
 )
 from destage.policy import OwnPolicy, PolicyLike, Spec, spec_label
 from destage.results import Results, incomplete
@@ -173,10 +175,12 @@ def compare(
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, accesses in all, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
-            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`; and `DeviceOptions`:
-            `ftl`, `queue_depth`, `placement`, `flush`. Several FTLs, depths (`["trace", 8]`) or
-            placement policies are a grid. Combinations of placement policies that exclude each
-            other are skipped with a `UserWarning`.
+            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, those of a flash tier
+            (`tier2`, `tier2_cache`, `admit`, `offer`, `promote`, `admit_dirty`) and of language
+            models (`kv`, `touch`); and `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`.
+            Several flash tiers, FTLs, depths (`["trace", 8]`) or placement policies are a grid.
+            Combinations of placement policies that exclude each other are skipped with a
+            `UserWarning`.
 
     Returns the runs in the order of traces, drives, policies, sizes. Raises `UsageError` for what
     cannot be, `CheckFailed` for a policy that breaks a law, and `Interrupted` on Ctrl-C, which has
@@ -223,9 +227,10 @@ def compare_pairs(
     parts = _parts(pairs, policies, cache, Exclusions(), grid)
     # A size that one trace cannot have should show before another has run for an hour.
     tasks = []
+    tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]
     for one, drive, specs, sizes in parts:
         check_in_front([one], drive)
-        tasks.append(Task.of(one, drive, specs, sizes, asked_for))
+        tasks += [Task.of(one, drive, specs, sizes, asked) for asked in tiers]
     tasks = measured_alike(tasks)
     planned = sum(task.runs for task in tasks)
     try:

@@ -1,9 +1,13 @@
 //! Every decision of a run as JSON lines (`docs/spec/page-policies.md` 2.4): index, operation,
-//! page, hit, evicted pages, flush groups, and padding where a policy pads. Pages are LPNs. Between
-//! these, what was written while a unit was idle: instant and page (`docs/spec/writer.md` 6).
+//! page, hit, evicted pages, flush groups, and padding where a policy pads. With two tiers, what was
+//! decided below (`docs/spec/tiers.md` 4.7); with prefix semantics a line a request (9). Pages are
+//! LPNs. Between these, what was written while a unit was idle: instant and page
+//! (`docs/spec/writer.md` 6).
 
 use destage_core::{Nanos, Page, Plan, Request, decision};
+use destage_replay::kv::KvDecision;
 use destage_replay::observe::Observer;
+use destage_replay::tiers::TierDecision;
 use std::io::{self, Write};
 
 /// Writes one line per access, and one per page that is written in an idle instant.
@@ -12,13 +16,15 @@ pub struct DecisionLog<'a, W> {
     lpns: &'a [u64],
     index: u64,
     line: Vec<u8>,
+    /// Of the access that comes next, with two tiers.
+    below: Option<TierDecision>,
     failed: Option<io::Error>,
 }
 
 impl<'a, W: Write> DecisionLog<'a, W> {
     /// `lpns` is the trace's table from dense ids to LPNs. `out` should be buffered.
     pub fn new(out: W, lpns: &'a [u64]) -> Self {
-        DecisionLog { out, lpns, index: 0, line: Vec::new(), failed: None }
+        DecisionLog { out, lpns, index: 0, line: Vec::new(), below: None, failed: None }
     }
 
     /// Writes what is left.
@@ -37,7 +43,48 @@ impl<'a, W: Write> DecisionLog<'a, W> {
         self.line.clear();
         let lpn = |page| lpn_of(self.lpns, page);
         decision::append_line(&mut self.line, self.index, r, hit, plan, lpn);
+        if let Some(below) = self.below.take() {
+            self.write_below(&below)?;
+        }
         self.out.write_all(&self.line)?;
+        self.index += 1;
+        Ok(())
+    }
+
+    /// Goes on with the line of an access (`docs/spec/tiers.md` 4.7).
+    fn write_below(&mut self, below: &TierDecision) -> io::Result<()> {
+        let line = &mut self.line;
+        let lpn = |&page: &Page| lpn_of(self.lpns, page);
+        line.truncate(line.len() - b"}\n".len());
+        write!(line, r#","tier":{},"admitted":["#, below.tier)?;
+        decision::list(line, below.admitted.iter().map(lpn));
+        line.extend_from_slice(br#"],"tier2_evicted":["#);
+        decision::list(line, below.tier2_evicted.iter().map(lpn));
+        line.extend_from_slice(br#"],"written_back":["#);
+        decision::list(line, below.written_back.iter().map(lpn));
+        line.extend_from_slice(b"]}\n");
+        Ok(())
+    }
+
+    fn write_chain(&mut self, served: &KvDecision) -> io::Result<()> {
+        let line = &mut self.line;
+        line.clear();
+        let lpn = |&page: &Page| lpn_of(self.lpns, page);
+        let KvDecision { tiers, inserted, evicted, below } = served;
+        write!(line, r#"{{"index":{},"hit_blocks":{},"tiers":["#, self.index, tiers.len())?;
+        decision::list(line, tiers.iter().map(|&tier| tier.into()));
+        line.extend_from_slice(br#"],"inserted":["#);
+        decision::list(line, inserted.iter().map(lpn));
+        line.extend_from_slice(br#"],"evicted":["#);
+        decision::list(line, evicted.iter().map(lpn));
+        if let Some(below) = below {
+            line.extend_from_slice(br#"],"admitted":["#);
+            decision::list(line, below.admitted.iter().map(lpn));
+            line.extend_from_slice(br#"],"tier2_evicted":["#);
+            decision::list(line, below.tier2_evicted.iter().map(lpn));
+        }
+        line.extend_from_slice(b"]}\n");
+        self.out.write_all(line)?;
         self.index += 1;
         Ok(())
     }
@@ -56,6 +103,16 @@ impl<W: Write> Observer for DecisionLog<'_, W> {
     fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
         if self.failed.is_none() {
             self.failed = self.write(r, hit, plan).err();
+        }
+    }
+
+    fn tiers(&mut self, decision: &TierDecision) {
+        self.below = Some(decision.clone());
+    }
+
+    fn chain(&mut self, decision: &KvDecision) {
+        if self.failed.is_none() {
+            self.failed = self.write_chain(decision).err();
         }
     }
 

@@ -10,6 +10,8 @@
 //!  decisions     every decision of a run, as JSON lines
 //!  series        how a run develops over time
 //!  padding       pages that a policy adds to complete blocks, destage by destage
+//!  tiers         the flash tier of a run
+//!  tier_options  options of it, and of language models
 //!  conform       conformance vectors
 //!  mrc           hit ratio over cache size
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
@@ -29,3 +31,5 @@ pub mod series;
 pub mod sizes;
 pub mod spec;
 pub mod stepped;
+pub mod tier_options;
+pub mod tiers;

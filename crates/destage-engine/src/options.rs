@@ -4,6 +4,7 @@
 
 use crate::cost::Cost;
 use crate::mounted::Mounted;
+use crate::tier_options::TierOptions;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::nearest;
 use destage_replay::fill::Filled;
@@ -48,6 +49,9 @@ pub struct RunOptions {
     /// it is not.
     #[serde(deserialize_with = "flag", skip_serializing)]
     pub profile: bool,
+    /// A flash tier below the cache, and requests of a language model.
+    #[serde(flatten)]
+    pub tiers: TierOptions,
     /// The drive behind the cache.
     #[serde(skip)]
     pub drive: Option<Arc<Mounted>>,
@@ -191,6 +195,78 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         commands: EVERY,
     },
     RunOption {
+        name: "tier2",
+        flag: "--tier2",
+        kind: OptionKind::Text,
+        metavar: "NAME,...",
+        default: "none",
+        about: "Policy of a flash tier below the cache.",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "tier2_cache",
+        flag: "--tier2-cache",
+        kind: OptionKind::Text,
+        metavar: "SIZE,...",
+        default: "none",
+        about: "Size of the flash tier, as --cache.",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "admit",
+        flag: "--admit",
+        kind: OptionKind::Text,
+        metavar: "NAME,...",
+        default: "always",
+        about: "Admission to it: always, nth, probability, tinylfu, larc. [always]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "offer",
+        flag: "--offer",
+        kind: OptionKind::Text,
+        metavar: "NAME,...",
+        default: "evicted",
+        about: "Pages offered to it: evicted, or inserted. [evicted]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "promote",
+        flag: "--promote",
+        kind: OptionKind::Text,
+        metavar: "NAME,...",
+        default: "copy",
+        about: "A hit in it: copy the page up, or move it. [copy]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "admit_dirty",
+        flag: "--admit-dirty",
+        kind: OptionKind::Text,
+        metavar: "ask|always",
+        default: "ask",
+        about: "Dirty pages: ask admission, or always take. [ask]",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "kv",
+        flag: "--kv",
+        kind: OptionKind::Flag,
+        metavar: "",
+        default: "false",
+        about: "Requests of a language model: a hit is a cached prefix.",
+        commands: EVERY,
+    },
+    RunOption {
+        name: "touch",
+        flag: "--touch",
+        kind: OptionKind::Text,
+        metavar: "ORDER",
+        default: "tail-first",
+        about: "With --kv: tail-first, or head-first. [tail-first]",
+        commands: EVERY,
+    },
+    RunOption {
         name: "check",
         flag: "--check",
         kind: OptionKind::Flag,
@@ -253,7 +329,10 @@ impl RunOptions {
                 key => format!("{key}: {e}"),
             })?;
         }
-        serde_json::from_value(given.into()).map_err(|e| format!("options: {e}"))
+        let options: RunOptions =
+            serde_json::from_value(given.into()).map_err(|e| format!("options: {e}"))?;
+        options.tiers.check()?;
+        Ok(options)
     }
 }
 
@@ -405,6 +484,21 @@ mod tests {
             let value = match option.kind {
                 OptionKind::Flag => "true",
                 OptionKind::Whole => "7",
+                OptionKind::Text if option.name == "tier2" => r#""lru", "tier2_cache": "9p""#,
+                OptionKind::Text if option.name == "tier2_cache" => r#""9p", "tier2": "lru""#,
+                OptionKind::Text if option.name == "admit" => {
+                    r#""nth", "tier2": "lru", "tier2_cache": "9p""#
+                }
+                OptionKind::Text if option.name == "offer" => {
+                    r#""inserted", "tier2": "lru", "tier2_cache": "9p""#
+                }
+                OptionKind::Text if option.name == "promote" => {
+                    r#""move", "tier2": "lru", "tier2_cache": "9p""#
+                }
+                OptionKind::Text if option.name == "admit_dirty" => {
+                    r#""always", "tier2": "lru", "tier2_cache": "9p""#
+                }
+                OptionKind::Text if option.name == "touch" => r#""head-first", "kv": true"#,
                 OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
                 OptionKind::Text if option.name == "trim" => r#""drop""#,
                 OptionKind::Text => r#""10%""#,

@@ -7,6 +7,9 @@ use serde::Deserialize;
 /// The name that stands for no cache at all, in front of a device.
 pub const NONE: &str = "none";
 
+/// The bound of all policies over a trace of a language model: no policy, but run beside them.
+pub const PREFIX_MIN: &str = destage_replay::kv::prefix_min::NAME;
+
 /// A policy with the parameters that a user gave, by name and checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PolicySpec {
@@ -19,12 +22,14 @@ pub struct PolicySpec {
 impl PolicySpec {
     /// With these parameters; names and ranges are checked.
     pub fn new(name: &str, given: Vec<(String, Value)>) -> Result<PolicySpec, BuildError> {
-        if name == NONE {
-            if let Some((key, _)) = given.first() {
-                let what = format!("{NONE}: no cache has no parameters, found {key}");
-                return Err(BuildError::Unknown(what));
+        for (own, about) in [(NONE, "no cache"), (PREFIX_MIN, "the bound")] {
+            if name == own {
+                if let Some((key, _)) = given.first() {
+                    let what = format!("{own}: {about} has no parameters, found {key}");
+                    return Err(BuildError::Unknown(what));
+                }
+                return Ok(PolicySpec { name: own, given });
             }
-            return Ok(PolicySpec { name: NONE, given });
         }
         let info: &'static Info = info(name)?;
         let spec = PolicySpec { name: info.name, given };
@@ -48,6 +53,11 @@ impl PolicySpec {
         self.name == NONE
     }
 
+    /// The bound over a trace of a language model.
+    pub fn is_prefix_min(&self) -> bool {
+        self.name == PREFIX_MIN
+    }
+
     fn check(&self) -> Result<Params, BuildError> {
         check_params(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v)))
     }
@@ -55,7 +65,7 @@ impl PolicySpec {
     /// All parameters, where what the run `says` goes before the defaults of those that the policy
     /// takes from it.
     pub fn params(&self, says: &[(FromRun, Value)]) -> Result<Params, BuildError> {
-        if self.is_none() {
+        if self.is_none() || self.is_prefix_min() {
             return Ok(Params::default());
         }
         let given = |param: &str| self.given.iter().any(|(key, _)| key == param);

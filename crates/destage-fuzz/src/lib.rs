@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  target             what is fed
-//!    bytes    readers  opening  decoded  drive_file  specs  options  conformance
+//!    bytes    readers  chains  opening  decoded  drive_file  specs  options  conformance
 //!    drawn    policies  ftls  drives  replays
 //! ```
 //!

@@ -22,6 +22,7 @@
 //! assert_eq!(plan.evicted()[0].page, Page(20));
 //! ```
 
+pub mod admission;
 #[macro_use]
 mod alike;
 mod clusters;

@@ -140,12 +140,19 @@ pub fn run_option_rows() -> String {
 
 /// Options of a run over this trace out of JSON.
 pub fn run_options(py: Python<'_>, trace: &Trace, text: &str) -> PyResult<RunOptions> {
-    let options = raise_usage(py, RunOptions::from_json(text))?;
+    let mut options = raise_usage(py, RunOptions::from_json(text))?;
     if matches!(options.warmup, Warmup::Nanos(_)) && !trace.trace.meta().clock.timed {
         return Err(usage(
             py,
             "warm-up by time: the trace has no times; give per cent or requests (10%, 100000r)",
         ));
+    }
+    if let Some(size) = &options.tiers.tier2_cache {
+        let sizes = frames_of(py, trace, &json!([size]).to_string())?;
+        let [size] = sizes.as_slice() else {
+            return Err(usage(py, format!("tier2_cache: expected one size, got {size}")));
+        };
+        options.tiers.tier2_frames = Some(size.frames);
     }
     Ok(options)
 }

@@ -6,6 +6,8 @@ use destage_core::{Nanos, Page, Plan, Request};
 use destage_engine::decisions::DecisionLog;
 use destage_engine::result::RunResult;
 use destage_engine::series::{Period, Series};
+use destage_replay::kv::KvDecision;
+use destage_replay::tiers::TierDecision;
 use destage_replay::timed::Timeline;
 use destage_replay::{Completed, Observer};
 use destage_ssd::OperationRecord;
@@ -78,6 +80,14 @@ impl Observer for Recorders<'_> {
             log.refused(r, plan);
         }
         self.series.refused(r, plan);
+    }
+
+    fn tiers(&mut self, decision: &TierDecision) {
+        self.log.tiers(decision);
+    }
+
+    fn chain(&mut self, decision: &KvDecision) {
+        self.log.chain(decision);
     }
 
     fn wants_gauges(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Slow, obvious reference models of the page policies; in [`ssd`] one of the device and the
-//! policies that see it, in [`ftl`] those of the FTLs.
+//! policies that see it, in [`ftl`] those of the FTLs. [`run_tiers`] and [`run_kv`] are those of
+//! `docs/spec/tiers.md`.
 //!
 //! Every page policy of the specification (`docs/spec/page-policies.md`,
 //! `docs/spec/further-policies.md`, `docs/spec/ace.md`) is written here a second time, from its
@@ -20,6 +21,7 @@
 mod ace;
 mod acr;
 mod ad_lru;
+mod admission;
 mod arc;
 pub mod block;
 mod buffer;
@@ -36,6 +38,7 @@ mod fifo;
 mod frames;
 pub mod ftl;
 mod hyperbolic;
+mod kv;
 mod larc;
 mod lecar;
 mod lfu;
@@ -51,14 +54,17 @@ mod s3_fifo;
 mod sieve;
 mod slru;
 pub mod ssd;
+mod tiers;
 mod trims;
 mod two_q;
 mod w_tinylfu;
 mod watt;
 
 use buffer::Buffer;
+pub use kv::{KvDecision, KvOptions, KvOutcome, Prompt, run_kv};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
+pub use tiers::{TierDecision, TierOutcome, run_tiers};
 pub use trims::{Step, Trimmed, run_with_trims};
 
 use serde_json::{Map, Value};

@@ -1,6 +1,7 @@
 //! Counters of a run, the same for every policy (`docs/spec/page-policies.md` 2.5).
 
 use crate::distribution::{Summary, Values};
+use crate::tiers::counters::TierCounters;
 use destage_core::{Op, Plan, Policy};
 use std::collections::BTreeMap;
 
@@ -47,6 +48,9 @@ pub struct Counters {
     /// Pages that trims dropped; a result has them apart, if they are part of the run.
     #[serde(skip)]
     pub trims: TrimCounters,
+    /// Of the flash tier; a result has them apart, if there is one.
+    #[serde(skip)]
+    pub tiers: TierCounters,
 }
 
 /// Counters of trims (`docs/spec/device-today.md` 10), as far as the cache knows.
@@ -112,6 +116,7 @@ impl Counters {
             padding_writes: self.padding_writes - before.padding_writes,
             end_flushes: self.end_flushes - before.end_flushes,
             trims: self.trims.since(&before.trims),
+            tiers: self.tiers.since(&before.tiers),
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::accesses::Columns;
 use crate::control_commands::ControlCommands;
 use destage_core::NEVER;
-use destage_trace::Trace;
 use destage_trace::next_use::NextUse;
+use destage_trace::{ChainMark, Trace};
 
 /// The input of a run.
 #[derive(Clone, Copy)]
@@ -20,6 +20,8 @@ pub struct Input<'a> {
     /// Length of the request of each row, bytes, for a drive that tells writes apart by it; empty:
     /// whole pages.
     pub request_bytes: &'a [u64],
+    /// Place of each row in the chain of blocks of its request; empty without chains.
+    pub chains: &'a [ChainMark],
     /// Trims and flushes; which of them are part of the run is for its options to say.
     pub control_commands: ControlCommands<'a>,
 }
@@ -33,6 +35,7 @@ impl<'a> Input<'a> {
             arrivals_ns: &[],
             continuations: &[],
             request_bytes: &[],
+            chains: &[],
             control_commands: ControlCommands::NONE,
         }
     }
@@ -47,6 +50,7 @@ impl<'a> Input<'a> {
             },
             arrivals_ns: trace.arrivals_ns(),
             continuations: trace.continuations(),
+            chains: trace.chains(),
             control_commands: ControlCommands::of(trace),
             ..Input::of(Columns::of(trace))
         }

@@ -8,6 +8,8 @@
 //!  timed             the host side of a run with a device
 //!  shared            a policy at several sizes in one pass
 //!  steps             fio's jobs on a device without a cache
+//!  tiers             a flash tier below the cache
+//!  kv                requests of a language model: a hit is a cached prefix
 //!  observe           the interface of those who see what a run decides
 //!  accesses          requests of a decoded trace -> a block of page accesses with look-ahead
 //!  control_commands  trims and flushes between the accesses
@@ -29,10 +31,12 @@ pub mod distribution;
 pub mod error;
 pub mod fill;
 pub mod input;
+pub mod kv;
 pub mod observe;
 pub mod replay;
 pub mod shared;
 pub mod steps;
+pub mod tiers;
 pub mod timed;
 pub mod timing;
 pub mod warmup;

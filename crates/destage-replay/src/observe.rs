@@ -1,6 +1,8 @@
 //! Who sees what a run decides: observers, alone, in pairs, or absent.
 
 use crate::control_commands::ControlKind;
+use crate::kv::decision::KvDecision;
+use crate::tiers::events::TierDecision;
 use destage_core::{Nanos, Op, Page, Plan, Policy, Request};
 use destage_ssd::OperationRecord;
 use std::ops::Range;
@@ -38,6 +40,12 @@ pub trait Observer {
     fn refused(&mut self, r: &Request, plan: &Plan) {
         self.access(r, false, Some(plan));
     }
+
+    /// With two tiers, before each [`access`](Observer::access): what was decided below tier 1.
+    fn tiers(&mut self, _: &TierDecision) {}
+
+    /// With prefix semantics: what was decided on a request.
+    fn chain(&mut self, _: &KvDecision) {}
 
     /// It wants to be shown the operations of the device; asked once, before the first. A device
     /// that nobody watches keeps no record of them.
@@ -117,6 +125,18 @@ impl Observer for Watcher<'_> {
         self.watches && self.observer.wants_operations()
     }
 
+    fn tiers(&mut self, decision: &TierDecision) {
+        if self.watches {
+            self.observer.tiers(decision);
+        }
+    }
+
+    fn chain(&mut self, decision: &KvDecision) {
+        if self.watches {
+            self.observer.chain(decision);
+        }
+    }
+
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
         self.observer.idle_write(at_ns, page);
     }
@@ -186,6 +206,16 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.refused(r, plan);
     }
 
+    fn tiers(&mut self, decision: &TierDecision) {
+        self.0.tiers(decision);
+        self.1.tiers(decision);
+    }
+
+    fn chain(&mut self, decision: &KvDecision) {
+        self.0.chain(decision);
+        self.1.chain(decision);
+    }
+
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {
         self.0.idle_write(at_ns, page);
         self.1.idle_write(at_ns, page);
@@ -244,6 +274,18 @@ impl<O: Observer> Observer for Option<O> {
     fn refused(&mut self, r: &Request, plan: &Plan) {
         if let Some(observer) = self {
             observer.refused(r, plan);
+        }
+    }
+
+    fn tiers(&mut self, decision: &TierDecision) {
+        if let Some(observer) = self {
+            observer.tiers(decision);
+        }
+    }
+
+    fn chain(&mut self, decision: &KvDecision) {
+        if let Some(observer) = self {
+            observer.chain(decision);
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::control_commands::{ControlCommand, ControlCommands, ControlKind};
 use crate::counters::{Counters, DestageSizes, OwnCounters, TrimCounters};
-use crate::input::NextUses;
+use crate::input::{Input, NextUses};
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
 use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
@@ -51,6 +51,17 @@ pub struct Replayed {
     pub dirty_left: u64,
 }
 
+impl Replayed {
+    /// Writes all pages that are dirty at the end, with two tiers to the backing store.
+    pub fn flush(&mut self) {
+        let counters = &mut self.counters;
+        counters.end_flushes = std::mem::take(&mut self.dirty_left);
+        let tiers = &mut counters.tiers;
+        (tiers.pending_tier1, tiers.pending_tier2) = (0, 0);
+        tiers.backing_writes += counters.end_flushes;
+    }
+}
+
 /// How far the loop has come.
 #[derive(Default)]
 struct Done {
@@ -59,7 +70,7 @@ struct Done {
 }
 
 /// Counts of a loop that runs.
-type Counted = (Counters, DestageSizes);
+pub(crate) type Counted = (Counters, DestageSizes);
 
 /// One run's input.
 #[derive(Clone, Copy)]
@@ -76,7 +87,18 @@ pub struct Replay<'a> {
     pub trims: ControlCommands<'a>,
 }
 
-impl Replay<'_> {
+impl<'a> Replay<'a> {
+    /// A run over this input whose trims are no part of it.
+    pub fn of(input: &Input<'a>, warmup: Warmup) -> Self {
+        Replay {
+            columns: input.columns,
+            next_uses: input.next_uses,
+            warmup,
+            arrivals_ns: input.arrivals_ns,
+            trims: ControlCommands::NONE,
+        }
+    }
+
     /// Runs the policy over the trace, every decision shown to the observer; counts begin after the
     /// warm-up.
     ///
@@ -116,7 +138,11 @@ impl Replay<'_> {
         self.whole(&mut Loop::<P, false> { policy: &mut policy, plan: Plan::new() }, observer)
     }
 
-    fn whole(&self, policy: &mut dyn Replays, observer: &mut dyn Observer) -> Option<Replayed> {
+    pub(crate) fn whole(
+        &self,
+        policy: &mut dyn Replays,
+        observer: &mut dyn Observer,
+    ) -> Option<Replayed> {
         let requests = self.columns.first_ids.len();
         let mut done = Done::default();
         let mut warming = Counted::default();
@@ -244,18 +270,18 @@ impl Replay<'_> {
 
 /// Accesses in a row.
 #[derive(Clone, Copy)]
-struct Block<'a> {
+pub(crate) struct Block<'a> {
     /// Those of the block, and those that are looked ahead to.
-    accesses: &'a [Access],
+    pub(crate) accesses: &'a [Access],
     /// How many of them are run.
-    run: usize,
+    pub(crate) run: usize,
     /// Number of the first, among all of the trace.
-    first: u64,
+    pub(crate) first: u64,
 }
 
 /// A policy and the loop that runs it: all that is compiled for each policy. It is called for a
 /// block of accesses at a time.
-trait Replays {
+pub(crate) trait Replays {
     fn block(
         &mut self,
         replay: &Replay<'_>,
@@ -374,7 +400,7 @@ impl destage_policies::Visitor for Unwatched<'_> {
 impl Replay<'_> {
     /// The request of an access, the `number`th of the trace.
     #[inline(always)]
-    fn request<P: Policy>(&self, policy: &P, access: Access, number: usize) -> Request {
+    pub(crate) fn request<P: Policy>(&self, policy: &P, access: Access, number: usize) -> Request {
         let next_use = if policy.requirements().contains(Requirements::NEXT_USE) {
             self.next_uses.of(number)
         } else {
@@ -396,7 +422,7 @@ impl Replay<'_> {
 
 /// Tells the memory which pages come next.
 #[inline(always)]
-fn look_ahead<P: Policy>(policy: &P, block: &[Access], at: usize, lpns: &[u64]) {
+pub(crate) fn look_ahead<P: Policy>(policy: &P, block: &[Access], at: usize, lpns: &[u64]) {
     if let Some(far) = block.get(at + AHEAD) {
         policy.prefetch(Page(far.id.into()));
         if P::READS_LPN {

@@ -52,7 +52,9 @@ pub use formats::FORMATS;
 pub use hooks::{Hooks, NoHooks, Progress, ReadControls, ReadMeter, Stage, step};
 pub use input::Input;
 pub use options::ReaderOptions;
-pub use record::{ControlCommand, ControlKind, DeviceTable, Extent, NO_RESPONSE, Record, RecordOp};
+pub use record::{
+    ChainMark, ControlCommand, ControlKind, DeviceTable, Extent, NO_RESPONSE, Record, RecordOp,
+};
 pub use stream::summary::{FileSummary, Summary};
 pub use stream::{Stream, with_stream};
 pub use trace::Trace;

@@ -4,7 +4,7 @@ Every command that reads a trace takes every reader option. The help of a comman
 most need; `destage trace options` shows all of them.
 
 In a `--config` file the keys of `[trace]` are the reader options (and `page_size`), those of
-`[cache]` are in `CACHE_KEYS`. If it has a table `[device]` it is a drive's file as well, and that
+`[cache]`, `[tier2]` and `[kv]` are in `CACHE_KEYS`, `TIER2_KEYS` and `KV_KEYS`. If it has a table `[device]` it is a drive's file as well, and that
 drive is behind the cache: then `[cache]`, `[host]` and `[ftl]` may have what a drive's file has.
 """
 
@@ -32,11 +32,23 @@ COMMON_READING = ("format", "on_error", "device", "from", "for", "requests", "wr
 #: Tables that only a drive's file has.
 DRIVE_TABLES = ("device", "host", "placement", "ftl")
 
+#: Keys of the tables `[tier2]` and `[kv]`, and the flag that each stands for.
+TIER2_KEYS = {
+    "policy": "tier2",
+    "cache": "tier2_cache",
+    **{key: key for key in ("admit", "offer", "promote", "admit_dirty")},
+}
+KV_KEYS = {"enabled": "kv", "touch": "touch"}
+
 #: Keys of the `[cache]` table, and the flag that each stands for.
 CACHE_KEYS = {
     "policy": "policy",
     "size": "cache",
-    **{option.name: option.name for option in run_options() if option.flag},
+    **{
+        option.name: option.name
+        for option in run_options()
+        if option.flag and option.name not in (*TIER2_KEYS.values(), *KV_KEYS.values())
+    },
     "jobs": "jobs",
 }
 
@@ -125,7 +137,7 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
     values: dict[str, Any] = {}
     taken: list[tuple[str, str]] = []
     reader = {o.key: READER + o.key for o in reader_options()} | {"page_size": "page_size"}
-    tables: dict[str, dict[str, str]] = {"trace": reader, "cache": CACHE_KEYS}
+    tables = {"trace": reader, "cache": CACHE_KEYS, "tier2": TIER2_KEYS, "kv": KV_KEYS}
     known_tables = [*tables, *DRIVE_TABLES]
     for table, entries in data.items():
         if table not in known_tables:

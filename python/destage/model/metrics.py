@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from destage import _destage
-from destage.model.naming import catalogue
+from destage.model.naming import PREFIX_MIN, catalogue
 
 __all__ = [
     "BASELINE",
@@ -154,4 +154,4 @@ METRICS: tuple[Metric, ...] = tuple(_compared(metrics()))
 @cache
 def offline() -> frozenset[str]:
     """Policies that know the future: bounds, and no competitors."""
-    return frozenset(p["name"] for p in catalogue() if p["offline"])
+    return frozenset(p["name"] for p in catalogue() if p["offline"]) | {PREFIX_MIN}

@@ -16,6 +16,7 @@ from destage import _destage
 __all__ = [
     "FAMILIES",
     "GROUPS",
+    "PREFIX_MIN",
     "canonical",
     "catalogue",
     "default_padding",
@@ -36,6 +37,9 @@ FAMILIES: Mapping[str, str] = {
     "over": "Wrapper, batched write-back",
     "blocks": "Write buffers that destage whole erase blocks",
 }
+
+#: The bound of cached prefixes (`kv`): no policy of the catalogue, but run beside them.
+PREFIX_MIN = "prefix-min"
 
 #: What `-p` takes for several, and what it stands for.
 GROUPS: Mapping[str, str] = {
@@ -81,7 +85,7 @@ def need_a_drive() -> frozenset[str]:
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(p["name"] for p in catalogue()) | {"none"}
+    return frozenset(p["name"] for p in catalogue()) | {"none", PREFIX_MIN}
 
 
 def parts(text: str) -> Iterator[str]:

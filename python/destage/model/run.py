@@ -354,6 +354,10 @@ class Run:
             "fetch_on_write_miss": config["fetch_on_write_miss"],
             "flush_at_end": config["flush_at_end"],
             "pages_per_block": config.get("pages_per_block"),
+            "tier2_policy": config.get("tier2"),
+            "tier2_frames": config.get("tier2_frames"),
+            **{key: _of_tier2(config, key) for key in ("admit", "offer", "promote")},
+            "kv": bool(config.get("kv")),
             "cost_read": cost.get("read"),
             "cost_write": cost.get("write"),
             "page_bytes": trace.page_bytes,
@@ -364,6 +368,12 @@ class Run:
             "warnings": "; ".join(self.warnings),
         }
         return row
+
+
+def _of_tier2(config: Mapping[str, Any], key: str) -> str | None:
+    """An option of the flash tier with its default; None without one."""
+    defaults = {"admit": "always", "offer": "evicted", "promote": "copy"}
+    return (config.get(key) or defaults[key]) if config.get("tier2") else None
 
 
 def _warmup_text(warmup: str | Mapping[str, Any]) -> str:

@@ -3,9 +3,12 @@
 use super::block::{BlockRuns, BlockVector, Refused, run_block};
 use super::device::{DeviceOutcome, DeviceVector, run_device};
 use super::ftl::{FtlOutcome, FtlVector};
+use super::kv::KvVector;
 use super::lines::{ConformError, Place};
+use super::objects::ObjectOutcome;
 use super::report::Found;
 use super::run::{Dense, Outcome, run_vector};
+use super::tiers::TierVector;
 use super::vector::PageVector;
 use destage_policies::{BuildError, Setup, check_params};
 use destage_replay::control::Control;
@@ -36,6 +39,28 @@ pub(super) fn run_ftl(
     let outcome = vector.run().map_err(|error| place.malformed(format!("ops: {error}")))?;
     control.accesses_done.fetch_add(outcome.steps.len() as u64, Ordering::Relaxed);
     Ok(outcome)
+}
+
+/// Runs a vector of two tiers, tier 1 over dense ids and over a hash map.
+pub(super) fn run_tiers(
+    vector: &TierVector,
+    place: Place<'_>,
+    control: &Control,
+) -> Result<[ObjectOutcome; 2], ConformError> {
+    let runs = vector.run().map_err(|error| place.malformed(error))?;
+    control.accesses_done.fetch_add(vector.accesses(), Ordering::Relaxed);
+    Ok(runs)
+}
+
+/// Runs a vector of a language model, tier 1 over dense ids and over a hash map.
+pub(super) fn run_kv(
+    vector: &KvVector,
+    place: Place<'_>,
+    control: &Control,
+) -> Result<[ObjectOutcome; 2], ConformError> {
+    let runs = vector.run().map_err(|error| place.malformed(error))?;
+    control.accesses_done.fetch_add(vector.accesses(), Ordering::Relaxed);
+    Ok(runs)
 }
 
 /// Runs a block vector over both directories.

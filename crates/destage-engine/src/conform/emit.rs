@@ -1,9 +1,10 @@
 //! What every vector of a file decides, written instead of compared.
 
 use super::block::{BlockOutcome, BlockRuns};
-use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_on_device};
+use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_kv, run_on_device, run_tiers};
 use super::device::DeviceDecision;
 use super::lines::{ConformError, Entry, for_each_line};
+use super::objects::ObjectOutcome;
 use super::report::first_difference;
 use super::run::Outcome;
 use super::vector::{Decision, Expected, PageCounters, PageVector};
@@ -44,6 +45,19 @@ pub fn emit(input: &Path, output: &mut dyn Write, control: &Control) -> Result<(
                 counters: &outcome.counters,
             })
         }
+        Entry::Tiers(_) | Entry::Kv(_) => {
+            let [dense, hashed] = match &entry {
+                Entry::Kv(vector) => run_kv(vector, place, control)?,
+                Entry::Tiers(vector) => run_tiers(vector, place, control)?,
+                _ => unreachable!("one of these two"),
+            };
+            if dense != hashed {
+                return Err(
+                    place.bug("tier 1 decides otherwise over dense ids than over a hash map")
+                );
+            }
+            write(&Emitted::Objects { line: place.line, outcome: &dense })
+        }
         Entry::Ftl(vector) => {
             let outcome = run_ftl(&vector, place, control)?;
             write(&Emitted::Ftl {
@@ -78,6 +92,11 @@ enum Emitted<'a> {
         line: u64,
         #[serde(flatten)]
         outcome: &'a BlockOutcome,
+    },
+    Objects {
+        line: u64,
+        #[serde(flatten)]
+        outcome: &'a ObjectOutcome,
     },
     Device {
         line: u64,

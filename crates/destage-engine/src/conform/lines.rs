@@ -4,7 +4,9 @@ use super::block::{BlockVector, block_vector};
 use super::device::{DeviceVector, device_vector};
 use super::ftl::{FtlVector, ftl_vector};
 use super::json;
+use super::kv::{KvVector, kv_vector};
 use super::read::Malformed;
+use super::tiers::{TierVector, tier_vector};
 use super::vector::{Kind, PageVector, kind, object, page_vector};
 use destage_keys::printable;
 use destage_replay::control::Control;
@@ -91,6 +93,8 @@ pub(super) enum Entry {
     Block(Box<BlockVector>),
     Device(Box<DeviceVector>),
     Ftl(Box<FtlVector>),
+    Tiers(Box<TierVector>),
+    Kv(Box<KvVector>),
 }
 
 impl Entry {
@@ -101,6 +105,8 @@ impl Entry {
             Entry::Block(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Device(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Ftl(vector) => (vector.name.clone(), vector.ftl.name.to_string()),
+            Entry::Tiers(vector) => (vector.name.clone(), vector.policies()),
+            Entry::Kv(vector) => (vector.name.clone(), vector.policies()),
         }
     }
 }
@@ -123,6 +129,8 @@ fn entry(line: &[u8]) -> Result<(Entry, bool), Malformed> {
         Kind::Block => Entry::Block(Box::new(block_vector(&json)?)),
         Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(&json)?)),
         Kind::Device => Entry::Device(Box::new(device_vector(&json)?)),
+        Kind::Kv => Entry::Kv(Box::new(kv_vector(&json)?)),
+        Kind::Tiers => Entry::Tiers(Box::new(tier_vector(&json)?)),
     };
     Ok((entry, EXPECTATIONS.iter().any(|&key| vector.contains_key(key))))
 }

@@ -16,6 +16,8 @@
 //!  block   vectors of block policies: what they say, and their runs
 //!  device  vectors of kind device: what they say, and their runs
 //!  ftl     the same of kind FTL
+//!  tiers   the same of two tiers     kv       of language models
+//!  objects decisions that are compared key by key
 //!  report  where vectors differ
 //! ```
 
@@ -26,12 +28,15 @@ mod device;
 mod emit;
 mod ftl;
 mod json;
+mod kv;
 mod lines;
+mod objects;
 mod read;
 mod report;
 mod run;
 #[cfg(test)]
 mod tests;
+mod tiers;
 mod vector;
 
 pub use block::{BlockDecision, BlockOutcome, BlockVector};
@@ -39,7 +44,10 @@ pub use compare::{conform, conform_own};
 pub use device::{DeviceDecision, DeviceOutcome, DeviceVector};
 pub use emit::emit;
 pub use ftl::{FtlOutcome, FtlVector};
+pub use kv::KvVector;
 pub use lines::ConformError;
+pub use objects::ObjectOutcome;
 pub use report::{Difference, FileReport, Found, Over, Report};
 pub use run::{Fault, Outcome, run_vector};
+pub use tiers::TierVector;
 pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};

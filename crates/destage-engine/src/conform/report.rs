@@ -120,6 +120,17 @@ pub enum Found {
         /// What the policy did.
         got: Decision,
     },
+    /// The decision of an access or a request, as an object.
+    Object {
+        /// What the decision is about: `access` or `request`.
+        step: &'static str,
+        /// Its number, from 0.
+        number: u64,
+        /// What the vector says.
+        expected: Json,
+        /// What was decided.
+        got: Json,
+    },
     /// A counter; looked at when all decisions and completions agree.
     Counter {
         /// Its name.
@@ -183,6 +194,9 @@ impl fmt::Display for Found {
         match self {
             Found::Decision { access, op, page, expected, got } => {
                 write!(f, "access {access} ({op} {page}): expected {expected}, got {got}")
+            }
+            Found::Object { step, number, expected, got } => {
+                write!(f, "{step} {number}: expected {expected}, got {got}")
             }
             Found::Counter { counter, expected, got } => {
                 write!(f, "{counter}: expected {expected}, got {got}")

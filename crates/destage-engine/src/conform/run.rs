@@ -185,7 +185,7 @@ fn finish<P: Policy>(policy: &P, counters: &Counters, vector: &PageVector) -> Pa
 }
 
 /// Number of the next access to the same page, for each access; [`NEVER`] if there is none.
-fn next_uses(accesses: &[(Op, u64)]) -> Vec<u64> {
+pub(super) fn next_uses(accesses: &[(Op, u64)]) -> Vec<u64> {
     let mut next_uses = vec![NEVER; accesses.len()];
     let mut next = HashMap::new();
     for (i, &(_, page)) in accesses.iter().enumerate().rev() {

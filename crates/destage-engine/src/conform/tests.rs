@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 mod block;
 mod device;
 mod ftl;
+mod tiers;
 
 const MICRO: &str = concat!(
     r#"{"name":"lru/three","policy":"lru","params":{},"frames":1,"#,

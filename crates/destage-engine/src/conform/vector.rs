@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Block,
     Ftl,
     Device,
+    Tiers,
+    Kv,
 }
 
 /// The counters of a page vector, in the order in which vectors list them
@@ -172,6 +174,8 @@ pub(super) fn kind(vector: &Map<String, Json>) -> Result<Kind, Malformed> {
         ["policy", "ftl", "device"].into_iter().filter(|&key| vector.contains_key(key)).collect();
     match told[..] {
         ["policy"] if vector.contains_key("pages_per_block") => Ok(Kind::Block),
+        ["policy"] if vector.contains_key("kv") => Ok(Kind::Kv),
+        ["policy"] if vector.contains_key("tier2") => Ok(Kind::Tiers),
         ["policy"] => Ok(Kind::Page),
         ["ftl"] => Ok(Kind::Ftl),
         ["device"] => Ok(Kind::Device),

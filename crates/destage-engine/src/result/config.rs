@@ -36,6 +36,7 @@ pub struct RunConfig {
 impl RunConfig {
     /// As in a table, and as a user would type it: `acr-h[file_pages=none]`.
     pub fn label(&self) -> String {
-        label(&self.policy, self.given.iter().map(|(k, v)| (k.as_str(), spelled(v))))
+        let tier1 = label(&self.policy, self.given.iter().map(|(k, v)| (k.as_str(), spelled(v))));
+        tier1 + &self.options.tiers.label()
     }
 }

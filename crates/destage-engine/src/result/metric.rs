@@ -50,6 +50,10 @@ pub enum MetricGroup {
     ReadResponse,
     /// Response times of writes.
     WriteResponse,
+    /// Cached prefixes of a language model's requests.
+    Kv,
+    /// The flash tier.
+    Tiers,
     /// Hits and misses of the cache.
     Hits,
     /// Pages read from flash and written to it.
@@ -112,6 +116,12 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
          all requests took at most p99"),
     heading(MetricGroup::ReadResponse, true, "Response times of reads", ""),
     heading(MetricGroup::WriteResponse, true, "Response times of writes", ""),
+    heading(MetricGroup::Kv, false, "Cached prefixes",
+        "a block is so many tokens of a prompt together with all before them; only a cached \
+         prefix is a hit, and a cached block behind a missing one is stranded"),
+    heading(MetricGroup::Tiers, false, "Flash tier",
+        "tier 1 is the cache in DRAM; tier 2, on flash, is looked up when it misses, and takes in \
+         offered pages that admission lets pass"),
     heading(MetricGroup::Hits, false, "Hits",
         "an access is one page of a request; a hit finds its page in the cache"),
     heading(MetricGroup::Flash, false, "Flash reads and writes",
@@ -145,6 +155,9 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
         "erases of blocks, those before the run included; --pe-cycles is their P/E cycle rating"),
     heading(MetricGroup::Policy, false, "Counters of the policy", ""),
 ];
+
+/// The writes that runs are judged by.
+const WRITES: &str = "physical_writes_incl_owed";
 
 /// A choice of columns that people ask for by name (`--view`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -215,10 +228,23 @@ pub(super) enum Source {
 impl Metric {
     /// Value in a result; `None` where the run has none.
     pub fn value(&self, run: &RunResult) -> Option<Number> {
+        if self.is_hidden(run) {
+            return None;
+        }
         match self.source {
             Source::Run(value) => value(run),
             Source::Policy => run.policy_counters.get(self.name).copied().map(Number::Count),
         }
+    }
+
+    /// It has no meaning in this run: counts of pages with prefix semantics would be of stranded
+    /// blocks too, and with two tiers flash is read and written by tier 2 alone
+    /// (`docs/spec/tiers.md` 4.6, 7.3).
+    fn is_hidden(&self, run: &RunResult) -> bool {
+        let of_pages =
+            matches!(self.group, MetricGroup::Hits | MetricGroup::Flash | MetricGroup::Evictions);
+        let of_one_tier = ["physical_reads", "physical_writes"].contains(&self.name);
+        run.kv.is_some() && of_pages && self.name != WRITES || run.tiers.is_some() && of_one_tier
     }
 
     pub(super) const fn shown(self, shown: Shown) -> Metric {

@@ -5,6 +5,7 @@ use super::metric::{
     Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View, metric, timed,
 };
 use super::run::RunResult;
+use super::tier_metrics::of_tiers;
 use crate::cost::Cost;
 use destage_policies::{POLICIES, Shown};
 use destage_replay::timed::max_deviation;
@@ -111,7 +112,7 @@ macro_rules! responses {
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     let of_time = OF_TIME.iter().chain(&OF_READS).chain(&OF_WRITES).chain(OF_THE_DEVICE).copied();
     let of_time = of_time.chain(of_today());
-    OF_THE_CACHE.iter().copied().chain(of_policies()).chain(of_time).collect()
+    OF_THE_CACHE.iter().copied().chain(of_tiers()).chain(of_policies()).chain(of_time).collect()
 });
 
 /// The counters that policies declare, in the order of the catalogue, each once.

@@ -6,6 +6,7 @@
 //! ```text
 //!  identity  which trace was replayed       config   what was asked for
 //!  run       the outcome of one run         metric   a derived number, declared
+//!  tier_metrics  those of a flash tier and of cached prefixes
 //!  metrics, today  every derived number     set      the runs of one call over one trace
 //!  schema    every key, for docs/results.md
 //!  measured  the part of a run after its warm-up
@@ -30,6 +31,7 @@ mod set;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod tier_metrics;
 
 pub use config::RunConfig;
 pub use destage_policies::Shown;

@@ -6,6 +6,8 @@ use super::pending_writes::PendingWrites;
 use crate::series::Period;
 use destage_replay::counters::{Counters, TrimCounters};
 use destage_replay::distribution::Summary;
+use destage_replay::kv::KvCounters;
+use destage_replay::tiers::TierCounters;
 use destage_replay::timed::{Profile, Timing};
 use destage_replay::windows::Windows;
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,12 @@ pub struct RunResult {
     /// Dirty pages at the beginning and at the end; absent in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "debt")]
     pub pending: Option<PendingWrites>,
+    /// Counts of the flash tier, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<TierCounters>,
+    /// Counts of requests, with prefix semantics; those of pages are then of cached prefixes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kv: Option<KvCounters>,
     /// The run in sixty parts; absent if it has too few requests for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,

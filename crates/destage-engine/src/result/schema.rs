@@ -92,6 +92,9 @@ pub static SCHEMA: &[Object] = &[
         profile "?": "@profile", "with a drive, if it was asked for: how the run developed";
         pending "?": "@pending", "dirty pages at the beginning and at the end of measurement; \
             absent in results of earlier versions";
+        tiers "?": "@tiers", "with a flash tier: its counts";
+        kv "?": "@kv", "with prefix semantics: counts of requests and blocks; `counters` are then \
+            of cached prefixes, a hit being a block of one";
         windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
         warnings: "list of texts", "what a reader of these numbers must know";
         metrics: "object", "every number below under *Metrics*, null where the run has none; \
@@ -119,6 +122,15 @@ pub static SCHEMA: &[Object] = &[
             `ignore`: that they be not, though the drive says so; absent: as the drive says";
         device "?": "text", "name of the drive behind the cache";
         placement "?": "text", "its placement policy, as one types it; absent if it has none";
+        tier2 "?": "text", "policy of the flash tier, as one types it";
+        tier2_cache "?": "text", "its size as it was given";
+        tier2_frames "?": "integer", "its frames, pages";
+        admit "?": "text", "admission to it, as one types it; absent: `always`";
+        offer "?": "text", "pages offered to it; absent: `evicted`";
+        promote "?": "text", "what a hit in it does; absent: `copy`";
+        admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
+        kv "?": "true", "prefix semantics; absent: page accesses";
+        touch "?": "text", "order of a request's blocks; absent: `tail-first`";
         source_sha256 "?": "text", "SHA-256 of the Python file that the policy is in";
     ),
     object!("counters", "Page accesses and what came of them, warm-up left out ([page \
@@ -146,6 +158,36 @@ pub static SCHEMA: &[Object] = &[
         trim_requests: "integer", "trims of the trace";
         trim_cache_drops: "integer", "resident pages that they dropped";
         trim_dirty_drops: "integer", "dirty ones among these, which are never written";
+    ),
+    object!("tiers", "Counts of the flash tier and of the backing store, warm-up left out ([two \
+        tiers](docs/spec/tiers.md), 4.6).",
+        tier2_hits: "integer", "look-ups that found their page";
+        tier2_misses: "integer", "look-ups that did not";
+        offers: "integer", "offers that admission was asked for";
+        offers_present: "integer", "clean pages that tier 1 evicted and tier 2 had";
+        admitted: "integer", "pages taken in";
+        tier2_writes: "integer", "pages written to flash: taken in, and written over";
+        tier2_reads: "integer", "pages read from flash: hits, and dirty victims";
+        tier2_evictions: "integer", "pages that left tier 2 for another one";
+        tier2_drops: "integer", "copies that left tier 2 by promotion";
+        backing_reads: "integer", "pages read from the backing store";
+        backing_writes: "integer", "pages written to the backing store";
+        pending_tier1: "integer", "pages dirty in tier 1 when measurement ends";
+        pending_tier2: "integer", "pages dirty in tier 2 when measurement ends";
+    ),
+    object!("kv", "Counts of a language model's requests, warm-up left out ([KV traces]\
+        (docs/spec/tiers.md), 7.3).",
+        requests: "integer", "requests";
+        blocks: "integer", "blocks of their prompts";
+        tokens: "integer", "tokens of their prompts";
+        hit_blocks: "integer", "blocks of cached prefixes";
+        hit_tokens: "integer", "tokens of these blocks";
+        full_hits: "integer", "requests whose whole prompt was cached";
+        stranded_blocks: "integer", "cached blocks behind one that was missing";
+        reinserted_blocks: "integer", "blocks of the prefix that the request itself evicted and \
+            took in again";
+        insertions: "integer", "blocks that tier 1 took in";
+        evictions: "integer", "blocks that tier 1 gave up";
     ),
     object!("series period", "What one period of so many accesses counted: every key of \
         *counters*, where the policy had adapted to at its end, by name, and:",

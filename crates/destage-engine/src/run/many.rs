@@ -43,6 +43,7 @@ pub fn compare_each(
         spec.params(&options.says())?;
         options.suit(spec)?;
         supplies(spec, options.drive.is_some())?;
+        super::tiered::suits(spec, options)?;
     }
     let frames: Vec<u32> = sizes.iter().map(|size| size.frames).collect();
     let options = &options.with_moment(input, &frames);
@@ -117,7 +118,8 @@ pub(crate) fn can_share(spec: &PolicySpec, options: &RunOptions, pages: usize) -
     // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
     // laws are checked of a policy that runs.
     let alike = options.warmup != Warmup::Full && !options.check && !options.drops_trims();
-    alike && options.drive.is_none() && shared::can_share(spec.name, pages)
+    let one_tier = !options.tiers.kv && options.tiers.tier2.is_none();
+    alike && one_tier && options.drive.is_none() && shared::can_share(spec.name, pages)
 }
 
 /// All runs, by policy, then size.

@@ -6,6 +6,7 @@
 //!  runner    the loop that a run takes             outcome   what it counted
 //!  record    from that to a result
 //!  warnings  what a reader of a run's numbers must know
+//!  tiered    runs with a flash tier, and of a language model's requests
 //!  one       one run                               many      runs side by side
 //! ```
 
@@ -18,6 +19,7 @@ mod runner;
 mod setup;
 #[cfg(test)]
 mod tests;
+mod tiered;
 mod warnings;
 
 pub use crate::mounted::Mounted;

@@ -4,6 +4,7 @@ use super::outcome::Outcome;
 use super::record::{Named, record};
 use super::requirements::{caveats, clusters, own_suits, suits, supplies};
 use super::runner::{Runner, untimed};
+use super::tiered::{self, TieredRunner};
 use crate::mounted::{Mounted, has_an_order};
 use crate::options::RunOptions;
 use crate::result::RunResult;
@@ -49,6 +50,7 @@ pub(super) fn run_beside(
 ) -> Result<RunResult, RunError> {
     supplies(spec, options.drive.is_some())?;
     options.suit(spec)?;
+    tiered::suits(spec, options)?;
     let params = spec.params(&options.says())?;
     let trace_pages = Some(input.columns.lpns.len() as u64);
     let mut setup = options.setup(frames.frames, params.clone(), trace_pages);
@@ -124,6 +126,9 @@ fn outcome_of(
     control: &Control,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
+    if options.tiers.kv || options.tiers.tier2.is_some() {
+        return TieredRunner { input, options, control, observer }.run(spec, setup);
+    }
     let runner = Runner { input, options, control, observer };
     if spec.is_none() { runner.without_a_cache() } else { runner.named(spec.name, setup) }
 }

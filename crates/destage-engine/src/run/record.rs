@@ -74,6 +74,8 @@ pub(super) fn record(
         }),
         windows: outcome.windows,
         warnings,
+        tiers: outcome.tiers,
+        kv: outcome.kv,
         series: Vec::new(),
         page_bytes: 0,
     };

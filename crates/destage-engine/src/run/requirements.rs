@@ -14,6 +14,9 @@ pub fn needs_next_use(specs: &[PolicySpec]) -> bool {
 
 /// Requirements of a policy on a run; no cache has none.
 pub fn requirements(spec: &PolicySpec) -> Requirements {
+    if spec.is_prefix_min() {
+        return Requirements::NEXT_USE;
+    }
     destage_policies::requirements(spec.name).unwrap_or(Requirements::NONE)
 }
 

@@ -12,8 +12,10 @@ use destage_replay::control_commands::ControlCommands;
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
+use destage_replay::kv::KvDecision;
 use destage_replay::observe::{Completed, Observer};
 use destage_replay::replay::{Replay, Replayed};
+use destage_replay::tiers::TierDecision;
 use destage_replay::timed::{Profiler, TimedOutcome, TimedReplay};
 use destage_ssd::{Device, OperationRecord};
 use std::sync::atomic::Ordering;
@@ -35,7 +37,7 @@ impl Runner<'_> {
             return self.watched(policy);
         }
         let replay = replay_of(self.input, self.options);
-        let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
+        let mut followed = Followed::new(self.observer, self.control);
         let replayed = replay.run_unwatched(name, setup, &mut followed)?;
         Ok(untimed(replayed.ok_or(RunError::Interrupted)?, self.input, options))
     }
@@ -62,7 +64,7 @@ impl Runner<'_> {
             });
         }
         let replay = replay_of(self.input, self.options);
-        let mut followed = Followed { observer: self.observer, control: self.control, reported: 0 };
+        let mut followed = Followed::new(self.observer, self.control);
         let replayed = replay.run(policy, &mut followed).ok_or(RunError::Interrupted)?;
         Ok(untimed(replayed, self.input, options))
     }
@@ -102,7 +104,7 @@ impl Runner<'_> {
         let geometry = device.geometry();
         let main_blocks = geometry.planes * geometry.blocks_per_plane;
         let profiler = self.options.profile.then(|| Profiler::new(geometry.units, main_blocks));
-        let followed = Followed { observer: self.observer, control: self.control, reported: 0 };
+        let followed = Followed::new(self.observer, self.control);
         let mut observers = (followed, profiler);
         let outcome = run(&replay, &mut device, &mut observers)?;
         let TimedOutcome { pages: mut counters, destage_pages, timing, .. } = outcome;
@@ -121,12 +123,14 @@ impl Runner<'_> {
             timing: Some(timing),
             profile: observers.1.map(Profiler::finish),
             future: device.future(),
+            tiers: None,
+            kv: None,
         })
     }
 }
 
 /// A run without a drive, with the options of the run.
-fn replay_of<'a>(input: &'a Input<'a>, options: &RunOptions) -> Replay<'a> {
+pub(super) fn replay_of<'a>(input: &'a Input<'a>, options: &RunOptions) -> Replay<'a> {
     Replay {
         columns: input.columns,
         next_uses: input.next_uses,
@@ -157,6 +161,8 @@ pub(super) fn untimed(replayed: Replayed, input: &Input<'_>, options: &RunOption
         timing: None,
         profile: None,
         future: None,
+        tiers: None,
+        kv: None,
     }
 }
 
@@ -167,10 +173,17 @@ type TimedResult = Result<TimedOutcome, RunError>;
 type Timed<'r> = dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> TimedResult + 'r;
 
 /// Passes decisions on to the caller's observer, and progress to the control.
-struct Followed<'a> {
+pub(super) struct Followed<'a> {
     observer: &'a mut dyn Observer,
     control: &'a Control,
     reported: u64,
+}
+
+impl<'a> Followed<'a> {
+    /// Of a run that has not begun.
+    pub(super) fn new(observer: &'a mut dyn Observer, control: &'a Control) -> Self {
+        Followed { observer, control, reported: 0 }
+    }
 }
 
 impl Observer for Followed<'_> {
@@ -196,6 +209,14 @@ impl Observer for Followed<'_> {
 
     fn refused(&mut self, r: &Request, plan: &destage_core::Plan) {
         self.observer.refused(r, plan);
+    }
+
+    fn tiers(&mut self, decision: &TierDecision) {
+        self.observer.tiers(decision);
+    }
+
+    fn chain(&mut self, decision: &KvDecision) {
+        self.observer.chain(decision);
     }
 
     fn idle_write(&mut self, at_ns: Nanos, page: Page) {

@@ -48,6 +48,13 @@ pub(crate) fn of(
             .into(),
         );
     }
+    if !input.chains.is_empty() && !options.tiers.kv {
+        said.push(
+            "every block of a request is a page read of its own: --kv counts hits of cached \
+             prefixes"
+                .into(),
+        );
+    }
     if u64::from(frames) > input.columns.lpns.len() as u64 {
         said.push("the cache has room for more pages than the trace has".into());
     }

@@ -1,5 +1,6 @@
 //! The targets, one file each.
 
+mod chains;
 mod conformance;
 mod decoded;
 mod drive_file;
@@ -24,6 +25,7 @@ use crate::Target;
 /// All targets: those that take files as they are first, then those whose input is drawn.
 pub const TARGETS: &[Target] = &[
     readers::TARGET,
+    chains::TARGET,
     opening::TARGET,
     decoded::TARGET,
     options::TARGET,

@@ -8,7 +8,7 @@ use destage_profile::profile::{
 };
 use destage_synth::Workload;
 use destage_trace::{
-    DeviceTable, Extent, NO_RESPONSE, Record, RecordOp, Result, Trace, TraceError,
+    DeviceTable, Extent, Record, RecordOp, Result, Trace, TraceError,
     decode::{DecodeOptions, NoHooks, RecordSource},
     decode_records,
 };
@@ -231,9 +231,9 @@ impl RecordSource for Writes<'_> {
             time_ns: 0,
             offset_bytes: page * 4096,
             length_bytes: 4096,
-            response_ns: NO_RESPONSE,
             device: 0,
             op: RecordOp::Write,
+            ..Record::EMPTY
         }));
         Ok(false)
     }

@@ -9,5 +9,6 @@ mod device_vectors;
 mod ftl_vectors;
 mod gc_steps;
 mod lists;
+mod tier_vectors;
 mod vectors;
 mod writer;

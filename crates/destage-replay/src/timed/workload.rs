@@ -145,6 +145,7 @@ impl Workload {
             arrivals_ns: &self.arrivals_ns,
             continuations: &self.continuations,
             request_bytes: &self.bytes,
+            chains: &[],
             control_commands: ControlCommands {
                 list: &self.control_commands,
                 logical_pages: Some(self.logical_pages),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::load::{RequestTarget, SurrogateTrace};
 use super::place::Placement;
-use destage_trace::{DeviceTable, NO_RESPONSE, Record, RecordOp, RecordSource, Result};
+use destage_trace::{DeviceTable, Record, RecordOp, RecordSource, Result};
 
 /// Records per batch.
 const BATCH: usize = 1 << 14;
@@ -47,9 +47,9 @@ impl RecordSource for SurrogateSource<'_> {
                 time_ns,
                 offset_bytes: first * page_bytes,
                 length_bytes: u64::from(request.pages) * page_bytes,
-                response_ns: NO_RESPONSE,
                 device: 0,
                 op: if request.writes { RecordOp::Write } else { RecordOp::Read },
+                ..Record::EMPTY
             });
         }
         self.done = end;

@@ -7,8 +7,8 @@ use rand_pcg::Pcg64;
 use serde_json::{Value, json};
 
 use destage_trace::{
-    CacheOptions, DecodeOptions, DeviceTable, Hooks, NO_RESPONSE, Record, RecordOp, RecordSource,
-    Result, Trace, open_generated,
+    CacheOptions, DecodeOptions, DeviceTable, Hooks, Record, RecordOp, RecordSource, Result, Trace,
+    open_generated,
 };
 
 use super::arrivals::ArrivalClock;
@@ -77,9 +77,9 @@ impl SynthSource {
             time_ns: self.clock.next(&mut self.clock_random),
             offset_bytes: draw.first * self.workload.page_bytes,
             length_bytes: draw.pages * self.workload.page_bytes,
-            response_ns: NO_RESPONSE,
             device: 0,
             op: if read { RecordOp::Read } else { RecordOp::Write },
+            ..Record::EMPTY
         }
     }
 }

@@ -33,8 +33,8 @@ use crate::files::{
 
 /// Version of layout and meaning. A file of another version is stale, never read.
 ///
-/// 2: trims and flushes are kept. 3: and are part of the fingerprint.
-pub const FORMAT_VERSION: u32 = 3;
+/// 2: trims and flushes are kept. 3: and are part of the fingerprint. 4: so are chains of blocks.
+pub const FORMAT_VERSION: u32 = 4;
 /// Sections are hashed in blocks of this size; also what the writers buffer.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
 
@@ -68,6 +68,8 @@ pub(crate) enum ColumnKind {
     NextWide = 9,
     /// Trims and flushes, as [`ControlCommand`](crate::ControlCommand)s; absent if there are none.
     ControlCommands = 10,
+    /// Place in a chain of each row, as [`ChainMark`](crate::ChainMark)s; absent if there are none.
+    Chains = 11,
 }
 
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]

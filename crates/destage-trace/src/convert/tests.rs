@@ -91,7 +91,7 @@ fn write(records: &[Record], devices: &[&str], target: &str, options: &ConvertOp
 }
 
 fn record(time_ns: u64, device: u32, op: RecordOp, offset_bytes: u64, length_bytes: u64) -> Record {
-    Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device, op }
+    Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }
 }
 
 const LOSSY: ConvertOptions = ConvertOptions {
@@ -126,7 +126,15 @@ fn records(ops: &'static [RecordOp], unit: u64, tick: u64) -> impl Strategy<Valu
                 let (offset_bytes, length_bytes) =
                     if op == RecordOp::Flush { (0, 0) } else { (offset * unit, length * unit) };
                 let response_ns = response.unwrap_or(NO_RESPONSE);
-                Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }
+                Record {
+                    time_ns,
+                    offset_bytes,
+                    length_bytes,
+                    response_ns,
+                    device,
+                    op,
+                    ..Record::EMPTY
+                }
             })
             .collect()
     })

@@ -10,7 +10,7 @@ use super::rows::Rows;
 use crate::columns::{ColumnKind, bytes_of};
 use crate::error::Result;
 use crate::hooks::{Hooks, Stage, step};
-use crate::record::{Extent, NO_RESPONSE};
+use crate::record::{ChainMark, Extent, NO_RESPONSE};
 
 /// The address space that pages are numbered in.
 pub(super) struct AddressSpace<'a> {
@@ -36,12 +36,13 @@ impl Rows {
         let mut hash = Xxh3::new();
         hash.update(&page_bytes.to_le_bytes());
         hash.update(&self.writer.end()?.to_le_bytes());
-        let row_bytes = if self.responses { 16 } else { 8 };
+        let row_bytes = 8 + 8 * u64::from(self.responses) + 2 * u64::from(self.chains);
         let control_commands = size_of_val(&self.control_commands[..]) as u64;
         let rest =
             8 * self.sink.pages.unique() + row_bytes * self.sink.spool.rows() + control_commands;
         self.writer.make_room(rest)?;
         self.write_responses()?;
+        let chains = self.write_chains()?;
         hash.update(&self.write_lpns(space)?.to_le_bytes());
         hash.update(&self.write_ops()?.to_le_bytes());
         hash.update(&self.write_ids(hooks)?.to_le_bytes());
@@ -51,6 +52,9 @@ impl Rows {
             hash.update(&section.to_le_bytes());
         }
         hash.update(bytes_of(&self.control_commands));
+        if let Some(chains) = chains {
+            hash.update(&chains.to_le_bytes());
+        }
         Ok(format!("{:032x}", hash.digest128()))
     }
 
@@ -69,6 +73,24 @@ impl Rows {
             Ok(())
         })?;
         writer.end().map(|_| ())
+    }
+
+    /// Writes the places of rows in their chains, if there are chains; returns the section's hash.
+    fn write_chains(&mut self) -> Result<Option<u64>> {
+        if !self.chains {
+            return Ok(None);
+        }
+        let writer = &mut self.writer;
+        writer.begin(ColumnKind::Chains)?;
+        self.sink.spool.for_each(|chunk| {
+            writer.put(bytes_of(&chunk.chains))?;
+            // As of responses.
+            for _ in chunk.chains.len()..chunk.rows() {
+                writer.put(bytes_of(&[ChainMark::NONE]))?;
+            }
+            Ok(())
+        })?;
+        writer.end().map(Some)
     }
 
     /// Numbers the pages, writing each one's LPN on the way; returns the section's hash.

@@ -133,6 +133,7 @@ impl<'a> Reading<'a> {
                 to_inside,
                 arrival_ns: record.time_ns - origin,
                 response_ns: record.response_ns,
+                chain: record.chain,
                 continued: false,
             };
             self.rows.take(&row)?;

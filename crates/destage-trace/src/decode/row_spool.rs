@@ -11,6 +11,7 @@ use std::sync::mpsc::channel;
 use zerocopy::IntoBytes;
 
 use crate::error::{Result, TraceError};
+use crate::record::ChainMark;
 
 /// Rows per chunk.
 pub(crate) const CHUNK_ROWS: usize = 1 << 16;
@@ -29,6 +30,8 @@ pub(crate) struct Chunk {
     pub(crate) arrivals: Vec<u64>,
     /// Measured response of each row; empty in a trace that has none so far.
     pub(crate) responses: Vec<u64>,
+    /// Place in a chain of each row; empty in a trace that has none so far.
+    pub(crate) chains: Vec<ChainMark>,
     /// Runs of rows on one device: device, rows.
     pub(crate) runs: Vec<[u32; 2]>,
 }
@@ -43,6 +46,7 @@ impl Chunk {
         self.ops.clear();
         self.arrivals.clear();
         self.responses.clear();
+        self.chains.clear();
         self.runs.clear();
     }
 
@@ -70,6 +74,7 @@ struct PackedChunk {
     ops: Vec<u32>,
     arrivals: Vec<u64>,
     responses: Vec<u64>,
+    chains: Vec<ChainMark>,
     runs: Vec<[u32; 2]>,
 }
 
@@ -82,6 +87,7 @@ impl PackedChunk {
             smallest_page,
             arrivals: chunk.arrivals.clone(),
             responses: chunk.responses.clone(),
+            chains: chunk.chains.clone(),
             runs: chunk.runs.clone(),
             ..PackedChunk::default()
         };
@@ -103,12 +109,14 @@ impl PackedChunk {
         chunk.ops.resize(self.rows, self.ops[0]);
         chunk.arrivals.extend_from_slice(&self.arrivals);
         chunk.responses.extend_from_slice(&self.responses);
+        chunk.chains.extend_from_slice(&self.chains);
         chunk.runs.extend_from_slice(&self.runs);
     }
 
     fn bytes(&self) -> usize {
         8 * (self.wide.len() + self.arrivals.len() + self.responses.len() + self.runs.len())
             + 4 * (self.narrow.len() + self.ops.len())
+            + 2 * self.chains.len()
     }
 
     /// Writes all columns; returns their lengths, from which [`read`](Self::read) makes them again.
@@ -119,6 +127,7 @@ impl PackedChunk {
             self.ops.as_bytes(),
             self.arrivals.as_bytes(),
             self.responses.as_bytes(),
+            self.chains.as_bytes(),
             self.runs.as_bytes(),
         ];
         columns.iter().try_for_each(|column| file.write_all(column))?;
@@ -127,7 +136,7 @@ impl PackedChunk {
     }
 
     fn read(file: &mut File, lengths: &ColumnLengths) -> std::io::Result<Self> {
-        let [narrow, wide, ops, arrivals, responses, runs] = lengths.bytes;
+        let [narrow, wide, ops, arrivals, responses, chains, runs] = lengths.bytes;
         let mut packed = PackedChunk {
             rows: lengths.rows,
             smallest_page: lengths.smallest_page,
@@ -136,6 +145,7 @@ impl PackedChunk {
             ops: vec![0; ops / 4],
             arrivals: vec![0; arrivals / 8],
             responses: vec![0; responses / 8],
+            chains: vec![ChainMark::NONE; chains / 2],
             runs: vec![[0; 2]; runs / 8],
         };
         let columns = [
@@ -144,6 +154,7 @@ impl PackedChunk {
             packed.ops.as_mut_bytes(),
             packed.arrivals.as_mut_bytes(),
             packed.responses.as_mut_bytes(),
+            packed.chains.as_mut_bytes(),
             packed.runs.as_mut_bytes(),
         ];
         columns.into_iter().try_for_each(|column| file.read_exact(column))?;
@@ -155,7 +166,7 @@ impl PackedChunk {
 struct ColumnLengths {
     rows: usize,
     smallest_page: u64,
-    bytes: [usize; 6],
+    bytes: [usize; 7],
 }
 
 enum StoredChunk {
@@ -310,6 +321,7 @@ mod tests {
             chunk.pages.push(seed * 1000 + (k << (seed % 3 * 16)));
             chunk.ops.push((seed + k * (seed % 2)) as u32);
             chunk.responses.push(k);
+            chunk.chains.push(ChainMark::new(1 + k % 9, k % 4 == 0));
             if arrivals {
                 chunk.arrivals.push(seed + k);
             }
@@ -337,6 +349,7 @@ mod tests {
                         assert_eq!(got.ops, want.ops);
                         assert_eq!(got.arrivals, want.arrivals);
                         assert_eq!(got.responses, want.responses);
+                        assert_eq!(got.chains, want.chains);
                         assert_eq!(got.runs, want.runs);
                         seed += 1;
                         Ok(())

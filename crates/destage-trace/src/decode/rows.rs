@@ -8,7 +8,7 @@ use crate::columns::{
     meta::{TraceClock, TraceCounts},
 };
 use crate::error::Result;
-use crate::record::{ControlCommand, Extent, NO_RESPONSE};
+use crate::record::{ChainMark, ControlCommand, Extent, NO_RESPONSE};
 
 /// One row on its way into the spool.
 #[derive(Clone, Copy)]
@@ -21,6 +21,8 @@ pub(super) struct Row {
     pub(super) to_inside: bool,
     pub(super) arrival_ns: u64,
     pub(super) response_ns: u64,
+    /// Place in a chain of blocks.
+    pub(super) chain: ChainMark,
     /// Goes on with the request of the row before.
     pub(super) continued: bool,
 }
@@ -47,6 +49,8 @@ pub(super) struct Rows {
     pub(super) clock: TraceClock,
     /// A row had a measured response.
     pub(super) responses: bool,
+    /// A row was of a chain.
+    pub(super) chains: bool,
     /// Arrivals go to the file as chunks are sealed; with wrapping only in its own pass.
     writes_arrivals: bool,
 }
@@ -73,6 +77,7 @@ impl Rows {
             control_commands: Vec::new(),
             clock: TraceClock { first_ns: u64::MAX, ..TraceClock::default() },
             responses: false,
+            chains: false,
             writes_arrivals: !wraps,
         })
     }
@@ -130,6 +135,11 @@ impl Rows {
             // Rows before the first response have none.
             self.chunk.responses.resize(self.chunk.rows() - 1, NO_RESPONSE);
             self.chunk.responses.push(row.response_ns);
+        }
+        if self.chains || row.chain != ChainMark::NONE {
+            self.chains = true;
+            self.chunk.chains.resize(self.chunk.rows() - 1, ChainMark::NONE);
+            self.chunk.chains.push(row.chain);
         }
         self.chunk.extend_runs(row.device);
     }

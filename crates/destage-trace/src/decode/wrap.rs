@@ -5,7 +5,7 @@ use crate::columns::meta::{DeviceMeta, WrapCounts};
 use crate::error::Result;
 use crate::files::disk_space;
 use crate::hooks::{Hooks, Stage, step};
-use crate::record::{Extent, NO_RESPONSE};
+use crate::record::{ChainMark, Extent, NO_RESPONSE};
 
 /// Bytes of a row between the passes and in the file, at least.
 const ROW_BYTES: u64 = 28;
@@ -60,6 +60,7 @@ pub(super) fn wrap(
                     to_inside: extent.ends_inside(),
                     arrival_ns: chunk.arrivals[k],
                     response_ns: chunk.responses.get(k).copied().unwrap_or(NO_RESPONSE),
+                    chain: chunk.chains.get(k).copied().unwrap_or(ChainMark::NONE),
                     continued,
                 };
                 rows.mark_wrapped(first % logical_pages, pages, logical_pages)?;

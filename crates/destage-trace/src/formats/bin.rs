@@ -165,9 +165,9 @@ impl Bin {
             time_ns: 0,
             offset_bytes: 0,
             length_bytes: 0,
-            response_ns: NO_RESPONSE,
             device: 0,
             op: mapping.default_op,
+            ..Record::EMPTY
         };
         if let Some(part) = &roles.op {
             let found = value(part).spelled();

@@ -101,6 +101,7 @@ impl LineParser for BioSnoop {
         let device = context.devices.index(&line[right(5 + shift)]);
         context.extent_field = right(2 + shift);
         let time_ns = done_ns.saturating_sub(response_ns);
-        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op, ..Record::EMPTY }
+            .into())
     }
 }

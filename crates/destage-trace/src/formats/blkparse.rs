@@ -260,9 +260,9 @@ impl BlkParse {
             time_ns,
             offset_bytes: 0,
             length_bytes: 0,
-            response_ns: NO_RESPONSE,
             device: context.devices.index(&device_name(f.bytes(0))),
             op: RecordOp::Flush,
+            ..Record::EMPTY
         };
         if op == RecordOp::Flush {
             return Ok(record.into());

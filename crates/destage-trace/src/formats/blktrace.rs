@@ -179,9 +179,9 @@ impl Head {
             time_ns: self.time_ns,
             offset_bytes,
             length_bytes: u64::from(self.bytes),
-            response_ns: NO_RESPONSE,
             device,
             op,
+            ..Record::EMPTY
         })
     }
 }

@@ -260,14 +260,8 @@ impl LineParser for CsvLines {
             None => self.mapping.default_op,
             Some(i) => self.op(line, i)?,
         };
-        let mut record = Record {
-            time_ns: 0,
-            offset_bytes: 0,
-            length_bytes: 0,
-            response_ns: NO_RESPONSE,
-            device: 0,
-            op,
-        };
+        let mut record =
+            Record { time_ns: 0, offset_bytes: 0, length_bytes: 0, device: 0, op, ..Record::EMPTY };
         if let (Some(i), Some(clock)) = (self.roles.time, self.mapping.time) {
             record.time_ns = clock
                 .parse_ns(&self.value(line, i))

@@ -68,6 +68,7 @@ impl LineParser for DiskMon {
         let length_bytes = f.bytes_in(6, "length", "sectors", SECTOR_BYTES)?;
         let device = context.devices.index(disk.to_string().as_bytes());
         context.extent_field = f.at[6].clone();
-        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op, ..Record::EMPTY }
+            .into())
     }
 }

@@ -30,6 +30,7 @@ pub mod oracle_general;
 pub mod pages;
 pub mod parquet;
 mod parquet_column;
+pub mod qwen_bailian;
 pub mod spc;
 pub mod srt;
 pub mod strace;
@@ -70,6 +71,7 @@ pub static FORMATS: &[&Format] = &[
     &arc::FORMAT,
     &pages::FORMAT,
     &mooncake::FORMAT,
+    &qwen_bailian::FORMAT,
     &csv::FORMAT,
     &parquet::FORMAT,
     &bin::FORMAT,

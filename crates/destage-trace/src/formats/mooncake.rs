@@ -5,20 +5,23 @@
 //! {"timestamp": 27482, "input_length": 6955, "output_length": 52, "hash_ids": [46, 47, 2353]}
 //! ```
 //! `timestamp` is milliseconds from the start. `hash_ids` names the blocks of the prompt in order:
-//! each id stands for 512 tokens together with all that came before them, so that an equal id is a
-//! block that can be read instead of computed. A block is one page here, at id times its size; its
-//! size is 512 times `bytes_per_token`, which depends on the model and is not in the file. Every
-//! block of a request arrives with it, in the order of the list.
+//! each id stands for 512 tokens (`block_size`, where records have that key) together with all that
+//! came before them, so that an equal id is a block that can be read instead of computed. A block
+//! is one page here, at id times its size; its size is its tokens times `bytes_per_token`, which
+//! depends on the model and is not in the file. Every block of a request arrives with it, in the
+//! order of the list, and is marked with its place in the chain ([`ChainMark`]).
 //!
-//! Readings. A prompt rarely fills its last block, which is there as a whole all the same. Other
-//! keys (`input_length`, `output_length`, and what tools add) are read over, but that a number of
-//! blocks which is not that of `input_length` at 512 tokens each is a warning: such files have
-//! blocks of another size. There is no operation: all are reads unless `default_op` says otherwise.
+//! Readings. A prompt rarely fills its last block, which is there as a whole all the same;
+//! `input_length` decides how many of its tokens count. `output_length` and what tools add are read
+//! over. A number of blocks which is not that of `input_length` is a warning: such files have blocks
+//! of another size. There is no operation: all are reads unless `default_op` says otherwise.
 
 use std::ops::Range;
 
 use super::mapping::usage;
 use super::text_format::*;
+use crate::format::Tally;
+use crate::record::ChainMark;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -35,38 +38,59 @@ pub static FORMAT: Format = Format {
     )
 };
 
-/// Tokens of a block.
-const BLOCK_TOKENS: u64 = 512;
-
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "JSON objects with timestamp and hash_ids", |line| {
-        Object::of(line).is_ok_and(|o| o.timestamp.is_some() && o.hash_ids.is_some())
+        Object::of(line).is_ok_and(|o| o.has_chain() && !o.has_chat)
     })
 }
 
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    let Some(bytes_per_token) = opening.options.bytes_per_token else {
-        return Err(usage(
-            "mooncake: bytes_per_token (--bytes-per-token) must be given: what the keys and \
-             values of a token take, 2 x layers x heads of keys x their width x bytes of a number",
-        ));
-    };
-    let default_op = opening.options.default_op.unwrap_or(RecordOp::Read);
-    let block_bytes = bytes_per_token * BLOCK_TOKENS;
-    TextReader::boxed(input, opening, Mooncake { block_bytes, default_op, warned: false })
+    Layout { format: "mooncake", unit: ("milliseconds", MILLISECOND_NS), block_tokens: 512 }
+        .open(input, opening)
+}
+
+/// What the layouts of such traces differ in.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    pub(super) format: &'static str,
+    /// Unit of the times, and its nanoseconds.
+    pub(super) unit: (&'static str, u64),
+    /// Tokens of a block, unless its record has a `block_size`.
+    pub(super) block_tokens: u64,
+}
+
+impl Layout {
+    /// A reader of the layout.
+    pub(super) fn open(self, input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+        let format = self.format;
+        let Some(bytes_per_token) = opening.options.bytes_per_token else {
+            return Err(usage(&format!(
+                "{format}: bytes_per_token (--bytes-per-token) must be given: what the keys and \
+                 values of a token take, 2 x layers x heads of keys x their width x bytes of a \
+                 number",
+            )));
+        };
+        let default_op = opening.options.default_op.unwrap_or(RecordOp::Read);
+        let parser =
+            Chains { layout: self, bytes_per_token, block_tokens: None, default_op, warned: false };
+        TextReader::boxed(input, opening, parser)
+    }
 }
 
 /// Positions of the values used in a line.
 #[derive(Default)]
-struct Object {
+pub(super) struct Object {
     timestamp: Option<Range<usize>>,
     input_length: Option<Range<usize>>,
+    block_size: Option<Range<usize>>,
     hash_ids: Option<Range<usize>>,
+    /// It names a conversation.
+    pub(super) has_chat: bool,
 }
 
 impl Object {
     /// Finds them among the keys of the object itself, not of one inside it.
-    fn of(line: &[u8]) -> std::result::Result<Object, Fault> {
+    pub(super) fn of(line: &[u8]) -> std::result::Result<Object, Fault> {
         let mut found = Object::default();
         let mut json = Json { line, at: 0 };
         json.expect(b'{')?;
@@ -84,6 +108,8 @@ impl Object {
                 match name {
                     b"\"timestamp\"" => found.timestamp = Some(value),
                     b"\"input_length\"" => found.input_length = Some(value),
+                    b"\"block_size\"" => found.block_size = Some(value),
+                    b"\"chat_id\"" => found.has_chat = true,
                     b"\"hash_ids\"" => found.hash_ids = Some(value),
                     _ => {}
                 }
@@ -98,6 +124,11 @@ impl Object {
             return Err(json.fault(json.at..line.len(), "one object a line"));
         }
         Ok(found)
+    }
+
+    /// It has a time and blocks.
+    pub(super) fn has_chain(&self) -> bool {
+        self.timestamp.is_some() && self.hash_ids.is_some()
     }
 }
 
@@ -181,14 +212,72 @@ impl Json<'_> {
 }
 
 #[derive(Clone)]
-struct Mooncake {
-    block_bytes: u64,
+struct Chains {
+    layout: Layout,
+    bytes_per_token: u64,
+    /// Tokens of a block, once a record said them.
+    block_tokens: Option<u64>,
     default_op: RecordOp,
     /// That blocks are of another size is said once.
     warned: bool,
 }
 
-impl LineParser for Mooncake {
+impl Chains {
+    /// Tokens of a block of this record, the same in all records.
+    fn block_tokens(
+        &mut self,
+        line: &[u8],
+        at: Option<Range<usize>>,
+    ) -> std::result::Result<u64, Fault> {
+        let tokens = match at.clone() {
+            None => self.layout.block_tokens,
+            Some(at) => parse_u64(&line[at]).unwrap_or(0),
+        };
+        let at = at.unwrap_or(0..0);
+        if !(1..=ChainMark::MOST_TOKENS).contains(&tokens) {
+            let expected = format!("1 to {} tokens", ChainMark::MOST_TOKENS);
+            return Err(unexpected(line, at, Category::BadNumber, "block_size", &expected));
+        }
+        match *self.block_tokens.get_or_insert(tokens) {
+            same if same == tokens => Ok(tokens),
+            before => Err(Fault {
+                category: Category::BadNumber,
+                field: at,
+                message: format!(
+                    "block_size: expected {before} tokens, as in the records before, found {tokens}"
+                ),
+            }),
+        }
+    }
+
+    fn block_bytes(&self) -> u64 {
+        let tokens = self.block_tokens.unwrap_or(self.layout.block_tokens);
+        self.bytes_per_token.saturating_mul(tokens)
+    }
+
+    /// The tokens of the prompt; 0 if they are unknown.
+    fn prompt(
+        &mut self,
+        line: &[u8],
+        at: Option<Range<usize>>,
+        (blocks, block_tokens): (u64, u64),
+        tally: &mut Tally,
+    ) -> u64 {
+        let tokens = at.and_then(|at| parse_u64(&line[at]).ok()).unwrap_or(0);
+        let expected = tokens.div_ceil(block_tokens);
+        let differs = tokens > 0 && expected != blocks;
+        if differs && !std::mem::replace(&mut self.warned, true) {
+            tally.warn(format!(
+                "{}: a request of {tokens} tokens has {blocks} blocks, where blocks of \
+                 {block_tokens} tokens make {expected}: are they of another size?",
+                self.layout.format
+            ));
+        }
+        tokens
+    }
+}
+
+impl LineParser for Chains {
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         let object = Object::of(line)?;
         let missing = |key: &str| {
@@ -199,45 +288,44 @@ impl LineParser for Mooncake {
         };
         let time = object.timestamp.ok_or_else(|| missing("timestamp"))?;
         let ids = object.hash_ids.ok_or_else(|| missing("hash_ids"))?;
-        let time_ns = fields::time(line, time, "timestamp", "milliseconds", MILLISECOND_NS)?;
+        let (unit, unit_ns) = self.layout.unit;
+        let time_ns = fields::time(line, time, "timestamp", unit, unit_ns)?;
         let blocks = blocks_of(line, ids)?;
         if blocks.is_empty() {
             return Ok(Parsed::Skip(Skipped::Event("no block".to_owned())));
         }
-        if let Some(at) = object.input_length
-            && let Ok(tokens) = parse_u64(&line[at])
-            && tokens.div_ceil(BLOCK_TOKENS) != blocks.len() as u64
-            && !std::mem::replace(&mut self.warned, true)
-        {
-            context.tally.warn(format!(
-                "mooncake: a request of {tokens} tokens has {} blocks, where blocks of \
-                 {BLOCK_TOKENS} tokens make {}: are they of another size?",
-                blocks.len(),
-                tokens.div_ceil(BLOCK_TOKENS)
-            ));
-        }
+        let block_tokens = self.block_tokens(line, object.block_size)?;
+        let sizes = (blocks.len() as u64, block_tokens);
+        let prompt = self.prompt(line, object.input_length, sizes, context.tally);
+        let block_bytes = self.block_bytes();
         let device = context.devices.index(context.file_device.as_bytes());
-        let record = |at: Range<usize>| {
+        let record = |(position, at): (usize, Range<usize>)| {
             let id = fields::whole(line, at.clone(), "hash_ids", "blocks", Category::BadNumber)?;
-            let offset_bytes = id.checked_mul(self.block_bytes).ok_or_else(|| {
+            let offset_bytes = id.checked_mul(block_bytes).ok_or_else(|| {
                 let expected = "an id whose block lies within 2^64 bytes";
                 unexpected(line, at.clone(), Category::OutOfRange, "hash_ids", expected)
             })?;
             context.extent_field = at;
+            let tokens = match prompt {
+                0 => block_tokens,
+                _ => prompt.saturating_sub(position as u64 * block_tokens).clamp(1, block_tokens),
+            };
             Ok(Record {
                 time_ns,
                 offset_bytes,
-                length_bytes: self.block_bytes,
-                response_ns: NO_RESPONSE,
+                length_bytes: block_bytes,
                 device,
                 op: self.default_op,
+                chain: ChainMark::new(tokens, position == 0),
+                ..Record::EMPTY
             })
         };
-        blocks.into_iter().map(record).collect::<std::result::Result<_, _>>().map(Parsed::Records)
+        let records = blocks.into_iter().enumerate().map(record);
+        records.collect::<std::result::Result<_, _>>().map(Parsed::Records)
     }
 
     fn facts(&self) -> Facts {
-        Facts { page_bytes: Some(self.block_bytes), ..Facts::default() }
+        Facts { page_bytes: Some(self.block_bytes()), ..Facts::default() }
     }
 }
 
@@ -285,11 +373,21 @@ mod tests {
     fn every_id_is_a_read_of_its_block_at_the_time_of_its_request() {
         let trace = read_with(&FORMAT, TWO, "kv.jsonl", of_a_kilobyte);
         let block = 512 << 10;
-        let read = |time, id: u64| request(time, RecordOp::Read, id * block, block);
+        let read = |time, id: u64, chain| Record {
+            chain,
+            ..request(time, RecordOp::Read, id * block, block)
+        };
         let late = 3_052_500_000;
+        let (head, middle) = (ChainMark::new(512, true), ChainMark::new(512, false));
         assert_eq!(
             trace.records,
-            [read(0, 0), read(0, 1), read(late, 0), read(late, 7), read(late, 2)]
+            [
+                read(0, 0, head),
+                read(0, 1, ChainMark::new(88, false)),
+                read(late, 0, head),
+                read(late, 7, middle),
+                read(late, 2, middle)
+            ]
         );
         assert_eq!(trace.facts.page_bytes, Some(block));
         assert!(trace.tally.warnings.is_empty());
@@ -319,6 +417,24 @@ mod tests {
         assert_eq!((trace.records.len(), trace.tally.ignored_events["no block"]), (4, 1));
         assert_eq!(trace.tally.warnings.len(), 1);
         assert!(trace.tally.warnings[0].contains("655 tokens has 3 blocks"));
+    }
+
+    #[test]
+    fn blocks_have_the_size_that_all_records_name() {
+        let text = "{\"timestamp\":1,\"input_length\":20,\"block_size\":16,\"hash_ids\":[0,1,2]}\n\
+                    {\"timestamp\":2,\"block_size\":16,\"hash_ids\":[3]}\n";
+        let trace = read_with(&FORMAT, text, "x", of_a_kilobyte);
+        let tokens: Vec<u64> = trace.records.iter().map(|r| r.chain.tokens()).collect();
+        assert_eq!(tokens, [16, 4, 1, 16], "one at least, and all where no prompt is known");
+        assert_eq!(trace.facts.page_bytes, Some(16 << 10));
+        for (line, said) in [
+            (r#"{"timestamp":3,"block_size":32,"hash_ids":[3]}"#, "3:29: block_size: expected 16"),
+            (r#"{"timestamp":3,"hash_ids":[3]}"#, "3: block_size: expected 16 tokens, as in the"),
+            (r#"{"timestamp":3,"block_size":0,"hash_ids":[3]}"#, "block_size: expected 1 to 32767"),
+        ] {
+            let error = error(&format!("{text}{line}"));
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -227,6 +227,7 @@ impl Etw {
             response_ns: elapsed_ns,
             device,
             op,
+            ..Record::EMPTY
         }))
     }
 }

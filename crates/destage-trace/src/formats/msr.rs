@@ -136,7 +136,18 @@ impl LineParser for Msr {
             (b'\r', Some(b'\n')) => at + 2,
             _ => return None,
         };
-        Some((Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }, end))
+        Some((
+            Record {
+                time_ns,
+                offset_bytes,
+                length_bytes,
+                response_ns,
+                device,
+                op,
+                ..Record::EMPTY
+            },
+            end,
+        ))
     }
 
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
@@ -180,7 +191,8 @@ impl LineParser for Msr {
         let device = context.devices.index(&[f.bytes(1), b"_", disk].concat());
         self.learn(line, &f, device);
         context.extent_field = f.at[5].clone();
-        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op, ..Record::EMPTY }
+            .into())
     }
 
     fn parallel(&self) -> Option<Self> {

@@ -30,7 +30,7 @@ use crate::format::{
 };
 use crate::input::{Input, stream_spool::SpooledStream};
 use crate::options::Columns;
-use crate::record::{DeviceTable, NO_RESPONSE, Record, RecordOp};
+use crate::record::{DeviceTable, Record, RecordOp};
 use destage_keys::printable;
 
 /// The row of the table.
@@ -323,14 +323,8 @@ impl ParquetRows {
                 })?
             }
         };
-        let mut record = Record {
-            time_ns: 0,
-            offset_bytes: 0,
-            length_bytes: 0,
-            response_ns: NO_RESPONSE,
-            device: 0,
-            op,
-        };
+        let mut record =
+            Record { time_ns: 0, offset_bytes: 0, length_bytes: 0, device: 0, op, ..Record::EMPTY };
         if let Some(column) = &columns.time
             && self.table.has_times()
         {

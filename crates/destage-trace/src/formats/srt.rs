@@ -306,6 +306,7 @@ impl Srt {
             response_ns: u64::from(word(5)) * 1_000,
             device: devices.index(disk.to_string().as_bytes()),
             op: if word(11) & 1 == 1 { RecordOp::Read } else { RecordOp::Write },
+            ..Record::EMPTY
         };
         self.records.take(record, place, out, tally)
     }

@@ -68,6 +68,7 @@ impl LineParser for Systor {
         let length_bytes = f.whole(5, "Size", "bytes")?;
         let device = context.devices.index(lun.to_string().as_bytes());
         context.extent_field = f.at[5].clone();
-        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
+        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op, ..Record::EMPTY }
+            .into())
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Category, Result, TraceError};
 use crate::format::{Facts, Format, Opening, Sample, Tally, Verdict};
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
-use crate::record::{DeviceTable, NO_RESPONSE, Record, RecordOp};
+use crate::record::{DeviceTable, Record, RecordOp};
 
 /// What a file holds.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
 
 /// A record of the first device without a response time.
 pub(crate) fn request(time_ns: u64, op: RecordOp, offset_bytes: u64, length_bytes: u64) -> Record {
-    Record { time_ns, offset_bytes, length_bytes, response_ns: NO_RESPONSE, device: 0, op }
+    Record { time_ns, offset_bytes, length_bytes, device: 0, op, ..Record::EMPTY }
 }
 
 /// The beginning of a file whose whole is `bytes`.

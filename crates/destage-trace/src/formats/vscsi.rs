@@ -120,6 +120,7 @@ impl Fields {
             response_ns: self.response_us.map_or(NO_RESPONSE, |us| us.saturating_mul(1_000)),
             device,
             op,
+            ..Record::EMPTY
         })
     }
 

@@ -109,7 +109,8 @@ pub static OPTIONS: &[Field<O>] = &[
             one page"),
     field!(O.default_op, Kind::Form("read or write"), Nothing, default_op, AsValue::value)
         .of(&[
-            "oracle-general", "oracle-general-op", "lcs", "mooncake", "csv", "parquet", "bin",
+            "oracle-general", "oracle-general-op", "lcs", "mooncake", "qwen-bailian", "csv",
+            "parquet", "bin",
         ])
         .about("operation of records that carry none"),
     field!(O.tenant_is_device, Kind::Bool, Bool(false))
@@ -150,6 +151,6 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("what a record is made of: < or > (byte order), then TYPE NAME by commas; TYPE u8, \
             u16, u32, u64, i32, i64, f64 or xN (N bytes skipped), NAME as in columns, or page"),
     field!(O.bytes_per_token, BYTES, Nothing, unit_size_or_none, AsValue::value)
-        .of(&["mooncake"])
-        .about("bytes of keys and values that a token takes; a block has 512 tokens"),
+        .of(&["mooncake", "qwen-bailian"])
+        .about("bytes of keys and values that a token takes; a block has many tokens"),
 ];

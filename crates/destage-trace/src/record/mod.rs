@@ -3,16 +3,19 @@
 //! ```text
 //!  (here)           the record that every reader produces
 //!  device_table     device names behind the records' indices
+//!  chain            place of a block in the prompt of a language model
 //!  extent           pages, operation and partial ends of a decoded row
 //!  control_command  decoded trims and flushes, between the rows
 //! ```
 
+mod chain;
 mod control_command;
 mod device_table;
 mod extent;
 
 use destage_keys::words;
 
+pub use chain::ChainMark;
 pub use control_command::{ControlCommand, ControlKind};
 pub use device_table::{DeviceTable, natural_cmp};
 pub use extent::Extent;
@@ -49,6 +52,8 @@ pub struct Record {
     pub device: u32,
     /// Operation.
     pub op: RecordOp,
+    /// Its place in a chain of blocks; [`ChainMark::NONE`] where the format has no chains.
+    pub chain: ChainMark,
 }
 
 impl Record {
@@ -60,6 +65,7 @@ impl Record {
         response_ns: NO_RESPONSE,
         device: 0,
         op: RecordOp::Read,
+        chain: ChainMark::NONE,
     };
 }
 

@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Location, Result, TraceError};
 use crate::format::{BATCH_RECORDS, Facts, Format, RecordReader, Tally};
 use crate::options::Order;
-use crate::record::{DeviceTable, Record, RecordOp};
+use crate::record::{ChainMark, DeviceTable, Record, RecordOp};
 
 /// Records sorted in memory for one run of the external sort: 160 MB.
 const RUN_RECORDS: usize = 4 << 20;
 
 /// Bytes of a record in a temporary file.
-const RECORD_BYTES: usize = 37;
+const RECORD_BYTES: usize = 39;
 
 /// Largest distance of a record from its sorted place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -352,6 +352,7 @@ fn spill(records: &[Record]) -> std::io::Result<BufReader<File>> {
         bytes[24..32].copy_from_slice(&r.response_ns.to_le_bytes());
         bytes[32..36].copy_from_slice(&r.device.to_le_bytes());
         bytes[36] = r.op as u8;
+        bytes[37..39].copy_from_slice(&r.chain.bits().to_le_bytes());
         writer.write_all(&bytes)?;
     }
     let mut file = writer.into_inner().map_err(|e| e.into_error())?;
@@ -379,6 +380,8 @@ fn read_record(reader: &mut BufReader<File>) -> std::io::Result<Option<Record>> 
         device: u32::from_le_bytes([bytes[32], bytes[33], bytes[34], bytes[35]]),
         op: [RecordOp::Read, RecordOp::Write, RecordOp::Trim, RecordOp::Flush]
             [usize::from(bytes[36] & 3)],
+        chain: ChainMark::from_bits(u16::from_le_bytes([bytes[37], bytes[38]])),
+        ..Record::EMPTY
     }))
 }
 
@@ -388,7 +391,6 @@ mod tests {
 
     use super::*;
     use crate::options::ReaderOptions;
-    use crate::record::NO_RESPONSE;
 
     /// Gives out records three at a time.
     struct Listed(Vec<Record>);
@@ -414,9 +416,9 @@ mod tests {
             time_ns,
             offset_bytes: i as u64,
             length_bytes: 1,
-            response_ns: NO_RESPONSE,
             device: 7,
             op: RecordOp::Trim,
+            ..Record::EMPTY
         });
         let mut shared = SharedState {
             devices: DeviceTable::new(),

@@ -13,7 +13,7 @@ use crate::cache::store::NextUsePlace;
 use crate::columns::{ColumnKind, Columns, meta::TraceMeta};
 use crate::error::{Location, Result, TraceError};
 use crate::hooks::{Hooks, NoHooks};
-use crate::record::ControlCommand;
+use crate::record::{ChainMark, ControlCommand};
 use crate::trace::next_use::{NextUse, Rows, Trims};
 use destage_keys::printable;
 
@@ -58,6 +58,7 @@ impl Trace {
             && long(ColumnKind::Lpns, 8, meta.counts.unique_pages)
             && (columns.bytes(ColumnKind::Responses).is_none()
                 || long(ColumnKind::Responses, 8, rows))
+            && (columns.bytes(ColumnKind::Chains).is_none() || long(ColumnKind::Chains, 2, rows))
             && long(
                 ColumnKind::ControlCommands,
                 size_of::<ControlCommand>() as u64,
@@ -144,6 +145,11 @@ impl Trace {
     pub fn responses_ns(&self) -> Option<&[u64]> {
         self.columns.bytes(ColumnKind::Responses)?;
         Some(self.columns.column(ColumnKind::Responses))
+    }
+
+    /// Place of each row in the chain of blocks of its request; empty in a trace without chains.
+    pub fn chains(&self) -> &[ChainMark] {
+        self.columns.column(ColumnKind::Chains)
     }
 
     /// Logical page number of each dense id, in the run's one address space; ascending.

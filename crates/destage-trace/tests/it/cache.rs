@@ -8,9 +8,7 @@ use std::time::{Duration, SystemTime};
 use destage_trace::cache::{Cache, CacheOptions};
 use destage_trace::decode::{DecodeOptions, Hooks, NoHooks, Progress};
 use destage_trace::trace::Trace;
-use destage_trace::{
-    DeviceTable, NO_RESPONSE, Record, RecordOp, RecordSource, Result, open_generated,
-};
+use destage_trace::{DeviceTable, Record, RecordOp, RecordSource, Result, open_generated};
 use serde_json::{Value, json};
 
 /// Scattered requests of one to four pages, a third of them writes.
@@ -38,9 +36,9 @@ impl RecordSource for Scattered {
             time_ns: (5000 - self.left) * 1000,
             offset_bytes: bits % 2000 * 4096,
             length_bytes: (1 + bits / 2000 % 4) * 4096,
-            response_ns: NO_RESPONSE,
             device: 0,
             op: if bits.is_multiple_of(3) { RecordOp::Write } else { RecordOp::Read },
+            ..Record::EMPTY
         });
         Ok(self.left > 0)
     }

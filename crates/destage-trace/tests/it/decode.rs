@@ -237,7 +237,15 @@ fn agrees(names: &[&str], records: &[Record], options: &DecodeOptions) {
 }
 
 fn record(time_ns: u64, device: u32, op: RecordOp, offset_bytes: u64, length_bytes: u64) -> Record {
-    Record { time_ns, device, op, offset_bytes, length_bytes, response_ns: NO_RESPONSE }
+    Record {
+        time_ns,
+        device,
+        op,
+        offset_bytes,
+        length_bytes,
+        response_ns: NO_RESPONSE,
+        ..Record::EMPTY
+    }
 }
 
 const NAMES: [&str; 4] = ["disk10", "disk2", "a", "disk2b"];
@@ -445,9 +453,9 @@ fn more_pages_than_can_be_numbered_are_refused_as_two_lines_ask_for_them() {
         time_ns: k,
         offset_bytes: k << 34,
         length_bytes: 3 << 30,
-        response_ns: NO_RESPONSE,
         device: 0,
         op: RecordOp::Write,
+        ..Record::EMPTY
     };
     let error = decode(&["d"], &[long(0), long(1)], &options).unwrap_err();
     assert_eq!(error.exit_status(), 2);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use destage_trace::decode::{DecodeOptions, Hooks, RecordSource};
 use destage_trace::error::TraceError;
-use destage_trace::{DeviceTable, NO_RESPONSE, Record, RecordOp, Result, Trace, decode_records};
+use destage_trace::{
+    ChainMark, DeviceTable, NO_RESPONSE, Record, RecordOp, Result, Trace, decode_records,
+};
 
 /// So many threads beside.
 struct Beside(usize);
@@ -76,6 +78,7 @@ fn records() -> Vec<Record> {
         offset_bytes: next(200_000) * 2048,
         length_bytes: (1 + next(80)) * 2048,
         response_ns: if k > 150_000 { next(1_000) } else { NO_RESPONSE },
+        chain: ChainMark::NONE,
     };
     (0..350_000).map(record).collect()
 }

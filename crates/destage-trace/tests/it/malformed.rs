@@ -16,8 +16,10 @@ type Case = (&'static str, &'static str, &'static str, Category, u32, &'static s
 /// What `mooncake` asks for; no other format knows it.
 const TOKEN: (&str, &str) = ("bytes_per_token", "1024");
 const KV: &str = "mooncake.jsonl";
+const QWEN: &str = "qwen-bailian.jsonl";
 const CASES: &[Case] = &[
     ("mooncake", KV, r#"{"timestamp": 1}"#, TooFewFields, 0, "hash_ids: expected this key"),
+    ("qwen-bailian", QWEN, r#"{"timestamp": 1}"#, TooFewFields, 0, "hash_ids: expected this"),
     ("mooncake", KV, r#"{"timestamp":1,"hash_ids":[1.5]}"#, BadNumber, 28, "found \"1.5\""),
     ("mooncake", KV, r#"{"timestamp":"x","hash_ids":[0]}"#, BadTime, 14, "timestamp: expected"),
     ("mooncake", KV, r#"{"timestamp":1,"hash_ids":[17592186044416]}"#, OutOfRange, 28, "2^63"),

@@ -64,6 +64,7 @@ pub const TEXT_SAMPLES: &[(&str, &str)] = &[
     ("arc.lis", "arc"),
     ("pages.trc", "pages"),
     ("mooncake.jsonl", "mooncake"),
+    ("qwen-bailian.jsonl", "qwen-bailian"),
 ];
 
 /// What a format must be told and no file says; the others do not know these keys.

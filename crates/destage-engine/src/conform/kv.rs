@@ -1,0 +1,230 @@
+//! Vectors of language models (`docs/spec/tiers.md` 9): what they say, and their runs.
+
+use super::objects::{Expectation, ObjectOutcome};
+use super::read::{
+    Count, Frames, List, Malformed, Named, Object, PageNumber, Params, Text, malformed,
+    one_for_each, present, read, row, values, worded,
+};
+use super::tiers::Tier2Line;
+use crate::spec::PolicySpec;
+use crate::tiers::Tier2Spec;
+use destage_core::{AnyPolicy, NEVER, Page};
+use destage_keys::Word;
+use destage_policies::{Setup, dense, hashed};
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::error::RunError;
+use destage_replay::input::NextUses;
+use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, Touch, prefix_min};
+use destage_replay::observe::Observer;
+use destage_replay::warmup::Warmup;
+use destage_trace::ChainMark;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+/// A conformance vector of a language model.
+pub struct KvVector {
+    /// Its name; empty if it has none.
+    pub name: String,
+    policy: PolicySpec,
+    frames: u32,
+    tier2: Option<Tier2Spec>,
+    touch: Touch,
+    warmup_requests: u64,
+    lpns: Vec<u64>,
+    ids: Vec<u32>,
+    marks: Vec<ChainMark>,
+    pub(super) expected: Expectation,
+}
+
+worded!(
+    /// Order of the touches.
+    Touched(Touch), "\"tail-first\" or \"head-first\"", |found| found.as_str().and_then(Touch::parse)
+);
+worded!(
+    /// Tokens of a block.
+    BlockTokens(u64), "an integer 1..32767", |found| {
+        found.as_u64().filter(|tokens| (1..=ChainMark::MOST_TOKENS).contains(tokens))
+    }
+);
+row!(
+    /// A request.
+    Prompt(ids: List<PageNumber>, tokens: Count), "a list [ids, tokens of the prompt]"
+);
+
+/// How a vector is run, as its line has it.
+#[derive(Deserialize)]
+struct KvLine {
+    touch: Option<Touched>,
+    block_tokens: Option<BlockTokens>,
+    #[serde(default)]
+    warmup_requests: Count,
+}
+
+/// A vector as its line has it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    name: Text,
+    policy: Text,
+    params: Params,
+    frames: Frames,
+    kv: Object<KvLine>,
+    #[serde(default, deserialize_with = "present")]
+    tier2: Option<Object<Tier2Line>>,
+    requests: List<Prompt>,
+    #[serde(default, deserialize_with = "present")]
+    decisions: Option<List<Named>>,
+    #[serde(default, deserialize_with = "present")]
+    counters: Option<Named>,
+}
+
+/// Reads a line of kind *language model*.
+pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
+    let (line, unknown_keys) = read::<Line>(line)?;
+    let policy = PolicySpec::new(&line.policy.0, values(line.params).into_iter().collect())
+        .map_err(|error| malformed("policy", error.to_string()))?;
+    let tier2 = line.tier2.map(|Object(tier2)| tier2.spec(false)).transpose()?;
+    if let Some(tier2) = &tier2 {
+        tier2.suits(&policy).map_err(|error| malformed("tier2", error.to_string()))?;
+    }
+    let KvLine { touch, block_tokens, warmup_requests } = line.kv.0;
+    let block_tokens = block_tokens.map_or(512, |BlockTokens(tokens)| tokens);
+    let requests = line.requests.0;
+    let decisions = one_for_each("decisions", line.decisions, ("request", requests.len()))?;
+    let (mut blocks, mut marks) = (Vec::new(), Vec::new());
+    for (number, Prompt(ids, Count(prompt))) in requests.into_iter().enumerate() {
+        let ids = ids.pages();
+        if ids.is_empty() {
+            let what = "expected at least one block, found none";
+            return Err(malformed(format!("requests[{number}][0]"), what));
+        }
+        for (place, id) in ids.into_iter().enumerate() {
+            let left = prompt.saturating_sub(place as u64 * block_tokens);
+            let tokens = if prompt == 0 { block_tokens } else { left.clamp(1, block_tokens) };
+            blocks.push(id);
+            marks.push(ChainMark::new(tokens, place == 0));
+        }
+    }
+    let mut lpns = blocks.clone();
+    lpns.sort_unstable();
+    lpns.dedup();
+    let ids = blocks.iter().map(|id| lpns.partition_point(|lpn| lpn < id) as u32).collect();
+    Ok(KvVector {
+        name: line.name.0,
+        policy,
+        frames: line.frames.0,
+        tier2,
+        touch: touch.map(|Touched(touch)| touch).unwrap_or_default(),
+        warmup_requests: warmup_requests.0,
+        lpns,
+        ids,
+        marks,
+        expected: Expectation { decisions, counters: line.counters, unknown_keys },
+    })
+}
+
+impl KvVector {
+    /// The policies of its tiers.
+    pub(super) fn policies(&self) -> String {
+        match &self.tier2 {
+            None => self.policy.label(),
+            Some(tier2) => format!("{} over {}", self.policy.label(), tier2.policy.label()),
+        }
+    }
+
+    /// Its number of blocks.
+    pub(super) fn accesses(&self) -> u64 {
+        self.ids.len() as u64
+    }
+
+    /// Runs it with tier 1 over dense ids, then over a hash map; the bound twice alike.
+    pub(super) fn run(&self) -> Result<[ObjectOutcome; 2], RunError> {
+        if self.policy.is_prefix_min() {
+            let outcome = self.replay(None)?;
+            return Ok([outcome.clone(), outcome]);
+        }
+        let pages = self.lpns.len() as u32;
+        let params = self.policy.params(&[])?;
+        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(self.frames) };
+        let over_dense = dense(self.policy.name, &setup, pages)?;
+        let over_hashed = hashed(self.policy.name, &setup)?;
+        Ok([self.replay(Some(over_dense))?, self.replay(Some(over_hashed))?])
+    }
+
+    /// Through this policy, or the bound.
+    fn replay(&self, tier1: Option<AnyPolicy>) -> Result<ObjectOutcome, RunError> {
+        let one_block = Extent::new(1, false, false, false).0;
+        let extents = vec![one_block; self.ids.len()];
+        let columns = Columns { first_ids: &self.ids, extents: &extents, lpns: &self.lpns };
+        let next_uses = next_uses(&self.ids);
+        let replay = KvReplay {
+            columns,
+            chains: Chains::of(&columns, &self.marks).map_err(RunError::Impossible)?,
+            next_uses: NextUses::Long(&next_uses),
+            arrivals_ns: &[],
+            warmup: Warmup::Requests(self.warmup_requests),
+            touch: self.touch,
+        };
+        let mut recorder = Recorder { lpns: &self.lpns, decisions: Vec::new() };
+        let replayed = match tier1 {
+            None => prefix_min::run(&replay, self.frames, &mut recorder)
+                .map_err(RunError::Impossible)?,
+            Some(tier1) => {
+                let tier2 = self.tier2.as_ref().map(|tier2| tier2.build(&self.lpns, &[]));
+                replay.run(tier1, tier2.transpose()?, &mut recorder)
+            }
+        };
+        let counters = self.counters(&replayed.expect("nobody stops it"));
+        Ok(ObjectOutcome { decisions: recorder.decisions, counters })
+    }
+
+    /// The counters of 7.3, by name.
+    fn counters(&self, counted: &KvReplayed) -> Map<String, Json> {
+        let of_tiers = ["tier2_misses", "backing_reads", "backing_writes"];
+        let is_named = |(name, _): &(&str, u64)| {
+            self.tier2.is_some() && !of_tiers.contains(name) && !name.starts_with("pending")
+        };
+        let tiers = counted.tiers.iter().filter(is_named);
+        let all = counted.kv.iter().chain(tiers);
+        all.map(|(name, count)| (name.to_owned(), count.into())).collect()
+    }
+}
+
+/// Row of the next use of each block.
+fn next_uses(ids: &[u32]) -> Vec<u64> {
+    let mut next = std::collections::HashMap::new();
+    let mut uses = vec![NEVER; ids.len()];
+    for (row, &id) in ids.iter().enumerate().rev() {
+        uses[row] = next.insert(id, row as u64).unwrap_or(NEVER);
+    }
+    uses
+}
+
+/// Keeps every decision, blocks translated back to their ids.
+struct Recorder<'a> {
+    lpns: &'a [u64],
+    decisions: Vec<Map<String, Json>>,
+}
+
+impl Observer for Recorder<'_> {
+    fn access(&mut self, _: &destage_core::Request, _: bool, _: Option<&destage_core::Plan>) {}
+
+    fn chain(&mut self, decision: &KvDecision) {
+        let numbers = |pages: &[Page]| -> Vec<u64> {
+            pages.iter().map(|page| self.lpns[page.0 as usize]).collect()
+        };
+        let KvDecision { tiers, inserted, evicted, below } = decision;
+        let shown = json!({
+            "hit_blocks": tiers.len(),
+            "tiers": tiers,
+            "inserted": numbers(inserted),
+            "evicted": numbers(evicted),
+        });
+        let Json::Object(mut shown) = shown else { unreachable!("it is an object") };
+        if let Some(below) = below {
+            shown.insert("admitted".into(), numbers(&below.admitted).into());
+            shown.insert("tier2_evicted".into(), numbers(&below.tier2_evicted).into());
+        }
+        self.decisions.push(shown);
+    }
+}

@@ -1,0 +1,113 @@
+//! Vectors of two tiers: whole files, doctored ones, and lines that are none.
+
+use super::*;
+
+/// All vectors of a file pass and are emitted as they stand.
+fn passes(name: &str, vectors: u64) {
+    let report = conform(&[shipped(name)], &Control::default()).expect("vectors");
+    let differences: Vec<String> =
+        report.files[0].differences.iter().map(Difference::to_string).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!((report.passed(), report.failed(), report.skipped()), (vectors, 0, 0));
+    assert!(report.files[0].not_compared.is_empty(), "{report:?}");
+
+    let text = std::fs::read_to_string(shipped(name)).expect("a shipped file");
+    for ((i, vector), emitted) in text.lines().enumerate().zip(emit_text(&text).expect("vectors")) {
+        let vector: Json = serde_json::from_str(vector).expect("JSON");
+        let (decisions, counters) = (&vector["decisions"], &vector["counters"]);
+        let expected = json!({"line": i + 1, "decisions": decisions, "counters": counters});
+        assert_eq!(emitted, expected, "{}", vector["name"]);
+    }
+}
+
+/// The first vector of a file, changed.
+fn doctored_first(name: &str, change: impl FnOnce(&mut Json)) -> String {
+    let text = std::fs::read_to_string(shipped(name)).expect("a shipped file");
+    let mut vector: Json =
+        serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    change(&mut vector);
+    vector.to_string()
+}
+
+#[test]
+fn every_vector_of_two_tiers_passes_and_is_emitted_as_it_stands() {
+    passes("tiers.jsonl", 40);
+}
+
+#[test]
+fn every_vector_of_a_language_model_passes_and_is_emitted_as_it_stands() {
+    passes("kv.jsonl", 30);
+}
+
+#[test]
+fn a_line_of_a_language_model_that_is_no_vector_is_an_error_with_its_key() {
+    for (change, message) in [
+        (
+            (|v| v["kv"]["touch"] = json!("both")) as fn(&mut Json),
+            "kv.touch: expected \"tail-first\" or \"head-first\", found \"both\"",
+        ),
+        (|v| v["kv"]["block_tokens"] = json!(0), "kv.block_tokens: expected an integer 1..32767"),
+        (|v| v["requests"][2][0] = json!([]), "requests[2][0]: expected at least one block"),
+        (|v| v["requests"][2] = json!([[1]]), "requests[2]: expected a list [ids, tokens of"),
+        (|v| v["requests"][0][0] = json!([1, 1]), "request 0 of the trace, block 1: the request"),
+        (|v| v["policy"] = json!("prefix-minn"), "policy: unknown policy \"prefix-minn\""),
+    ] {
+        let error = conform_text(&doctored_first("kv.jsonl", change)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\n{message}");
+    }
+    let two = doctored_first("kv.jsonl", |v| {
+        v["policy"] = json!("prefix-min");
+        v["requests"] = json!([[[1, 2], 600], [[3, 2], 600]]);
+        without(v, "decisions");
+    });
+    let error = conform_text(&two).unwrap_err().to_string();
+    assert!(error.contains("block 2 follows block 1 in one request and block 3 in another"));
+}
+
+#[test]
+fn a_doctored_decision_or_counter_of_two_tiers_is_found() {
+    for (change, message) in [
+        (
+            (|v| v["decisions"][3]["tier"] = json!(1)) as fn(&mut Json),
+            "line 1 (micro-copy), dense ids and hashed pages: access 3: expected",
+        ),
+        (|v| v["counters"]["tier2_hits"] = json!(7), "tier2_hits: expected 7, got 4"),
+        (|v| without(&mut v["counters"], "admitted"), "admitted: expected 0, got 10"),
+    ] {
+        let difference = only_difference(&doctored_first("tiers.jsonl", change)).to_string();
+        assert!(difference.contains(message), "{difference}\n{message}");
+    }
+    let text = doctored_first("tiers.jsonl", |v| {
+        v["counters"]["flash_writes"] = json!(1);
+        v["decisions"][0]["offered"] = json!([]);
+        v["decisions"][0]["page"] = json!(1);
+    });
+    let report = conform_text(&text).expect("a vector");
+    assert_eq!(report.passed(), 1);
+    let not_compared: Vec<_> = report.files[0].not_compared.keys().collect();
+    assert_eq!(not_compared, ["counters.flash_writes", "decisions[].offered"]);
+}
+
+#[test]
+fn a_line_of_two_tiers_that_is_no_vector_is_an_error_with_its_key() {
+    for (change, message) in [
+        (
+            (|v| v["tier2"]["offer"] = json!("all")) as fn(&mut Json),
+            "tier2.offer: expected \"evicted\" or \"inserted\", found \"all\"",
+        ),
+        (|v| v["tier2"]["frames"] = json!(0), "tier2.frames: expected an integer 1..4294967295"),
+        (|v| v["tier2"]["policy"] = json!("lrru"), "tier2.policy: unknown policy \"lrru\""),
+        (|v| v["tier2"]["admit"] = json!("nht"), "tier2.admit: unknown admission \"nht\""),
+        (
+            |v| v["tier2"]["admit_params"] = json!({"n": 2}),
+            "tier2.admit: always: unknown parameter \"n\"",
+        ),
+        (|v| v["tier2"]["policy"] = json!("larc"), "tier2: tier2 cannot be larc: it bypasses"),
+        (|v| v["policy"] = json!("fab"), "tier2: tier 1 cannot be fab with a tier 2: it groups"),
+        (|v| without(&mut v["tier2"], "policy"), "tier2.policy: the key is missing"),
+        (|v| v["decisions"] = json!([]), "decisions: expected one per access (16), found 0"),
+    ] {
+        let error = conform_text(&doctored_first("tiers.jsonl", change)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\n{message}");
+    }
+}

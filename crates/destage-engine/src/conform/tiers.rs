@@ -1,0 +1,220 @@
+//! Vectors of two tiers (`docs/spec/tiers.md` 9): what they say, and their runs.
+
+use super::objects::{Expectation, ObjectOutcome};
+use super::read::{
+    Access, Frames, List, Malformed, Named, Object, Params, Text, malformed, one_for_each, option,
+    present, read, values, worded,
+};
+use super::vector::Decision;
+use crate::spec::PolicySpec;
+use crate::tiers::{AdmissionSpec, Tier2Spec};
+use destage_core::{Op, Page, Plan, Policy, Request};
+use destage_keys::Word;
+use destage_policies::{Setup, dense, hashed};
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::counters::Counters;
+use destage_replay::error::RunError;
+use destage_replay::input::{Input, NextUses};
+use destage_replay::observe::Observer;
+use destage_replay::replay::Replay;
+use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_replay::tiers::{TierDecision, untimed};
+use destage_replay::warmup::Warmup;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+/// A conformance vector of two tiers.
+pub struct TierVector {
+    /// Its name; empty if it has none.
+    pub name: String,
+    policy: PolicySpec,
+    frames: u32,
+    tier2: Tier2Spec,
+    flush_at_end: bool,
+    accesses: Vec<(Op, u64)>,
+    pub(super) expected: Expectation,
+}
+
+worded!(
+    /// Which pages are offered.
+    Offered(Offer), "\"evicted\" or \"inserted\"", |found| found.as_str().and_then(Offer::parse)
+);
+worded!(
+    /// What becomes of a copy that is found.
+    Promoted(Promote), "\"copy\" or \"move\"", |found| found.as_str().and_then(Promote::parse)
+);
+worded!(
+    /// Who decides about dirty pages.
+    Dirty(AdmitDirty), "\"ask\" or \"always\"", |found| found.as_str().and_then(AdmitDirty::parse)
+);
+
+/// The flash tier as a line has it.
+#[derive(Deserialize)]
+pub(super) struct Tier2Line {
+    policy: Text,
+    #[serde(default)]
+    params: Params,
+    frames: Frames,
+    offer: Option<Offered>,
+    promote: Option<Promoted>,
+    admit: Option<Text>,
+    #[serde(default)]
+    admit_params: Params,
+    admit_dirty: Option<Dirty>,
+}
+
+impl Tier2Line {
+    /// The tier, its policy and filter looked up.
+    pub(super) fn spec(self, fetch_on_write_miss: bool) -> Result<Tier2Spec, Malformed> {
+        let admit = self.admit.map_or_else(|| "always".to_owned(), |Text(name)| name);
+        let refused = |key: &'static str| {
+            move |error: destage_policies::BuildError| malformed(key, error.to_string())
+        };
+        let given = |params| values(params).into_iter().collect();
+        Ok(Tier2Spec {
+            policy: PolicySpec::new(&self.policy.0, given(self.params))
+                .map_err(refused("tier2.policy"))?,
+            frames: self.frames.0,
+            admit: AdmissionSpec::new(&admit, given(self.admit_params))
+                .map_err(refused("tier2.admit"))?,
+            rules: TierRules {
+                offer: self.offer.map(|Offered(offer)| offer).unwrap_or_default(),
+                promote: self.promote.map(|Promoted(promote)| promote).unwrap_or_default(),
+                admit_dirty: self.admit_dirty.map(|Dirty(dirty)| dirty).unwrap_or_default(),
+                fetch_on_write_miss,
+            },
+        })
+    }
+}
+
+/// A vector as its line has it.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    name: Text,
+    policy: Text,
+    params: Params,
+    frames: Frames,
+    tier2: Object<Tier2Line>,
+    accesses: List<Access>,
+    #[serde(default, deserialize_with = "present")]
+    decisions: Option<List<Named>>,
+    #[serde(default, deserialize_with = "present")]
+    counters: Option<Named>,
+}
+
+/// Reads a line of kind *two tiers*.
+pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
+    let (line, unknown_keys) = read::<Line>(line)?;
+    let mut params = values(line.params);
+    let fetch_on_write_miss = option(&mut params, "fetch_on_write_miss")?;
+    let flush_at_end = option(&mut params, "flush_at_end")?;
+    let policy = PolicySpec::new(&line.policy.0, params.into_iter().collect())
+        .map_err(|error| malformed("policy", error.to_string()))?;
+    let tier2 = line.tier2.0.spec(fetch_on_write_miss)?;
+    tier2.suits(&policy).map_err(|error| malformed("tier2", error.to_string()))?;
+    let accesses: Vec<(Op, u64)> = line.accesses.0.into_iter().map(Into::into).collect();
+    let decisions = one_for_each("decisions", line.decisions, ("access", accesses.len()))?;
+    Ok(TierVector {
+        name: line.name.0,
+        policy,
+        frames: line.frames.0,
+        tier2,
+        flush_at_end,
+        accesses,
+        expected: Expectation { decisions, counters: line.counters, unknown_keys },
+    })
+}
+
+impl TierVector {
+    /// The policies of both tiers.
+    pub(super) fn policies(&self) -> String {
+        format!("{} over {}", self.policy.label(), self.tier2.policy.label())
+    }
+
+    /// Its number of accesses.
+    pub(super) fn accesses(&self) -> u64 {
+        self.accesses.len() as u64
+    }
+
+    /// Runs it through the loop of every run, with tier 1 over dense ids, then over a hash map.
+    pub(super) fn run(&self) -> Result<[ObjectOutcome; 2], RunError> {
+        let mut lpns: Vec<u64> = self.accesses.iter().map(|&(_, page)| page).collect();
+        lpns.sort_unstable();
+        lpns.dedup();
+        let pages = lpns.len() as u32;
+        let params = self.policy.params(&[])?;
+        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(self.frames) };
+        let over_dense = dense(self.policy.name, &setup, pages)?;
+        let over_hashed = hashed(self.policy.name, &setup)?;
+        Ok([self.replay(over_dense, &lpns)?, self.replay(over_hashed, &lpns)?])
+    }
+
+    fn replay<P: Policy>(&self, mut tier1: P, lpns: &[u64]) -> Result<ObjectOutcome, RunError> {
+        let rank = |page| lpns.partition_point(|&lpn| lpn < page) as u32;
+        let first_ids: Vec<u32> = self.accesses.iter().map(|&(_, page)| rank(page)).collect();
+        let one_page = |op: Op| Extent::new(1, op.is_write(), false, false).0;
+        let extents: Vec<u32> = self.accesses.iter().map(|&(op, _)| one_page(op)).collect();
+        let next_uses = super::run::next_uses(&self.accesses);
+        let columns = Columns { first_ids: &first_ids, extents: &extents, lpns };
+        let input = Input { next_uses: NextUses::Long(&next_uses), ..Input::of(columns) };
+        let replay = Replay::of(&input, Warmup::None);
+        let tier2 = self.tier2.build(lpns, &[])?;
+        let mut recorder = Recorder { lpns, below: TierDecision::default(), decisions: Vec::new() };
+        let replayed = untimed::run(&replay, &mut tier1, tier2, &mut recorder);
+        let mut replayed = replayed.expect("nobody stops it");
+        if self.flush_at_end {
+            replayed.flush();
+        }
+        let counters = counters(&replayed.counters);
+        Ok(ObjectOutcome { decisions: recorder.decisions, counters })
+    }
+}
+
+/// The counters of a run with two tiers, by name.
+fn counters(counted: &Counters) -> Map<String, Json> {
+    let Counters { read_hits, read_misses, write_hits, write_misses, .. } = *counted;
+    let tier1 = [
+        ("read_hits", read_hits),
+        ("read_misses", read_misses),
+        ("write_hits", write_hits),
+        ("write_misses", write_misses),
+        ("evictions", counted.evictions),
+        ("end_flushes", counted.end_flushes),
+    ];
+    let all = tier1.into_iter().chain(counted.tiers.iter());
+    all.map(|(name, count)| (name.to_owned(), count.into())).collect()
+}
+
+/// Keeps every decision, pages translated back to their numbers.
+struct Recorder<'a> {
+    lpns: &'a [u64],
+    below: TierDecision,
+    decisions: Vec<Map<String, Json>>,
+}
+
+impl Observer for Recorder<'_> {
+    fn tiers(&mut self, decision: &TierDecision) {
+        self.below = decision.clone();
+    }
+
+    fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
+        let number = |page: Page| self.lpns[page.0 as usize];
+        let numbers = |pages: &[Page]| pages.iter().map(|&p| number(p)).collect::<Vec<_>>();
+        let empty = Plan::new();
+        let Decision { hit, evicted, flushed, .. } =
+            Decision::of(hit, plan.unwrap_or(&empty), number);
+        let below = &self.below;
+        let decision = json!({
+            "hit": hit,
+            "tier": below.tier,
+            "evicted": evicted,
+            "flushed": flushed,
+            "admitted": numbers(&below.admitted),
+            "tier2_evicted": numbers(&below.tier2_evicted),
+            "written_back": numbers(&below.written_back),
+        });
+        let Json::Object(decision) = decision else { unreachable!("it is an object") };
+        self.decisions.push(decision);
+    }
+}

@@ -1,0 +1,120 @@
+//! Metrics of a flash tier and of cached prefixes (`docs/spec/tiers.md` 4.6, 7.3).
+
+use super::metric::{Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, metric};
+use super::run::RunResult;
+use destage_policies::Shown;
+
+fn ratio(part: u64, whole: u64) -> Option<Number> {
+    (whole > 0).then(|| Number::Real(part as f64 / whole as f64))
+}
+
+/// A counter of the flash tier.
+macro_rules! tier {
+    ($name:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
+        metric!(Tiers, stringify!($name), $title, Count $unit, $better, $about, |r| {
+            Some(r.tiers?.$name.into())
+        })
+    };
+}
+
+/// A counter of the flash tier that runs with prefix semantics do not have.
+macro_rules! page_tier {
+    ($name:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
+        metric!(Tiers, stringify!($name), $title, Count $unit, $better, $about, |r| {
+            (r.kv.is_none()).then_some(r.tiers?.$name.into())
+        })
+    };
+}
+
+/// A counter of requests and blocks, under its own name or another.
+macro_rules! kv {
+    ($name:expr, $field:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
+        metric!(Kv, $name, $title, Count $unit, $better, $about, |r| Some(r.kv?.$field.into()))
+    };
+}
+
+/// Of cached prefixes, then of the flash tier.
+pub(super) fn of_tiers() -> impl Iterator<Item = Metric> {
+    OF_PREFIXES.iter().chain(OF_TIER2).copied()
+}
+
+#[rustfmt::skip] // a metric, some lines: it is a table
+static OF_PREFIXES: &[Metric] = &[
+    metric!(Kv, "token_hit_ratio", "Token hit ratio", Ratio "", Higher,
+        "tokens of cached prefixes / tokens of all prompts",
+        |r| ratio(r.kv?.hit_tokens, r.kv?.tokens)).short("token").shown(Shown::Always),
+    metric!(Kv, "block_hit_ratio", "Block hit ratio", Ratio "", Higher,
+        "blocks of cached prefixes / blocks of all prompts",
+        |r| ratio(r.kv?.hit_blocks, r.kv?.blocks)).shown(Shown::Always),
+    metric!(Kv, "full_hit_ratio", "Full hits", Ratio "", Higher,
+        "requests whose whole prompt was cached / requests",
+        |r| ratio(r.kv?.full_hits, r.kv?.requests)).shown(Shown::Always),
+    metric!(Kv, "stranded_ratio", "Stranded", Ratio "", Lower,
+        "cached blocks behind one that was missing / blocks of all prompts",
+        |r| ratio(r.kv?.stranded_blocks, r.kv?.blocks)).shown(Shown::Always),
+    kv!("kv_requests", requests, "Prompts", "requests", Neither, "requests that were counted"),
+    kv!("blocks", blocks, "Blocks", "blocks", Neither, "blocks of their prompts"),
+    kv!("tokens", tokens, "Tokens", "tokens", Neither, "tokens of their prompts"),
+    kv!("hit_blocks", hit_blocks, "Hit blocks", "blocks", Higher, "blocks of cached prefixes"),
+    kv!("hit_tokens", hit_tokens, "Hit tokens", "tokens", Higher, "tokens of cached prefixes"),
+    kv!("full_hits", full_hits, "Full hits", "requests", Higher,
+        "requests whose whole prompt was cached"),
+    kv!("stranded_blocks", stranded_blocks, "Stranded", "blocks", Lower,
+        "cached blocks behind one that was missing"),
+    kv!("reinserted_blocks", reinserted_blocks, "Reinserted", "blocks", Lower,
+        "blocks of the prefix that the request itself evicted and took in again"),
+    kv!("insertions", insertions, "Insertions", "blocks", Lower,
+        "blocks that tier 1 took in: its flash writes, if it is the only cache and on flash"),
+    kv!("kv_evictions", evictions, "Block evictions", "blocks", Lower,
+        "blocks that tier 1 gave up"),
+    metric!(Kv, "flash_bytes_per_token", "Flash per token", Real "bytes", Lower,
+        "bytes written to flash / tokens of all prompts",
+        |r| per_token(r)),
+];
+
+#[rustfmt::skip] // a metric, some lines: it is a table
+static OF_TIER2: &[Metric] = &[
+    metric!(Tiers, "tier2_hit_ratio", "Tier 2 hits", Ratio "", Higher,
+        "look-ups in tier 2 that found their page / look-ups",
+        |r| {
+            let t = r.tiers.filter(|_| r.kv.is_none())?;
+            ratio(t.tier2_hits, t.tier2_hits + t.tier2_misses)
+        }).shown(Shown::Always),
+    metric!(Tiers, "overall_hit_ratio", "Overall hits", Ratio "", Higher,
+        "hits of tier 1 and of tier 2 / accesses",
+        |r| {
+            let t = r.tiers.filter(|_| r.kv.is_none())?;
+            ratio(r.counters.hits() + t.tier2_hits, r.counters.accesses())
+        }).shown(Shown::Always),
+    metric!(Tiers, "admit_ratio", "Admitted", Ratio "", Neither,
+        "pages that tier 2 took in / offers", |r| ratio(r.tiers?.admitted, r.tiers?.offers)),
+    tier!(tier2_hits, "Tier 2 hits", "pages", Higher, "look-ups in tier 2 that found their page"),
+    page_tier!(tier2_misses, "Tier 2 misses", "pages", Lower, "look-ups that did not"),
+    tier!(offers, "Offers", "pages", Neither, "offers that admission was asked for"),
+    tier!(offers_present, "Offers present", "pages", Neither,
+        "clean pages that tier 1 evicted and tier 2 had"),
+    tier!(admitted, "Admitted", "pages", Neither, "pages that tier 2 took in"),
+    tier!(tier2_writes, "Tier 2 writes", "pages", Lower,
+        "pages written to flash: taken in, and written over"),
+    metric!(Tiers, "tier2_written_bytes", "Tier 2 written", Count "bytes", Lower,
+        "their size", |r| Some((r.tiers?.tier2_writes * r.page_bytes).into())),
+    tier!(tier2_reads, "Tier 2 reads", "pages", Lower,
+        "pages read from flash: hits of tier 2, and its dirty victims"),
+    tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
+        "pages that left tier 2 for another one"),
+    tier!(tier2_drops, "Tier 2 drops", "pages", Neither, "copies that left tier 2 by promotion"),
+    page_tier!(backing_reads, "Backing reads", "pages", Lower, "pages read from the backing store"),
+    page_tier!(backing_writes, "Backing writes", "pages", Lower,
+        "pages written to the backing store"),
+    page_tier!(pending_tier1, "Pending, tier 1", "pages", Neither,
+        "pages dirty in tier 1 when measurement ends"),
+    page_tier!(pending_tier2, "Pending, tier 2", "pages", Neither,
+        "pages dirty in tier 2 when measurement ends"),
+];
+
+/// Bytes written to flash for each token of a prompt.
+fn per_token(r: &RunResult) -> Option<Number> {
+    let kv = r.kv?;
+    let written = r.tiers.map_or(kv.insertions, |tiers| tiers.tier2_writes);
+    ratio(written * r.page_bytes, kv.tokens)
+}

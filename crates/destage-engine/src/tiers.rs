@@ -1,0 +1,218 @@
+//! The flash tier of a run, as people write it and as it is built (`docs/spec/tiers.md` 2).
+
+use crate::spec::{NONE, PolicySpec, json_of, label};
+use destage_core::Requirements;
+use destage_policies::admission::{self, Admission};
+use destage_policies::params::{Params, Value};
+use destage_policies::{BuildError, FromRun, Setup, dense, written};
+use destage_replay::error::RunError;
+use destage_replay::tiers::rules::{Offer, Promote, TierRules};
+use destage_replay::tiers::tier2::Tier2;
+
+/// An admission filter with the parameters that a user gave, by name and checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AdmissionSpec {
+    /// Name in the table.
+    pub name: &'static str,
+    /// Only what was given.
+    pub given: Vec<(String, Value)>,
+}
+
+impl AdmissionSpec {
+    /// With these parameters; names and ranges are checked.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] of an unknown name or a wrong parameter.
+    pub fn new(name: &str, given: Vec<(String, Value)>) -> Result<AdmissionSpec, BuildError> {
+        let spec = AdmissionSpec { name: admission::info(name)?.name, given };
+        spec.params()?;
+        Ok(spec)
+    }
+
+    /// Reads `name` or `name[key=value;key=value]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](AdmissionSpec::new), and of a form that is none.
+    pub fn parse(text: &str) -> Result<AdmissionSpec, BuildError> {
+        let (name, given) = written::read(text).map_err(|error| {
+            let text = error.to_string();
+            BuildError::Unknown(format!("admission{}", text.trim_start_matches("policy")))
+        })?;
+        AdmissionSpec::new(&name, given)
+    }
+
+    /// All parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] of a wrong parameter.
+    pub fn params(&self) -> Result<Params, BuildError> {
+        let given = self.given.iter().map(|(key, value)| (key.as_str(), value));
+        admission::check_params(self.name, given)
+    }
+
+    /// As in a table: `nth[n=3]`.
+    pub fn label(&self) -> String {
+        label(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v.spelled())))
+    }
+}
+
+/// The flash tier of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tier2Spec {
+    /// Its policy.
+    pub policy: PolicySpec,
+    /// Its frames, at least 1.
+    pub frames: u32,
+    /// Which offers it takes.
+    pub admit: AdmissionSpec,
+    /// Its rules.
+    pub rules: TierRules,
+}
+
+impl Tier2Spec {
+    /// The two tiers suit each other.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Impossible`], which names both keys and says why.
+    pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
+        let Tier2Spec { policy: tier2, admit, rules, .. } = self;
+        let refused = |what: String| Err(RunError::Impossible(what));
+        if let Some(why) = unsuited(tier1) {
+            let label = tier1.label();
+            return refused(format!("tier 1 cannot be {label} with a tier 2: {why}"));
+        }
+        if tier2.is_none() {
+            return refused("tier2 = none: leave tier2 out for one tier".into());
+        }
+        if let Some(why) = unsuited(tier2) {
+            return refused(format!("tier2 cannot be {}: {why}", tier2.label()));
+        }
+        if requirements(tier2).contains(Requirements::NEXT_USE) {
+            return refused(format!(
+                "tier2 cannot be {}: the accesses that reach tier 2 are not known beforehand",
+                tier2.label()
+            ));
+        }
+        let file_pages = tier2.given.iter().any(|(key, _)| key == "file_pages");
+        if tier2.name == "acr-h" && !file_pages {
+            return refused(
+                "tier2 = acr-h needs file_pages (tier2 acr-h[file_pages=100000]): the pages that \
+                 reach tier 2 are not known beforehand"
+                    .into(),
+            );
+        }
+        if rules.promote == Promote::Move && rules.offer == Offer::Inserted {
+            return refused(
+                "promote = move excludes offer = inserted: a page that moves up would be offered \
+                 again"
+                    .into(),
+            );
+        }
+        admission::suits(admit.name, &admit.params()?, tier2.name).map_err(RunError::Impossible)
+    }
+
+    /// An empty tier over pages with these LPNs, with what the run `says` to its policy.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Build`] of a wrong parameter.
+    pub fn build<'a>(
+        &self,
+        lpns: &'a [u64],
+        says: &[(FromRun, Value)],
+    ) -> Result<Tier2<'a>, RunError> {
+        let pages = lpns.len() as u32;
+        let (params, frames) = (self.policy.params(says)?, self.frames);
+        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
+        let policy = dense(self.policy.name, &setup, pages)?;
+        let admission = Admission::new(self.admit.name, &self.admit.params()?, frames, pages)?;
+        Ok(Tier2::new(policy, admission, self.rules, lpns))
+    }
+
+    /// The parameters that were given of the policy, as JSON.
+    pub fn given(&self) -> serde_json::Map<String, serde_json::Value> {
+        self.policy.given.iter().map(|(key, value)| (key.clone(), json_of(value))).collect()
+    }
+}
+
+fn requirements(spec: &PolicySpec) -> Requirements {
+    destage_policies::requirements(spec.name).unwrap_or(Requirements::NONE)
+}
+
+/// Why a policy is no tier of two.
+fn unsuited(spec: &PolicySpec) -> Option<&'static str> {
+    if spec.name == NONE {
+        return Some("it keeps no page that could be offered");
+    }
+    if spec.is_prefix_min() {
+        return Some("it is the bound of one tier");
+    }
+    let info = destage_policies::info(spec.name).ok()?;
+    if info.over.is_some() {
+        return Some("it writes pages that stay");
+    }
+    if info.admission {
+        return Some("it bypasses pages: put admission between the tiers (admit = larc)");
+    }
+    if info.clusters {
+        return Some("it groups or pads its writes, and a page is offered alone");
+    }
+    requirements(spec).device().then_some("it reads the state of the device behind it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use destage_policies::POLICIES;
+
+    /// `docs/spec/tiers.md` 2: policies of tier 1.
+    const TIER1: &str = "lru fifo clock lru-k 2q arc lirs mq min dual-queue cflru cflru-e lru-wsr \
+        ccf-lru ad-lru cfdc acr-c acr-o acr-h s3-fifo sieve w-tinylfu casa watt car clock-sweep \
+        lfu lfu-da slru hyperbolic lecar random clock-pro";
+
+    fn tier2(policy: &str, admit: &str, rules: TierRules) -> Tier2Spec {
+        let policy = PolicySpec::parse(policy).expect("a policy");
+        let admit = AdmissionSpec::parse(admit).expect("a filter");
+        Tier2Spec { policy, frames: 10, admit, rules }
+    }
+
+    #[test]
+    fn the_policies_of_each_tier_are_those_of_the_specification() {
+        let lru = PolicySpec::parse("lru").expect("a policy");
+        for info in POLICIES {
+            let listed = TIER1.split_whitespace().any(|name| name == info.name);
+            let spec = PolicySpec::parse(info.name).expect("a policy");
+            let above = tier2("lru", "always", TierRules::default()).suits(&spec);
+            assert_eq!(above.is_ok(), listed, "{} as tier 1: {above:?}", info.name);
+            let below = tier2(info.name, "always", TierRules::default()).suits(&lru);
+            let listed = listed && !["min", "acr-h"].contains(&info.name);
+            assert_eq!(below.is_ok(), listed, "{} as tier 2: {below:?}", info.name);
+        }
+        let hybrid = tier2("acr-h[file_pages=9]", "always", TierRules::default());
+        assert!(hybrid.suits(&lru).is_ok());
+    }
+
+    #[test]
+    fn what_excludes_what_is_named() {
+        let lru = PolicySpec::parse("lru").expect("a policy");
+        let rules =
+            TierRules { promote: Promote::Move, offer: Offer::Inserted, ..TierRules::default() };
+        for (tier2, said) in [
+            (tier2("lru", "always", rules), "promote = move excludes offer = inserted"),
+            (tier2("arc", "tinylfu", TierRules::default()), "admit=tinylfu without threshold"),
+            (tier2("none", "always", TierRules::default()), "tier2 = none"),
+            (tier2("larc", "always", TierRules::default()), "admit = larc"),
+            (tier2("acr-h", "always", TierRules::default()), "needs file_pages"),
+        ] {
+            let error = tier2.suits(&lru).expect_err("refused").to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let error = AdmissionSpec::parse("nth[n").unwrap_err().to_string();
+        assert_eq!(error, "admission \"nth[n\": the closing ] is missing");
+        assert_eq!(AdmissionSpec::parse("nth[n=3]").unwrap().label(), "nth[n=3]");
+    }
+}

@@ -1,0 +1,241 @@
+//! Requests of a language model: against the reference model on random forests, the laws of
+//! `docs/spec/tiers.md` 12, and Mooncake's conversation trace against kvcache-simulator.
+
+use destage_core::{NEVER, Page, Plan, Request};
+use destage_engine::spec::PolicySpec;
+use destage_policies::{Setup, dense};
+use destage_reference as models;
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::input::{Input, NextUses};
+use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, Touch, prefix_min};
+use destage_replay::observe::{Observer, Unobserved};
+use destage_replay::warmup::Warmup;
+use destage_trace::{
+    CacheOptions, ChainMark, DecodeOptions, NoHooks, ReaderOptions, Trace, open_trace,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, json};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Tokens of a block of the random forests.
+const BLOCK_TOKENS: u64 = 16;
+
+/// Requests over a random forest: every block has one predecessor.
+fn prompts() -> impl Strategy<Value = Vec<models::Prompt>> {
+    let request = (prop::collection::vec(0..3u64, 1..8), 0..20u64);
+    prop::collection::vec(request, 1..60).prop_map(|requests| {
+        let mut ids: HashMap<Vec<u64>, u64> = HashMap::new();
+        let named = |(path, short): (Vec<u64>, u64)| {
+            let chain = (1..=path.len()).map(|length| {
+                let next = ids.len() as u64;
+                *ids.entry(path[..length].to_vec()).or_insert(next)
+            });
+            let chain: Vec<u64> = chain.collect();
+            let prompt = (chain.len() as u64 * BLOCK_TOKENS).saturating_sub(short);
+            (chain, prompt)
+        };
+        requests.into_iter().map(named).collect()
+    })
+}
+
+/// Prompts as a decoded trace.
+struct Decoded {
+    lpns: Vec<u64>,
+    ids: Vec<u32>,
+    extents: Vec<u32>,
+    marks: Vec<ChainMark>,
+    next_uses: Vec<u64>,
+}
+
+impl Decoded {
+    fn of(prompts: &[models::Prompt]) -> Decoded {
+        let (mut ids, mut marks) = (Vec::new(), Vec::new());
+        for (chain, prompt) in prompts {
+            for (place, &id) in chain.iter().enumerate() {
+                let left = prompt.saturating_sub(place as u64 * BLOCK_TOKENS);
+                let tokens = if *prompt == 0 { BLOCK_TOKENS } else { left.clamp(1, BLOCK_TOKENS) };
+                ids.push(id as u32);
+                marks.push(ChainMark::new(tokens, place == 0));
+            }
+        }
+        let mut next = HashMap::new();
+        let mut next_uses = vec![NEVER; ids.len()];
+        for (row, &id) in ids.iter().enumerate().rev() {
+            next_uses[row] = next.insert(id, row as u64).unwrap_or(NEVER);
+        }
+        let blocks = u64::from(ids.iter().copied().max().unwrap_or(0)) + 1;
+        let extents = vec![Extent::new(1, false, false, false).0; ids.len()];
+        Decoded { lpns: (0..blocks).collect(), ids, extents, marks, next_uses }
+    }
+
+    fn replay(&self, touch: Touch, warmup: u64) -> KvReplay<'_> {
+        let Decoded { lpns, ids, extents, marks, next_uses } = self;
+        let columns = Columns { first_ids: ids, extents, lpns };
+        KvReplay {
+            columns,
+            chains: Chains::of(&columns, marks).expect("chains of blocks"),
+            next_uses: NextUses::Long(next_uses),
+            arrivals_ns: &[],
+            warmup: Warmup::Requests(warmup),
+            touch,
+        }
+    }
+}
+
+/// Keeps every decision.
+#[derive(Default)]
+struct Recorder(Vec<models::KvDecision>);
+
+impl Observer for Recorder {
+    fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
+
+    fn chain(&mut self, decision: &KvDecision) {
+        let numbers = |pages: &[Page]| pages.iter().map(|page| page.0).collect::<Vec<_>>();
+        let KvDecision { tiers, inserted, evicted, .. } = decision;
+        self.0.push(models::KvDecision {
+            hit_blocks: tiers.len() as u64,
+            tiers: tiers.iter().map(|&tier| tier.into()).collect(),
+            inserted: numbers(inserted),
+            evicted: numbers(evicted),
+            ..models::KvDecision::default()
+        });
+    }
+}
+
+fn run(replay: &KvReplay<'_>, policy: &str, frames: u32, observer: &mut dyn Observer) -> KvReplayed {
+    let replayed = if policy == prefix_min::NAME {
+        prefix_min::run(replay, frames, observer).expect("one predecessor each")
+    } else {
+        let params = PolicySpec::parse(policy).expect("a policy").params(&[]).expect("defaults");
+        let pages = replay.columns.lpns.len() as u32;
+        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
+        replay.run(dense(policy, &setup, pages).expect("a policy"), None, observer)
+    };
+    replayed.expect("nobody stops it")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn requests_decide_and_count_as_their_model(
+        prompts in prompts(),
+        policy in select(vec!["lru", "fifo", "arc", "s3-fifo", "larc", "min", "2q", "prefix-min"]),
+        frames in 1..25u32, head_first in any::<bool>(), warmup in 0..30usize,
+    ) {
+        let decoded = Decoded::of(&prompts);
+        let touch = if head_first { Touch::HeadFirst } else { Touch::TailFirst };
+        let replay = decoded.replay(touch, warmup as u64);
+        let mut recorder = Recorder::default();
+        let replayed = run(&replay, policy, frames, &mut recorder);
+        let options = models::KvOptions {
+            head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup,
+        };
+        let params = Map::new();
+        let model = models::run_kv(policy, frames as usize, &params, None, &options, &prompts)
+            .expect("a known policy");
+        prop_assert_eq!(&recorder.0, &model.decisions);
+        for (counter, got) in replayed.kv.iter() {
+            prop_assert_eq!(got, model.counters[counter], "{}", counter);
+        }
+        let unwatched = run(&replay, policy, frames, &mut Unobserved);
+        prop_assert_eq!(unwatched.kv, replayed.kv, "nobody watching, it counts the same");
+    }
+
+    #[test]
+    fn the_bound_strands_nothing_and_no_policy_has_more(
+        prompts in prompts(), policy in select(vec!["lru", "fifo", "arc", "lirs", "min", "sieve"]),
+        frames in 1..25u32,
+    ) {
+        let decoded = Decoded::of(&prompts);
+        let replay = decoded.replay(Touch::TailFirst, 0);
+        let bound = run(&replay, prefix_min::NAME, frames, &mut Unobserved).kv;
+        prop_assert_eq!((bound.stranded_blocks, bound.reinserted_blocks), (0, 0));
+        let other = run(&replay, policy, frames, &mut Unobserved).kv;
+        prop_assert!(other.hit_blocks <= bound.hit_blocks, "{policy}: {other:?} {bound:?}");
+        let longest = prompts.iter().map(|(chain, _)| chain.len()).max().unwrap_or(0);
+        if policy == "lru" && longest <= frames as usize {
+            prop_assert_eq!(other.stranded_blocks, 0, "a chain dies from its end");
+        }
+    }
+}
+
+#[test]
+fn chains_of_one_block_are_page_reads() {
+    let prompts: Vec<models::Prompt> =
+        (0..500u64).map(|k| (vec![k * k % 37], BLOCK_TOKENS)).collect();
+    let decoded = Decoded::of(&prompts);
+    let replay = decoded.replay(Touch::TailFirst, 0);
+    let params = json!({});
+    let ops: Vec<_> = prompts.iter().map(|(chain, _)| (models::Op::Read, chain[0])).collect();
+    for policy in ["lru", "arc", "larc", "min", "clock-pro"] {
+        let counted = run(&replay, policy, 9, &mut Unobserved).kv;
+        let params = params.as_object().expect("an object");
+        let model = models::run(policy, 9, params, &ops).expect("a known policy");
+        assert_eq!(counted.hit_blocks, model.counters["read_hits"], "{policy}");
+    }
+}
+
+/// A file of the folder of real traces, decoded; `None`, and a line that says so, without it.
+fn real(name: &str) -> Option<Arc<Trace>> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces");
+    let folder = std::env::var_os("DESTAGE_TRACES").map_or_else(|| beside.into(), PathBuf::from);
+    let path = folder.join(name);
+    if !path.is_file() {
+        eprintln!("skipped: {name} is not there (DESTAGE_TRACES)");
+        return None;
+    }
+    let mut reader = ReaderOptions::default();
+    reader.set_text("bytes_per_token", "1024").expect("a good option");
+    let (decode, cache) = (DecodeOptions::default(), CacheOptions { enabled: false, ..CacheOptions::default() });
+    Some(open_trace(&[path], &reader, &decode, &cache, &mut NoHooks).expect("a trace"))
+}
+
+fn hit_tokens(trace: &Trace, policy: &str, touch: Touch, frames: u32) -> (u64, u64) {
+    let next_uses = trace.next_uses().expect("room for them");
+    let input = Input::new(trace, Some(&next_uses));
+    let replay = KvReplay {
+        columns: input.columns,
+        chains: Chains::of(&input.columns, input.chains).expect("chains of blocks"),
+        next_uses: input.next_uses,
+        arrivals_ns: input.arrivals_ns,
+        warmup: Warmup::Percent(50.0),
+        touch,
+    };
+    let counted = run(&replay, policy, frames, &mut Unobserved).kv;
+    (counted.hit_tokens, counted.tokens)
+}
+
+/// `docs/spec/tiers.md` 8.3: hit tokens of the last half of the requests.
+#[test]
+fn the_conversation_trace_hits_the_tokens_of_kvcache_simulator() {
+    let names = ["mooncake_conversation.jsonl.xz", "conversation_trace.jsonl"];
+    let Some(trace) = names.into_iter().find_map(real) else { return };
+    for (frames, fifo, lru, bound) in [
+        (248, 2_845_768, 3_082_824, 6_941_117),
+        (506, 2_960_456, 3_085_579, 9_570_541),
+        (2_026, 3_711_455, 3_823_976, 18_147_441),
+        (8_106, 11_122_465, 12_646_597, 27_021_684),
+    ] {
+        let counted = |policy, touch| hit_tokens(&trace, policy, touch, frames);
+        assert_eq!(counted("fifo", Touch::HeadFirst), (fifo, 67_915_607), "fifo, {frames}");
+        assert_eq!(counted("lru", Touch::TailFirst), (lru, 67_915_607), "lru, {frames}");
+        assert_eq!(counted("prefix-min", Touch::TailFirst), (bound, 67_915_607), "{frames}");
+    }
+}
+
+#[test]
+fn the_excerpt_of_the_conversation_trace_is_bounded() {
+    let Some(trace) = real("mooncake_conversation_first2000.jsonl.xz") else { return };
+    for frames in [248, 2_026] {
+        let counted = |policy, touch| hit_tokens(&trace, policy, touch, frames).0;
+        let bound = counted("prefix-min", Touch::TailFirst);
+        for (policy, touch) in [("fifo", Touch::HeadFirst), ("lru", Touch::TailFirst)] {
+            let hit = counted(policy, touch);
+            assert!(0 < hit && hit < bound, "{policy} {frames}: {hit} of {bound}");
+        }
+    }
+}

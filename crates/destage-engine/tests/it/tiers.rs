@@ -1,0 +1,373 @@
+//! Two tiers against their reference model on random traces, and the laws of
+//! `docs/spec/tiers.md` 12.
+
+use destage_core::{Page, Plan, Request};
+use destage_engine::spec::PolicySpec;
+use destage_engine::tiers::{AdmissionSpec, Tier2Spec};
+use destage_policies::{POLICIES, Setup, dense};
+use destage_reference as models;
+use destage_replay::accesses::{Columns, Extent};
+use destage_replay::control_commands::{ControlCommand, ControlCommands, ControlKind};
+use destage_replay::input::NextUses;
+use destage_replay::observe::{Observer, Unobserved};
+use destage_replay::replay::{Replay, Replayed};
+use destage_replay::tiers::{AdmitDirty, Offer, Promote, TierDecision, TierRules, untimed};
+use destage_replay::warmup::Warmup;
+use models::Step;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
+
+/// Pages of the traces.
+const PAGES: u64 = 30;
+
+#[derive(Clone, Debug)]
+struct Case {
+    tier1: String,
+    frames: u32,
+    tier2: Tier2Spec,
+    flush_at_end: bool,
+    steps: Vec<Step>,
+}
+
+fn policies(suits: impl Fn(&PolicySpec) -> bool) -> Vec<String> {
+    let specs = POLICIES.iter().map(|info| PolicySpec::parse(info.name).expect("a policy"));
+    specs.filter(suits).map(|spec| spec.name.to_owned()).collect()
+}
+
+fn tier2(policy: &str, frames: u32, admit: &str, rules: TierRules) -> Tier2Spec {
+    let policy = PolicySpec::parse(policy).expect("a policy");
+    Tier2Spec { policy, frames, admit: AdmissionSpec::parse(admit).expect("a filter"), rules }
+}
+
+const FILTERS: [&str; 11] = [
+    "always",
+    "nth",
+    "nth[n=3;ghost_fraction=0.3]",
+    "nth[n=1]",
+    "probability",
+    "probability[p=0.2;seed=9]",
+    "tinylfu[threshold=2;sample_factor=3]",
+    "tinylfu",
+    "tinylfu[sample_factor=1]",
+    "larc",
+    "larc[admit_while_filling=true]",
+];
+
+fn rules() -> impl Strategy<Value = TierRules> {
+    let kinds = select(vec![
+        (Offer::Evicted, Promote::Copy),
+        (Offer::Evicted, Promote::Move),
+        (Offer::Inserted, Promote::Copy),
+    ]);
+    (kinds, any::<bool>(), any::<bool>()).prop_map(|((offer, promote), always, fetch)| TierRules {
+        offer,
+        promote,
+        admit_dirty: if always { AdmitDirty::Always } else { AdmitDirty::Ask },
+        fetch_on_write_miss: fetch,
+    })
+}
+
+fn steps(trims: bool) -> impl Strategy<Value = Vec<Step>> {
+    let page = prop_oneof![0..6u64, 0..PAGES];
+    let step = (0..20u8, page).prop_map(move |(kind, page)| match kind {
+        0 if trims => Step::Trim(page),
+        0..8 => Step::Access(models::Op::Write, page),
+        _ => Step::Access(models::Op::Read, page),
+    });
+    prop::collection::vec(step, 1..200)
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let plain = TierRules::default();
+    let lru = PolicySpec::parse("lru").expect("a policy");
+    let above = policies(|spec| tier2("lru", 1, "always", plain).suits(spec).is_ok());
+    let below = policies(|spec| tier2(spec.name, 1, "always", plain).suits(&lru).is_ok());
+    let tiers = (select(above), 1..12u32, select(below), 1..20u32, select(&FILTERS[..]), rules());
+    (tiers, any::<bool>(), any::<bool>().prop_flat_map(steps)).prop_filter_map(
+        "the tiers suit each other",
+        |((tier1, frames, below, frames2, admit, rules), flush_at_end, steps)| {
+            let tier2 = tier2(&below, frames2, admit, rules);
+            let suited = tier2.suits(&PolicySpec::parse(&tier1).expect("a policy"));
+            // CFLRU-E decides as CFLRU without a device, which has a reference model.
+            let known =
+                models::NAMES.contains(&tier1.as_str()) && models::NAMES.contains(&below.as_str());
+            (suited.is_ok() && known).then_some(Case { tier1, frames, tier2, flush_at_end, steps })
+        },
+    )
+}
+
+/// Keeps every decision.
+#[derive(Default)]
+struct Recorder {
+    lpns: Vec<u64>,
+    below: TierDecision,
+    decisions: Vec<models::TierDecision>,
+}
+
+impl Observer for Recorder {
+    fn tiers(&mut self, decision: &TierDecision) {
+        self.below = decision.clone();
+    }
+
+    fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
+        let number = |page: &Page| self.lpns[page.0 as usize];
+        let numbers = |pages: &[Page]| pages.iter().map(number).collect::<Vec<_>>();
+        self.decisions.push(models::TierDecision {
+            hit,
+            tier: self.below.tier.into(),
+            evicted: plan.map_or_else(Vec::new, |plan| {
+                plan.evicted().iter().map(|evicted| number(&evicted.page)).collect()
+            }),
+            flushed: plan.map_or_else(Vec::new, |plan| {
+                plan.groups().map(|(pages, _)| numbers(pages)).collect()
+            }),
+            admitted: numbers(&self.below.admitted),
+            tier2_evicted: numbers(&self.below.tier2_evicted),
+            written_back: numbers(&self.below.written_back),
+        });
+    }
+}
+
+/// The accesses of a trace, and a trim before each row that one comes before.
+struct Trace {
+    lpns: Vec<u64>,
+    ids: Vec<u32>,
+    extents: Vec<u32>,
+    next_uses: Vec<u64>,
+    trims: Vec<ControlCommand>,
+}
+
+impl Trace {
+    fn of(steps: &[Step]) -> Trace {
+        let (mut ids, mut extents, mut trims) = (Vec::new(), Vec::new(), Vec::new());
+        for &step in steps {
+            match step {
+                Step::Access(op, page) => {
+                    ids.push(page as u32);
+                    extents.push(Extent::new(1, op == models::Op::Write, false, false).0);
+                }
+                Step::Trim(page) => {
+                    trims.push(ControlCommand::new(ControlKind::Trim, ids.len() as u64, 0, 0).over(
+                        page * 4096,
+                        4096,
+                        4096,
+                    ))
+                }
+            }
+        }
+        // A page that is trimmed before its next access has none.
+        let mut next = vec![u64::MAX; PAGES as usize];
+        let (mut next_uses, mut row) = (vec![0; ids.len()], ids.len());
+        for step in steps.iter().rev() {
+            match *step {
+                Step::Trim(page) => next[page as usize] = u64::MAX,
+                Step::Access(_, page) => {
+                    row -= 1;
+                    next_uses[row] = std::mem::replace(&mut next[page as usize], row as u64);
+                }
+            }
+        }
+        Trace { lpns: (0..PAGES).collect(), ids, extents, next_uses, trims }
+    }
+
+    fn replay(&self) -> Replay<'_> {
+        let Trace { lpns, ids, extents, next_uses, trims } = self;
+        Replay {
+            columns: Columns { first_ids: ids, extents, lpns },
+            next_uses: NextUses::Long(next_uses),
+            warmup: Warmup::None,
+            arrivals_ns: &[],
+            trims: ControlCommands { list: trims, logical_pages: None },
+        }
+    }
+}
+
+fn setup(policy: &str, frames: u32) -> Setup {
+    let params = PolicySpec::parse(policy).expect("a policy").params(&[]).expect("defaults");
+    Setup { params, trace_pages: Some(PAGES), ..Setup::new(frames) }
+}
+
+/// The product: its decisions, and what it counted; with a flush at the end, if asked for.
+fn product(case: &Case) -> (Vec<models::TierDecision>, Replayed) {
+    let trace = Trace::of(&case.steps);
+    let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
+        .expect("a policy of the table");
+    let mut recorder = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
+    let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
+    let replayed = untimed::run(&trace.replay(), &mut policy, tier2, &mut recorder);
+    let mut replayed = replayed.expect("nobody stops it");
+    // Nobody watching, it counts the same.
+    let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
+    let unwatched = untimed::run_unwatched(
+        &trace.replay(),
+        &case.tier1,
+        &setup(&case.tier1, case.frames),
+        tier2,
+        &mut Unobserved,
+    );
+    let unwatched = unwatched.expect("a policy").expect("nobody stops it");
+    assert_eq!(unwatched.counters, replayed.counters);
+    if case.flush_at_end {
+        replayed.flush();
+    }
+    (recorder.decisions, replayed)
+}
+
+fn model(case: &Case) -> models::TierOutcome {
+    let Tier2Spec { policy, frames, admit, rules } = &case.tier2;
+    let given = |given: &[(String, destage_policies::params::Value)]| -> Map<String, Json> {
+        given
+            .iter()
+            .map(|(key, value)| (key.clone(), serde_json::to_value(value).expect("JSON")))
+            .collect()
+    };
+    let tier2 = json!({
+        "policy": policy.name, "params": given(&policy.given), "frames": frames,
+        "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
+        "promote": rules.promote, "admit_dirty": rules.admit_dirty,
+    });
+    let options = json!({
+        "fetch_on_write_miss": rules.fetch_on_write_miss, "flush_at_end": case.flush_at_end,
+    });
+    let (options, tier2) = (options.as_object().expect("one"), tier2.as_object().expect("one"));
+    models::run_tiers(&case.tier1, case.frames as usize, options, tier2, &case.steps)
+        .expect("a known policy")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn two_tiers_decide_and_count_as_their_model(case in case()) {
+        let (decisions, replayed) = product(&case);
+        let outcome = model(&case);
+        for (index, (ours, theirs)) in decisions.iter().zip(&outcome.decisions).enumerate() {
+            prop_assert_eq!(ours, theirs, "access {}", index);
+        }
+        for (counter, got) in replayed.counters.tiers.iter() {
+            prop_assert_eq!(got, outcome.counters[counter], "{}", counter);
+        }
+        prop_assert_eq!(replayed.counters.end_flushes, outcome.counters["end_flushes"]);
+        laws(&case, &decisions, &replayed, &outcome)?;
+    }
+
+    #[test]
+    fn filters_that_take_every_offer_are_always(mut case in case()) {
+        let admits = ["always", "nth[n=1]", "probability[p=1.0]"];
+        let outcomes = admits.map(|admit| {
+            case.tier2.admit = AdmissionSpec::parse(admit).expect("a filter");
+            product(&case).0
+        });
+        prop_assert_eq!(&outcomes[0], &outcomes[1]);
+        prop_assert_eq!(&outcomes[0], &outcomes[2]);
+    }
+
+    #[test]
+    fn lru_over_lru_that_moves_is_one_lru(
+        steps in steps(false), (s1, s2) in (1..9u32, 1..9u32)
+    ) {
+        let steps = reads(&steps);
+        let rules = TierRules { promote: Promote::Move, ..TierRules::default() };
+        let case = Case {
+            tier1: "lru".into(),
+            frames: s1,
+            tier2: tier2("lru", s2, "always", rules),
+            flush_at_end: false,
+            steps: steps.clone(),
+        };
+        let found: Vec<bool> = product(&case).0.iter().map(|d| d.tier > 0).collect();
+        let ops: Vec<_> = steps.iter().map(|step| (models::Op::Read, step.page())).collect();
+        let one = models::run("lru", (s1 + s2) as usize, &Map::new(), &ops).expect("lru");
+        prop_assert_eq!(found, one.decisions.iter().map(|d| d.hit).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn under_one_frame_tier_2_decides_as_its_policy_alone(
+        steps in steps(false), below in select(vec!["lru", "arc", "s3-fifo", "2q", "clock-pro"]),
+        s2 in 1..12u32,
+    ) {
+        let mut steps = reads(&steps);
+        steps.dedup_by_key(|step| step.page());
+        let rules = TierRules { offer: Offer::Inserted, ..TierRules::default() };
+        let ops: Vec<_> = steps.iter().map(|step| (models::Op::Read, step.page())).collect();
+        let case = |below: &str, admit: &str| Case {
+            tier1: "lru".into(),
+            frames: 1,
+            tier2: tier2(below, s2, admit, rules),
+            flush_at_end: false,
+            steps: steps.clone(),
+        };
+        for (below, admit, alone) in [(below, "always", below), ("lru", "larc", "larc")] {
+            let tiers = product(&case(below, admit)).0;
+            let tiers: Vec<_> =
+                tiers.iter().map(|d| (d.tier == 2, d.tier2_evicted.clone())).collect();
+            let one = models::run(alone, s2 as usize, &Map::new(), &ops).expect("a policy");
+            let one: Vec<_> = one.decisions.iter().map(|d| (d.hit, d.evicted.clone())).collect();
+            prop_assert_eq!(tiers, one, "{}", alone);
+        }
+    }
+}
+
+fn reads(steps: &[Step]) -> Vec<Step> {
+    steps.iter().map(|step| Step::Access(models::Op::Read, step.page())).collect()
+}
+
+/// The laws that hold for every input.
+fn laws(
+    case: &Case,
+    decisions: &[models::TierDecision],
+    replayed: &Replayed,
+    outcome: &models::TierOutcome,
+) -> Result<(), TestCaseError> {
+    let counters = &replayed.counters;
+    let tiers = &counters.tiers;
+    // Tier 1 decides as without tier 2.
+    let trace = Trace::of(&case.steps);
+    let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
+        .expect("a policy of the table");
+    let mut alone = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
+    trace.replay().run(&mut policy, &mut alone).expect("nobody stops it");
+    for (alone, tiers) in alone.decisions.iter().zip(decisions) {
+        prop_assert_eq!(alone.hit, tiers.hit);
+        prop_assert_eq!(&alone.evicted, &tiers.evicted);
+    }
+    let fetched = case.tier2.rules.fetch_on_write_miss.then_some(counters.write_misses);
+    let must_read = counters.read_misses + fetched.unwrap_or(0);
+    prop_assert_eq!(tiers.tier2_hits + tiers.tier2_misses, must_read);
+    let has_trims = case.steps.iter().any(|step| matches!(step, Step::Trim(_)));
+    if !has_trims {
+        let left = outcome.tier2_pages.len() as u64;
+        prop_assert_eq!(tiers.admitted, tiers.tier2_evictions + tiers.tier2_drops + left);
+        // Every page ever written is dirty in a tier, or was written back.
+        let accesses = case.steps.iter().map(|step| match *step {
+            Step::Access(op, page) => (op, page),
+            Step::Trim(_) => unreachable!("there is none"),
+        });
+        let written: BTreeSet<u64> =
+            accesses.filter(|(op, _)| *op == models::Op::Write).map(|(_, page)| page).collect();
+        let mut kept: BTreeSet<u64> = outcome.dirty.clone();
+        kept.extend(decisions.iter().flat_map(|d| &d.written_back));
+        prop_assert!(written.is_subset(&kept), "{written:?} {kept:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_counts_from_the_end_of_the_warm_up() {
+    let steps: Vec<Step> =
+        (0..900).map(|k| Step::Access(models::Op::Read, k * 7 % PAGES)).collect();
+    let trace = Trace::of(&steps);
+    let whole = |warmup| {
+        let mut policy = dense("lru", &setup("lru", 4), PAGES as u32).expect("a policy");
+        let below = tier2("lru", 8, "always", TierRules::default());
+        let below = below.build(&trace.lpns, &[]).expect("a tier");
+        let replay = Replay { warmup, ..trace.replay() };
+        untimed::run(&replay, &mut policy, below, &mut Unobserved).expect("nobody stops it")
+    };
+    let (all, half) = (whole(Warmup::None), whole(Warmup::Requests(450)));
+    assert_eq!(all.counters.tiers.admitted, 896, "every page that leaves tier 1");
+    assert_eq!(half.counters.tiers.admitted, 450);
+    assert_eq!(half.counters.tiers.tier2_evictions, 450);
+}

@@ -1,0 +1,265 @@
+//! Traces of language models: a hit is a cached prefix. Mirrors `docs/spec/tiers.md`, 7 and 8.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::tiers::Lower;
+use crate::{Model, Op, Step, model_with_trims};
+
+/// A request: the blocks of its prompt from head to tail, and the tokens of the prompt.
+pub type Prompt = (Vec<u64>, u64);
+
+/// A decision on one request (9).
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct KvDecision {
+    /// Blocks of the prefix that were cached.
+    pub hit_blocks: u64,
+    /// The tier of each.
+    pub tiers: Vec<u64>,
+    /// Blocks that tier 1 took in.
+    pub inserted: Vec<u64>,
+    /// Blocks that tier 1 gave up.
+    pub evicted: Vec<u64>,
+    /// Blocks that tier 2 took in.
+    pub admitted: Vec<u64>,
+    /// Blocks that tier 2 gave up.
+    pub tier2_evicted: Vec<u64>,
+}
+
+/// Everything that a run leaves behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KvOutcome {
+    /// One per request.
+    pub decisions: Vec<KvDecision>,
+    /// All counters of 7.3.
+    pub counters: BTreeMap<&'static str, u64>,
+}
+
+/// How a trace is run.
+#[derive(Clone, Copy, Debug)]
+pub struct KvOptions {
+    /// From the first block to the last.
+    pub head_first: bool,
+    /// Tokens of a block.
+    pub block_tokens: u64,
+    /// Requests that are not counted.
+    pub warmup_requests: usize,
+}
+
+const COUNTERS: [&str; 10] = [
+    "requests",
+    "blocks",
+    "tokens",
+    "hit_blocks",
+    "hit_tokens",
+    "full_hits",
+    "stranded_blocks",
+    "reinserted_blocks",
+    "insertions",
+    "evictions",
+];
+
+/// Counters of tier 2 that 7.3 names.
+const LOWER: [&str; 8] = [
+    "tier2_hits",
+    "offers",
+    "offers_present",
+    "admitted",
+    "tier2_writes",
+    "tier2_reads",
+    "tier2_evictions",
+    "tier2_drops",
+];
+
+/// Tokens of a block (7.1).
+fn tokens(options: &KvOptions, position: usize, prompt: u64) -> u64 {
+    if prompt == 0 {
+        return options.block_tokens;
+    }
+    let before = position as u64 * options.block_tokens;
+    options.block_tokens.min(prompt.saturating_sub(before)).max(1)
+}
+
+/// The blocks of a request in the order of its touches.
+fn touches(options: &KvOptions, chain: &[u64]) -> Vec<u64> {
+    let mut order = chain.to_vec();
+    if !options.head_first {
+        order.reverse();
+    }
+    order
+}
+
+/// Counts the look-up of a request: its prefix is `hit` blocks long.
+fn count(
+    counters: &mut BTreeMap<&'static str, u64>,
+    options: &KvOptions,
+    (chain, prompt): &Prompt,
+    hit: usize,
+    stranded: usize,
+) {
+    let mut add = |name, by: u64| *counters.entry(name).or_insert(0) += by;
+    let sum = |range: std::ops::Range<usize>| range.map(|i| tokens(options, i, *prompt)).sum();
+    add("requests", 1);
+    add("blocks", chain.len() as u64);
+    add("tokens", sum(0..chain.len()));
+    add("hit_blocks", hit as u64);
+    add("hit_tokens", sum(0..hit));
+    add("full_hits", u64::from(hit == chain.len()));
+    add("stranded_blocks", stranded as u64);
+}
+
+/// The length of the cached prefix, and the cached blocks behind it.
+fn prefix(chain: &[u64], cached: impl Fn(u64) -> bool) -> (usize, usize) {
+    let hit = chain.iter().take_while(|block| cached(**block)).count();
+    (hit, chain[hit..].iter().filter(|block| cached(**block)).count())
+}
+
+/// Runs requests; `None` if tier 1 is no known policy.
+///
+/// # Panics
+///
+/// As [`model`](crate::model).
+pub fn run_kv(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    tier2: Option<&Map<String, Value>>,
+    options: &KvOptions,
+    requests: &[Prompt],
+) -> Option<KvOutcome> {
+    if policy == "prefix-min" {
+        return Some(prefix_min(frames, options, requests));
+    }
+    let stream: Vec<Step> = requests
+        .iter()
+        .flat_map(|(chain, _)| touches(options, chain))
+        .map(|block| Step::Access(Op::Read, block))
+        .collect();
+    let mut upper = model_with_trims(policy, frames, params, &stream)?;
+    let mut cached = BTreeSet::new();
+    let mut lower = tier2.map(Lower::new);
+    let mut decisions = Vec::new();
+    let mut counters: BTreeMap<&'static str, u64> = COUNTERS.map(|name| (name, 0)).into();
+    for (number, request) in requests.iter().enumerate() {
+        if number == options.warmup_requests {
+            counters.values_mut().for_each(|count| *count = 0);
+            lower.iter_mut().for_each(|l| l.counters.values_mut().for_each(|count| *count = 0));
+        }
+        let (upper, lower) = (upper.as_mut(), lower.as_mut());
+        decisions.push(serve(upper, &mut cached, lower, options, request, &mut counters));
+    }
+    if options.warmup_requests >= requests.len() {
+        counters.values_mut().for_each(|count| *count = 0);
+        lower.iter_mut().for_each(|l| l.counters.values_mut().for_each(|count| *count = 0));
+    }
+    if let Some(lower) = lower {
+        counters.extend(LOWER.map(|name| (name, lower.counters[name])));
+    }
+    Some(KvOutcome { decisions, counters })
+}
+
+/// Serves a request (7.2).
+fn serve(
+    upper: &mut dyn Model,
+    cached: &mut BTreeSet<u64>,
+    mut lower: Option<&mut Lower>,
+    options: &KvOptions,
+    request: &Prompt,
+    counters: &mut BTreeMap<&'static str, u64>,
+) -> KvDecision {
+    let chain = &request.0;
+    let below = |lower: &Option<&mut Lower>, block| {
+        lower.as_ref().is_some_and(|lower| lower.pages.contains_key(&block))
+    };
+    let (hit, stranded) = prefix(chain, |block| cached.contains(&block) || below(&lower, block));
+    count(counters, options, request, hit, stranded);
+    let tiers: Vec<u64> =
+        chain[..hit].iter().map(|block| if cached.contains(block) { 1 } else { 2 }).collect();
+    let mut decision = KvDecision { hit_blocks: hit as u64, tiers, ..KvDecision::default() };
+    let read: Vec<u64> = (0..hit).filter(|&i| decision.tiers[i] == 2).map(|i| chain[i]).collect();
+    for _ in &read {
+        lower.as_mut().expect("it was found there").found();
+    }
+    for block in touches(options, chain) {
+        let was_below = below(&lower, block);
+        let above = upper.access(Op::Read, block);
+        if above.hit {
+            continue;
+        }
+        let is_prefix = chain[..hit].contains(&block);
+        if is_prefix && !was_below {
+            *counters.entry("reinserted_blocks").or_insert(0) += 1;
+        }
+        if !upper.refused() {
+            decision.inserted.push(block);
+            cached.insert(block);
+        }
+        for victim in &above.evicted {
+            cached.remove(victim);
+        }
+        decision.evicted.extend(&above.evicted);
+        let Some(lower) = &mut lower else { continue };
+        lower.missed(block);
+        if read.contains(&block) && was_below {
+            lower.promote(block);
+        }
+        above.evicted.iter().for_each(|&victim| lower.leaves(victim, false));
+        if !is_prefix {
+            lower.inserted(block);
+        }
+    }
+    *counters.entry("insertions").or_insert(0) += decision.inserted.len() as u64;
+    *counters.entry("evictions").or_insert(0) += decision.evicted.len() as u64;
+    if let Some(lower) = lower {
+        let below = std::mem::take(&mut lower.decision);
+        (decision.admitted, decision.tier2_evicted) = (below.admitted, below.tier2_evicted);
+    }
+    decision
+}
+
+/// The bound (8.2), by its rules and by searching.
+fn prefix_min(frames: usize, options: &KvOptions, requests: &[Prompt]) -> KvOutcome {
+    let next = |block: u64, after: usize| {
+        let later = (after + 1..requests.len()).find(|&r| requests[r].0.contains(&block));
+        later.unwrap_or(usize::MAX)
+    };
+    let first = |block: u64| {
+        let found = requests
+            .iter()
+            .enumerate()
+            .find_map(|(r, (chain, _))| Some((r, chain.iter().position(|&other| other == block)?)));
+        found.expect("a cached block has occurred")
+    };
+    let mut cached: BTreeSet<u64> = BTreeSet::new();
+    let mut decisions = Vec::new();
+    let mut counters: BTreeMap<&'static str, u64> = COUNTERS.map(|name| (name, 0)).into();
+    for (r, request) in requests.iter().enumerate() {
+        if r == options.warmup_requests {
+            counters.values_mut().for_each(|count| *count = 0);
+        }
+        let chain = &request.0;
+        let (hit, stranded) = prefix(chain, |block| cached.contains(&block));
+        count(&mut counters, options, request, hit, stranded);
+        let tiers = vec![1; hit];
+        let mut decision = KvDecision { hit_blocks: hit as u64, tiers, ..KvDecision::default() };
+        for &block in &chain[hit..] {
+            if cached.len() == frames {
+                let others = cached.iter().filter(|other| !chain.contains(other));
+                let victim = others.max_by_key(|&&other| (next(other, r), first(other))).copied();
+                let Some(victim) = victim.filter(|&v| next(v, r) > next(block, r)) else { break };
+                cached.remove(&victim);
+                decision.evicted.push(victim);
+            }
+            cached.insert(block);
+            decision.inserted.push(block);
+        }
+        *counters.entry("insertions").or_insert(0) += decision.inserted.len() as u64;
+        *counters.entry("evictions").or_insert(0) += decision.evicted.len() as u64;
+        decisions.push(decision);
+    }
+    if options.warmup_requests >= requests.len() {
+        counters.values_mut().for_each(|count| *count = 0);
+    }
+    KvOutcome { decisions, counters }
+}

@@ -1,0 +1,296 @@
+//! A DRAM cache over a flash cache over a backing store. Mirrors `docs/spec/tiers.md`, 3 to 5.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::ace::Ordered;
+use crate::admission::{Admission, Asked};
+use crate::{Model, Op, Params, Step, model_with_trims, ordered};
+
+/// A decision of two tiers (4.7).
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct TierDecision {
+    /// Tier 1 had the page.
+    pub hit: bool,
+    /// Where it was found: 1, 2, or 0.
+    pub tier: u64,
+    /// Pages that tier 1 evicted.
+    pub evicted: Vec<u64>,
+    /// Its flush groups.
+    pub flushed: Vec<Vec<u64>>,
+    /// Pages that tier 2 took in.
+    pub admitted: Vec<u64>,
+    /// Pages that tier 2 evicted.
+    pub tier2_evicted: Vec<u64>,
+    /// Pages written to the backing store.
+    pub written_back: Vec<u64>,
+}
+
+/// Everything that a run of two tiers leaves behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TierOutcome {
+    /// One per access; trims have none.
+    pub decisions: Vec<TierDecision>,
+    /// All counters of 4.6.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// Pages in tier 2 at the end.
+    pub tier2_pages: BTreeSet<u64>,
+    /// Pages that are dirty in either tier before a flush at the end.
+    pub dirty: BTreeSet<u64>,
+}
+
+/// All that lies below tier 1.
+pub(crate) struct Lower {
+    policy: Box<dyn Model>,
+    /// The same policy again, if it has an order: beside the other, access by access.
+    order: Option<Box<dyn Ordered>>,
+    frames: usize,
+    /// Pages, and whether each is dirty.
+    pub(crate) pages: BTreeMap<u64, bool>,
+    admission: Admission,
+    move_up: bool,
+    on_insertion: bool,
+    dirty_always: bool,
+    /// Of the access that is being served.
+    pub(crate) decision: TierDecision,
+    pub(crate) counters: BTreeMap<&'static str, u64>,
+}
+
+pub(crate) const TIER2_COUNTERS: [&str; 11] = [
+    "tier2_hits",
+    "tier2_misses",
+    "offers",
+    "offers_present",
+    "admitted",
+    "tier2_writes",
+    "tier2_reads",
+    "tier2_evictions",
+    "tier2_drops",
+    "backing_reads",
+    "backing_writes",
+];
+
+impl Lower {
+    /// From the object `tier2` of a vector.
+    pub(crate) fn new(tier2: &Map<String, Value>) -> Lower {
+        let text = |key: &str, default: &'static str| -> String {
+            tier2.get(key).map_or(default, |value| value.as_str().expect("a text")).to_owned()
+        };
+        let object = |key: &str| -> Map<String, Value> {
+            tier2.get(key).map_or_else(Map::new, |value| value.as_object().expect("one").clone())
+        };
+        let name = text("policy", "");
+        let frames = tier2["frames"].as_u64().expect("a number") as usize;
+        let params = object("params");
+        Lower {
+            policy: model_with_trims(&name, frames, &params, &[]).expect("a known policy"),
+            order: ordered(&name, frames, &Params(&params)),
+            frames,
+            pages: BTreeMap::new(),
+            admission: Admission::new(&text("admit", "always"), &object("admit_params"), frames),
+            move_up: text("promote", "copy") == "move",
+            on_insertion: text("offer", "evicted") == "inserted",
+            dirty_always: text("admit_dirty", "ask") == "always",
+            decision: TierDecision::default(),
+            counters: TIER2_COUNTERS.map(|name| (name, 0)).into(),
+        }
+    }
+
+    pub(crate) fn count(&mut self, counter: &'static str) {
+        *self.counters.entry(counter).or_insert(0) += 1;
+    }
+
+    /// P2 sees an access.
+    fn sees(&mut self, op: Op, page: u64) -> Vec<u64> {
+        let decision = self.policy.access(op, page);
+        if let Some(order) = &mut self.order {
+            assert_eq!(order.access(op, page), decision);
+        }
+        assert_eq!(decision.hit, self.pages.contains_key(&page));
+        *self.pages.entry(page).or_insert(false) |= op == Op::Write;
+        decision.evicted
+    }
+
+    /// P2 forgets a page.
+    fn forget(&mut self, page: u64) {
+        self.policy.forget(page);
+        if let Some(order) = &mut self.order {
+            order.forget(page);
+        }
+        self.pages.remove(&page);
+    }
+
+    /// Step 2 of 4.1.
+    pub(crate) fn missed(&mut self, page: u64) {
+        self.admission.missed(page);
+    }
+
+    /// 4.2, as far as it changes no list of P2.
+    pub(crate) fn found(&mut self) {
+        self.count("tier2_hits");
+        self.count("tier2_reads");
+        self.admission.tier2_hit();
+    }
+
+    /// 4.2, what a hit does to the copy.
+    pub(crate) fn promote(&mut self, page: u64) {
+        if self.move_up && !self.pages[&page] {
+            self.drop_copy(page);
+        } else {
+            self.sees(Op::Read, page);
+        }
+    }
+
+    fn drop_copy(&mut self, page: u64) {
+        self.forget(page);
+        self.count("tier2_drops");
+    }
+
+    fn look_up(&mut self, page: u64) {
+        if self.pages.contains_key(&page) {
+            self.found();
+            self.promote(page);
+            self.decision.tier = 2;
+        } else {
+            self.count("tier2_misses");
+            self.count("backing_reads");
+        }
+    }
+
+    /// 4.3: a page that tier 1 evicts.
+    pub(crate) fn leaves(&mut self, page: u64, dirty: bool) {
+        match (dirty, self.pages.contains_key(&page)) {
+            (true, true) => {
+                self.sees(Op::Write, page);
+                self.count("tier2_writes");
+            }
+            (true, false) => self.offer(page, true),
+            (false, _) if self.on_insertion => {}
+            (false, true) => self.count("offers_present"),
+            (false, false) => self.offer(page, false),
+        }
+    }
+
+    /// Step 6 of 4.1.
+    pub(crate) fn inserted(&mut self, page: u64) {
+        if !self.on_insertion {
+            return;
+        }
+        if self.pages.contains_key(&page) {
+            self.count("offers_present");
+        } else {
+            self.offer(page, false);
+        }
+    }
+
+    fn offer(&mut self, page: u64, dirty: bool) {
+        let taken = if self.dirty_always && dirty {
+            true
+        } else {
+            self.count("offers");
+            let free = self.pages.len() < self.frames;
+            let next_victim = self.order.as_mut().and_then(|order| Some(order.order().first()?.0));
+            self.admission.takes(page, &Asked { free, next_victim })
+        };
+        if taken {
+            self.count("admitted");
+            self.count("tier2_writes");
+            let evicted = self.sees(if dirty { Op::Write } else { Op::Read }, page);
+            evicted.into_iter().for_each(|victim| self.evicts(victim));
+            self.decision.admitted.push(page);
+        } else if dirty {
+            self.count("backing_writes");
+            self.decision.written_back.push(page);
+        }
+    }
+
+    /// 4.4.
+    fn evicts(&mut self, page: u64) {
+        self.count("tier2_evictions");
+        self.decision.tier2_evicted.push(page);
+        if self.pages.remove(&page).expect("tier 2 had it") {
+            self.count("tier2_reads");
+            self.count("backing_writes");
+            self.decision.written_back.push(page);
+        }
+    }
+}
+
+/// Runs a trace through two tiers; `None` if tier 1 is no known policy.
+///
+/// `params` holds the parameters of tier 1 and the options of a run, `tier2` is the object of a
+/// vector.
+///
+/// # Panics
+///
+/// As [`model`](crate::model), of either tier; on an unknown filter.
+pub fn run_tiers(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    tier2: &Map<String, Value>,
+    trace: &[Step],
+) -> Option<TierOutcome> {
+    let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
+    let mut upper = model_with_trims(policy, frames, params, trace)?;
+    let mut lower = Lower::new(tier2);
+    let mut decisions = Vec::new();
+    let mut counters: BTreeMap<&'static str, u64> =
+        ["read_hits", "read_misses", "write_hits", "write_misses", "evictions", "end_flushes"]
+            .map(|name| (name, 0))
+            .into();
+    let mut add = |name, by: usize| *counters.entry(name).or_insert(0) += by as u64;
+    for step in trace {
+        let &Step::Access(op, page) = step else {
+            let Step::Trim(page) = step else { unreachable!("an access or a trim") };
+            upper.forget(*page);
+            lower.forget(*page);
+            lower.admission.forget(*page);
+            continue;
+        };
+        lower.decision = TierDecision::default();
+        let above = upper.access(op, page);
+        add(
+            ["read_hits", "read_misses", "write_hits", "write_misses"]
+                [2 * usize::from(op == Op::Write) + usize::from(!above.hit)],
+            1,
+        );
+        add("evictions", above.evicted.len());
+        if above.hit {
+            lower.decision.tier = 1;
+        } else {
+            lower.missed(page);
+            if op == Op::Read || fetch_on_write_miss {
+                lower.look_up(page);
+            }
+            if op == Op::Write && lower.move_up && lower.pages.contains_key(&page) {
+                lower.drop_copy(page);
+            }
+            for &victim in &above.evicted {
+                lower.leaves(victim, above.flushed.iter().flatten().any(|&dirty| dirty == victim));
+            }
+            if op == Op::Read && lower.decision.tier == 0 {
+                lower.inserted(page);
+            }
+        }
+        let decision = std::mem::take(&mut lower.decision);
+        let (hit, evicted, flushed) = (above.hit, above.evicted, above.flushed);
+        decisions.push(TierDecision { hit, evicted, flushed, ..decision });
+    }
+    let dirty1: BTreeSet<u64> = upper.dirty_pages().into_iter().collect();
+    let dirty2 = lower.pages.iter().filter(|(_, dirty)| **dirty).map(|(page, _)| *page);
+    let dirty2: BTreeSet<u64> = dirty2.collect();
+    let dirty: BTreeSet<u64> = dirty1.union(&dirty2).copied().collect();
+    let flushes = Params(params).flag("flush_at_end");
+    counters.extend(std::mem::take(&mut lower.counters));
+    let left = |pages: &BTreeSet<u64>| if flushes { 0 } else { pages.len() as u64 };
+    counters.insert("pending_tier1", left(&dirty1));
+    counters.insert("pending_tier2", left(&dirty2));
+    if flushes {
+        counters.insert("end_flushes", dirty.len() as u64);
+        *counters.entry("backing_writes").or_insert(0) += dirty.len() as u64;
+    }
+    let tier2_pages = lower.pages.into_keys().collect();
+    Some(TierOutcome { decisions, counters, tier2_pages, dirty })
+}

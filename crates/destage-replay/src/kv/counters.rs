@@ -1,0 +1,44 @@
+//! Counts of a run with prefix semantics (`docs/spec/tiers.md` 7.3).
+
+/// Defines the counters once: the struct and their names.
+macro_rules! kv_counters {
+    ($($(#[$about:meta])+ $name:ident;)+) => {
+        /// Counts of a run with prefix semantics; a count of blocks or requests each, but tokens.
+        #[derive(
+            Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize,
+        )]
+        pub struct KvCounters {
+            $($(#[$about])+ pub $name: u64,)+
+        }
+
+        impl KvCounters {
+            /// Names and values, in the order of the specification.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),+].into_iter()
+            }
+        }
+    };
+}
+
+kv_counters! {
+    /// Requests that arrived.
+    requests;
+    /// Blocks of their prompts.
+    blocks;
+    /// Tokens of their prompts.
+    tokens;
+    /// Blocks of cached prefixes.
+    hit_blocks;
+    /// Tokens of these blocks.
+    hit_tokens;
+    /// Requests whose whole prompt was cached.
+    full_hits;
+    /// Cached blocks of requests behind one that was missing.
+    stranded_blocks;
+    /// Blocks of the prefix that the request itself evicted and took in again.
+    reinserted_blocks;
+    /// Blocks that tier 1 took in.
+    insertions;
+    /// Blocks that tier 1 gave up.
+    evictions;
+}

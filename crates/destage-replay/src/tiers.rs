@@ -1,0 +1,24 @@
+//! A flash tier below the DRAM cache: tier 1 over tier 2 over a backing store
+//! (`docs/spec/tiers.md` 3 to 5).
+//!
+//! ```text
+//!  accesses ─▶ tier 1 (compiled for its policy) ─┬─ misses ─▶ look-up ─▶ tier 2 ─▶ backing store
+//!                                                └─ evicted pages ─▶ admission ─▶ tier 2
+//! ```
+//!
+//! ```text
+//!  rules     offers, promotion                 counters  counts of tier 2
+//!  tier2     what happens below tier 1         events    who sees it happen
+//!  untimed   the loop without a device
+//! ```
+
+pub mod counters;
+pub mod events;
+pub mod rules;
+pub mod tier2;
+pub mod untimed;
+
+pub use counters::TierCounters;
+pub use events::TierDecision;
+pub use rules::{AdmitDirty, Offer, Promote, TierRules};
+pub use tier2::Tier2;

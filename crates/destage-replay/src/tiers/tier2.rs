@@ -1,0 +1,258 @@
+//! All that lies below tier 1: the flash tier, its admission, the backing store
+//! (`docs/spec/tiers.md` 4).
+//!
+//! The policy of tier 2 sees an access only for a page that it has and gives up to a look-up, takes
+//! in, or writes over. Its type is forgotten ([`AnyPolicy`]): it sees misses of tier 1 alone, and a
+//! loop for each pair of policies would be a thousand.
+//!
+//! Cost. A virtual call for each thing that the policy of tier 2 sees; a byte for each page of the
+//! trace, which answers whether tier 2 has it, and dirty or clean.
+
+use super::counters::TierCounters;
+use super::events::TierEvents;
+use super::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_core::pages::prefetch;
+use destage_core::{AnyPolicy, Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
+use destage_policies::admission::Admission;
+
+/// Copy of a page in tier 2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Copied {
+    No = 0,
+    Clean,
+    Dirty,
+}
+
+/// The flash tier and the backing store below it.
+pub struct Tier2<'a> {
+    policy: AnyPolicy,
+    admission: Admission,
+    rules: TierRules,
+    lpns: &'a [u64],
+    copies: Vec<Copied>, // by page
+    plan: Plan,
+}
+
+/// Where an access found its page, and who looks on.
+pub struct Below<'t, 'a, E> {
+    /// The tier.
+    pub tier2: &'t mut Tier2<'a>,
+    /// Its counts.
+    pub counters: &'t mut TierCounters,
+    /// Sees what happens.
+    pub events: &'t mut E,
+}
+
+impl<'a> Tier2<'a> {
+    /// An empty tier, over pages with these LPNs.
+    pub fn new(policy: AnyPolicy, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
+        let copies = vec![Copied::No; lpns.len()];
+        Tier2 { policy, admission, rules, lpns, copies, plan: Plan::new() }
+    }
+
+    /// Its rules.
+    pub fn rules(&self) -> TierRules {
+        self.rules
+    }
+
+    /// Whether tier 2 has the page.
+    #[inline(always)]
+    pub fn has(&self, page: Page) -> bool {
+        self.copies[page.0 as usize] != Copied::No
+    }
+
+    /// Whether every frame is taken.
+    pub fn is_full(&self) -> bool {
+        self.policy.resident() >= self.policy.frames()
+    }
+
+    /// Pages that it has.
+    pub fn resident(&self) -> u32 {
+        self.policy.resident()
+    }
+
+    /// Pages that are dirty in tier 2, and those that are dirty in either tier.
+    pub fn dirty_pages<P: Policy>(&self, tier1: &P) -> (u64, u64) {
+        let own = self.policy.dirty_pages();
+        let mut either = own;
+        tier1.for_each_resident(&mut |page, dirty| {
+            let is_here = self.copies[page.0 as usize] == Copied::Dirty;
+            either += u64::from(dirty && !is_here);
+        });
+        (own, either)
+    }
+
+    /// Hint: this page is about to be looked up.
+    #[inline(always)]
+    pub fn prefetch(&self, page: Page) {
+        prefetch(&self.copies, page.0 as usize);
+    }
+
+    /// Hint, a few accesses ahead: the page's state has come near.
+    #[inline(always)]
+    pub fn prefetch_copy(&self, page: Page) {
+        if self.copies.get(page.0 as usize).is_some_and(|&copy| copy != Copied::No) {
+            self.policy.prefetch(page);
+        }
+    }
+
+    fn request(&self, page: Page, op: Op) -> Request {
+        let lpn = self.lpns.get(page.0 as usize).copied().unwrap_or(NEVER);
+        Request::new(page, Lpn(lpn), op)
+    }
+}
+
+impl<E: TierEvents> Below<'_, '_, E> {
+    /// An access missed tier 1 (4.1, steps 2 to 4); whether its page was found in tier 2.
+    #[inline]
+    pub fn missed(&mut self, page: Page, op: Op) -> bool {
+        self.tier2.admission.missed(page);
+        let rules = self.tier2.rules;
+        let found = (op == Op::Read || rules.fetch_on_write_miss) && self.look_up(page);
+        if op == Op::Write && rules.promote == Promote::Move && self.tier2.has(page) {
+            self.drop_copy(page);
+        }
+        found
+    }
+
+    /// A miss of tier 1 that reads nothing below: of a language model's block that is computed.
+    #[inline]
+    pub fn missed_without_look_up(&mut self, page: Page) {
+        self.tier2.admission.missed(page);
+    }
+
+    /// Looks the page up (4.2).
+    #[inline]
+    fn look_up(&mut self, page: Page) -> bool {
+        if !self.tier2.has(page) {
+            self.counters.tier2_misses += 1;
+            self.counters.backing_reads += 1;
+            self.events.backing_read(page);
+            return false;
+        }
+        self.found(page);
+        self.promote(page);
+        true
+    }
+
+    /// The page was found in tier 2, and is read there.
+    #[inline]
+    pub fn found(&mut self, page: Page) {
+        self.counters.tier2_hits += 1;
+        self.counters.tier2_reads += 1;
+        self.tier2.admission.tier2_hit();
+        self.events.found(page);
+    }
+
+    /// A page that was found goes up: its copy stays and is hit, or is dropped.
+    #[inline]
+    pub fn promote(&mut self, page: Page) {
+        let copy = self.tier2.copies[page.0 as usize];
+        if self.tier2.rules.promote == Promote::Move && copy == Copied::Clean {
+            self.drop_copy(page);
+        } else {
+            self.hit(page, Op::Read);
+        }
+    }
+
+    /// The policy of tier 2 sees a hit.
+    fn hit(&mut self, page: Page, op: Op) {
+        let r = self.tier2.request(page, op);
+        let found = self.tier2.policy.request(&r);
+        debug_assert!(matches!(found, Lookup::Hit(_)), "tier 2 has the page");
+    }
+
+    fn drop_copy(&mut self, page: Page) {
+        self.tier2.policy.forget(page);
+        self.tier2.copies[page.0 as usize] = Copied::No;
+        self.counters.tier2_drops += 1;
+        self.events.dropped(page);
+    }
+
+    /// A page leaves tier 1 (4.3).
+    #[inline]
+    pub fn leaves_tier1(&mut self, page: Page, dirty: bool) {
+        if dirty && self.tier2.has(page) {
+            self.hit(page, Op::Write);
+            self.tier2.copies[page.0 as usize] = Copied::Dirty;
+            self.counters.tier2_writes += 1;
+            self.events.written_over(page);
+        } else if dirty {
+            self.offer(page, true);
+        } else if self.tier2.rules.offer == Offer::Evicted {
+            self.offer_clean(page);
+        }
+    }
+
+    /// A page came from the backing store, or was computed (4.1, step 6).
+    #[inline]
+    pub fn inserted(&mut self, page: Page) {
+        if self.tier2.rules.offer == Offer::Inserted {
+            self.offer_clean(page);
+        }
+    }
+
+    #[inline]
+    fn offer_clean(&mut self, page: Page) {
+        if self.tier2.has(page) {
+            self.counters.offers_present += 1;
+        } else {
+            self.offer(page, false);
+        }
+    }
+
+    fn offer(&mut self, page: Page, dirty: bool) {
+        let tier2 = &mut *self.tier2;
+        let is_taken = if dirty && tier2.rules.admit_dirty == AdmitDirty::Always {
+            true
+        } else {
+            self.counters.offers += 1;
+            tier2.admission.admits(page, &tier2.policy)
+        };
+        if is_taken {
+            self.take_in(page, dirty);
+        } else if dirty {
+            self.counters.backing_writes += 1;
+            self.events.declined(page);
+        }
+    }
+
+    /// The policy of tier 2 sees a miss, and victims leave (4.4).
+    fn take_in(&mut self, page: Page, dirty: bool) {
+        let tier2 = &mut *self.tier2;
+        let r = tier2.request(page, if dirty { Op::Write } else { Op::Read });
+        let Lookup::Miss(mut miss) = tier2.policy.request(&r) else {
+            unreachable!("tier 2 does not have the page, and its policy admits every page");
+        };
+        while tier2.policy.resident() >= tier2.policy.frames() {
+            tier2.policy.evict(&mut miss, &Blind, &mut tier2.plan);
+        }
+        tier2.policy.admit(&r, miss);
+        for evicted in tier2.plan.evicted() {
+            tier2.copies[evicted.page.0 as usize] = Copied::No;
+            self.counters.tier2_evictions += 1;
+            if evicted.dirty {
+                self.counters.tier2_reads += 1;
+                self.counters.backing_writes += 1;
+            }
+            self.events.evicted(evicted.page, evicted.dirty);
+        }
+        tier2.plan.clear();
+        tier2.copies[page.0 as usize] = if dirty { Copied::Dirty } else { Copied::Clean };
+        self.counters.admitted += 1;
+        self.counters.tier2_writes += 1;
+        self.events.admitted(page, dirty);
+    }
+
+    /// A trim (4.5): whether tier 2 had the page, and its dirty bit.
+    pub fn forget(&mut self, page: Page) -> Option<bool> {
+        self.tier2.admission.forget(page);
+        let forgotten = self.tier2.policy.forget(page);
+        if forgotten.is_some() {
+            self.tier2.copies[page.0 as usize] = Copied::No;
+            self.events.dropped(page);
+        }
+        forgotten
+    }
+}
