@@ -200,8 +200,6 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
     if call != "compare" and len(grid) > 1:
         several = next(n for n in TIER_AXES if len({str(one.get(n)) for one in grid}) > 1)
         raise UsageError(f"{several}: expected one value, got several: compare takes several")
-    if call == "mrc" and (grid[0].get("kv") or grid[0].get("tier2")):
-        raise UsageError("curves are of page accesses of one cache: compare takes kv and tier2")
     for one in grid:
         _destage.check_run("[]", json_of(one))
     return json_of(options if call == "compare" else grid[0])

@@ -37,7 +37,8 @@ pub fn append_line(
     line.extend_from_slice(b"}\n");
 }
 
-fn list(line: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) {
+/// Appends numbers with commas between them.
+pub fn list(line: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) {
     for (k, number) in numbers.enumerate() {
         if k > 0 {
             line.push(b',');

@@ -110,6 +110,7 @@ impl Writes {
             arrivals_ns: &self.arrivals_ns,
             continuations: &[],
             request_bytes: &[],
+            chains: &[],
             control_commands: ControlCommands::NONE,
         }
     }

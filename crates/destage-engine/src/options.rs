@@ -128,6 +128,7 @@ pub struct RunOption {
 }
 
 const EVERY: &[&str] = &["compare", "run", "mrc", "tune"];
+const OF_TIERS: &[&str] = &["compare", "run"];
 
 /// Every option of a run, in the order of the help.
 pub static RUN_OPTIONS: &[RunOption] = &[
@@ -201,7 +202,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "NAME,...",
         default: "none",
         about: "Policy of a flash tier below the cache.",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "tier2_cache",
@@ -210,7 +211,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "SIZE,...",
         default: "none",
         about: "Size of the flash tier, as --cache.",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "admit",
@@ -219,7 +220,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "NAME,...",
         default: "always",
         about: "Admission to it: always, nth, probability, tinylfu, larc. [always]",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "offer",
@@ -228,7 +229,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "NAME,...",
         default: "evicted",
         about: "Pages offered to it: evicted, or inserted. [evicted]",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "promote",
@@ -237,7 +238,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "NAME,...",
         default: "copy",
         about: "A hit in it: copy the page up, or move it. [copy]",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "admit_dirty",
@@ -246,7 +247,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "ask|always",
         default: "ask",
         about: "Dirty pages: ask admission, or always take. [ask]",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "kv",
@@ -255,7 +256,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "",
         default: "false",
         about: "Requests of a language model: a hit is a cached prefix.",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "touch",
@@ -264,7 +265,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         metavar: "ORDER",
         default: "tail-first",
         about: "With --kv: tail-first, or head-first. [tail-first]",
-        commands: EVERY,
+        commands: OF_TIERS,
     },
     RunOption {
         name: "check",

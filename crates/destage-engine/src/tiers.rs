@@ -9,6 +9,9 @@ use destage_replay::error::RunError;
 use destage_replay::tiers::rules::{Offer, Promote, TierRules};
 use destage_replay::tiers::tier2::Tier2;
 
+/// Parameter of a policy that takes the pages of the trace by default.
+const FILE_PAGES: &str = "file_pages";
+
 /// An admission filter with the parameters that a user gave, by name and checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AdmissionSpec {
@@ -97,13 +100,15 @@ impl Tier2Spec {
                 tier2.label()
             ));
         }
-        let file_pages = tier2.given.iter().any(|(key, _)| key == "file_pages");
-        if tier2.name == "acr-h" && !file_pages {
-            return refused(
-                "tier2 = acr-h needs file_pages (tier2 acr-h[file_pages=100000]): the pages that \
-                 reach tier 2 are not known beforehand"
-                    .into(),
-            );
+        // Its default are the pages of the trace.
+        let params = destage_policies::info(tier2.name)?.params;
+        let counts_pages = params.iter().any(|param| param.name == FILE_PAGES);
+        if counts_pages && !tier2.given.iter().any(|(key, _)| key == FILE_PAGES) {
+            let name = tier2.name;
+            return refused(format!(
+                "tier2 = {name} needs {FILE_PAGES} (tier2 {name}[{FILE_PAGES}=100000]): the pages \
+                 that reach tier 2 are not known beforehand"
+            ));
         }
         if rules.promote == Promote::Move && rules.offer == Offer::Inserted {
             return refused(

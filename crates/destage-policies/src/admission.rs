@@ -1,8 +1,8 @@
 //! Admission to the flash tier: which offered pages tier 2 takes in (`docs/spec/tiers.md` 5).
 //!
 //! ```text
-//!  nth          at the n-th offer          tiny_lfu  by accesses that missed tier 1
-//!  probability  at random                  larc      at the second offer, with a memory that adapts
+//!  nth          at the n-th offer     tiny_lfu  by accesses that missed tier 1
+//!  probability  at random             larc      at the second offer, by a memory that adapts
 //!  info         catalogue entry
 //! ```
 

@@ -14,6 +14,7 @@ from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
+    TIERS,
     Command,
     Decorated,
     apply,
@@ -128,7 +129,7 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @apply(
     policy_flag(f"the drive's, else {USUAL}"),
     sizes_flag("the drive's, else auto"),
-    *(JOBS, RUN, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE),
+    *(JOBS, RUN, TIERS, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE),
     *(MERGE, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:

@@ -36,6 +36,7 @@ __all__ = [
     "COMMON",
     "DEVICE",
     "RUN",
+    "TIERS",
     "FOLDER",
     "OUTPUT",
     "Command",
@@ -492,10 +493,15 @@ def _run_flag(option: RunOption) -> Decorated:
 
 
 #: Flags of commands that run policies.
-RUN = [_run_flag(option) for option in run_options() if option.flag]
+RUN = [_run_flag(option) for option in run_options() if option.flag and "mrc" in option.commands]
+
+#: Those of commands that compare runs: a flash tier, and language models.
+TIERS = [
+    _run_flag(option) for option in run_options() if option.flag and "mrc" not in option.commands
+]
 
 
 def run_values(arguments: Mapping[str, Any], **more: bool) -> RunOptions:
-    """The flags of `RUN` among a command's arguments, as `compare` and its like take them."""
-    values = {o.name: arguments[o.name] for o in run_options() if o.flag}
+    """The flags of `RUN` and `TIERS` among a command's arguments, as `compare` takes them."""
+    values = {o.name: arguments[o.name] for o in run_options() if o.name in arguments}
     return cast("RunOptions", values | more)

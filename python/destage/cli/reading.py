@@ -4,8 +4,9 @@ Every command that reads a trace takes every reader option. The help of a comman
 most need; `destage trace options` shows all of them.
 
 In a `--config` file the keys of `[trace]` are the reader options (and `page_size`), those of
-`[cache]`, `[tier2]` and `[kv]` are in `CACHE_KEYS`, `TIER2_KEYS` and `KV_KEYS`. If it has a table `[device]` it is a drive's file as well, and that
-drive is behind the cache: then `[cache]`, `[host]` and `[ftl]` may have what a drive's file has.
+`[cache]`, `[tier2]` and `[kv]` are in `CACHE_KEYS`, `TIER2_KEYS` and `KV_KEYS`. If it has a table
+`[device]` it is a drive's file as well, and that drive is behind the cache: then `[cache]`,
+`[host]` and `[ftl]` may have what a drive's file has.
 """
 
 from __future__ import annotations

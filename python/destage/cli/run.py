@@ -16,6 +16,7 @@ from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
+    TIERS,
     Command,
     apply,
     drive_of,
@@ -90,7 +91,7 @@ Examples:
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(ONE, SIZE, RUN, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
+@apply(ONE, SIZE, RUN, TIERS, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
 def run(trace: tuple[str, ...], **arguments: Any) -> None:
     """Run one policy once and record everything."""
     named = {k: v for k, v in arguments.items() if k in RECORDED}

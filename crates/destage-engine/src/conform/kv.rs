@@ -38,7 +38,9 @@ pub struct KvVector {
 
 worded!(
     /// Order of the touches.
-    Touched(Touch), "\"tail-first\" or \"head-first\"", |found| found.as_str().and_then(Touch::parse)
+    Touched(Touch), "\"tail-first\" or \"head-first\"", |found| {
+        found.as_str().and_then(Touch::parse)
+    }
 );
 worded!(
     /// Tokens of a block.

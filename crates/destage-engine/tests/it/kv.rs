@@ -105,7 +105,12 @@ impl Observer for Recorder {
     }
 }
 
-fn run(replay: &KvReplay<'_>, policy: &str, frames: u32, observer: &mut dyn Observer) -> KvReplayed {
+fn run(
+    replay: &KvReplay<'_>,
+    policy: &str,
+    frames: u32,
+    observer: &mut dyn Observer,
+) -> KvReplayed {
     let replayed = if policy == prefix_min::NAME {
         prefix_min::run(replay, frames, observer).expect("one predecessor each")
     } else {
@@ -190,7 +195,8 @@ fn real(name: &str) -> Option<Arc<Trace>> {
     }
     let mut reader = ReaderOptions::default();
     reader.set_text("bytes_per_token", "1024").expect("a good option");
-    let (decode, cache) = (DecodeOptions::default(), CacheOptions { enabled: false, ..CacheOptions::default() });
+    let (decode, cache) =
+        (DecodeOptions::default(), CacheOptions { enabled: false, ..CacheOptions::default() });
     Some(open_trace(&[path], &reader, &decode, &cache, &mut NoHooks).expect("a trace"))
 }
 

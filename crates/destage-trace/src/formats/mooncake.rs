@@ -13,8 +13,8 @@
 //!
 //! Readings. A prompt rarely fills its last block, which is there as a whole all the same;
 //! `input_length` decides how many of its tokens count. `output_length` and what tools add are read
-//! over. A number of blocks which is not that of `input_length` is a warning: such files have blocks
-//! of another size. There is no operation: all are reads unless `default_op` says otherwise.
+//! over. A number of blocks which is not that of `input_length` is a warning: such files have
+//! blocks of another size. There is no operation: all are reads unless `default_op` says otherwise.
 
 use std::ops::Range;
 

@@ -1,0 +1,189 @@
+"""A flash tier below the cache, and prompts of a language model: command, Python, files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Destage
+
+import destage as ds
+
+PROMPTS = [
+    ([1, 2, 3], 1300),
+    ([1, 2, 4, 5], 2048),
+    ([6, 7], 900),
+    ([1, 2, 3], 1300),
+    ([1, 8], 1024),
+    ([6, 7, 9], 1500),
+    ([1, 2, 4, 5], 2048),
+]
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    path = tmp_path / "kv.jsonl"
+    lines = [
+        json.dumps({"timestamp": k, "input_length": tokens, "hash_ids": ids})
+        for k, (ids, tokens) in enumerate(PROMPTS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def zipf() -> ds.Trace:
+    return ds.synth("zipf", requests=20_000, pages=2_000, seed=1)
+
+
+def test_every_combination_of_flash_tiers_runs(zipf: ds.Trace) -> None:
+    results = ds.compare(
+        zipf,
+        "lru,arc",
+        cache="50p,100p",
+        tier2="lru,s3-fifo",
+        tier2_cache="400p",
+        admit="always,nth",
+    )
+    assert len(results) == 2 * 2 * 2 * 2
+    assert len({(run.label, run.frames) for run in results}) == len(results)
+    alone = {(r.policy, r.frames): r for r in ds.compare(zipf, "lru,arc", cache="50p,100p")}
+    for run in results:
+        one = alone[run.policy, run.frames]
+        assert run.hit_ratio == one.hit_ratio, "tier 1 decides as without tier 2"
+        hits = run.counters["read_hits"] + run.counters["write_hits"] + run["tier2_hits"]
+        assert run["overall_hit_ratio"] == pytest.approx(hits / run["accesses"])
+        assert run["tier2_hits"] + run["tier2_misses"] == run["read_misses"]
+        assert run["tier2_writes"] == run.writes, "what is written to flash"
+        assert run["physical_reads"] is None
+        assert (run["tier2_policy"], run["tier2_frames"]) in {("lru", 400), ("s3-fifo", 400)}
+        assert (run["offer"], run["promote"]) == ("evicted", "copy")
+    always, nth = (next(r for r in results if r["admit"] == a) for a in ("always", "nth"))
+    assert always["admit_ratio"] == 1.0 > nth["admit_ratio"] > 0
+
+
+def test_tables_files_and_decisions_show_the_flash_tier(
+    destage: Destage, tmp_path: Path, trace_file: Path
+) -> None:
+    rows, log = tmp_path / "runs.csv", tmp_path / "log.jsonl"
+    tier2 = ("--tier2", "lru", "--tier2-cache", "40p", "--admit", "nth[n=1]", "--offer", "inserted")
+    grid = ("--tier2", "lru,arc", "--tier2-cache", "40p,80p", "--promote", "copy,move")
+    done = destage("compare", trace_file, "-p", "lru", "-c", "10p", *grid, "--csv", rows)
+    assert done.status == 0, done.err
+    assert len(rows.read_text().splitlines()) == 1 + 2 * 2 * 2
+    done = destage("compare", trace_file, "-p", "lru", "-c", "10p", *tier2, "--csv", rows)
+    assert done.status == 0, done.err
+    assert "lru over lru 40p, admit nth[n=1], offer inserted" in done.out
+    with rows.open() as file:
+        (row,) = csv.DictReader(file)
+    assert (row["tier2_policy"], row["tier2_frames"], row["admit"]) == ("lru", "40", "nth[n=1]")
+    done = destage("run", trace_file, "-p", "lru", "-c", "10p", *tier2, "--decisions", log)
+    assert done.status == 0, done.err
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {"tier", "admitted", "tier2_evicted", "written_back"} <= set(lines[0])
+    assert sum(len(line["admitted"]) for line in lines) == int(row["admitted"])
+
+
+@pytest.fixture
+def trace_file(tmp_path: Path) -> Path:
+    path = tmp_path / "accesses.csv"
+    lines = []
+    for k in range(2_000):
+        op = "Write" if k % 3 == 0 else "Read"
+        lines.append(f"{128166372000000000 + k},demo,0,{op},{(k * k) % 97 * 4096},4096,0")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_what_excludes_what_is_an_error_that_names_both(
+    destage: Destage, trace_file: Path, prompts: Path
+) -> None:
+    tier2 = ["--tier2", "lru", "--tier2-cache", "40p"]
+    for flags, said in [
+        (["--admit", "nth"], "add tier2 (--tier2)"),
+        (["--touch", "head-first"], "add kv (--kv)"),
+        (["--tier2", "lru"], "add tier2_cache (--tier2-cache)"),
+        ([*tier2, "--promote", "move", "--offer", "inserted"], "excludes offer = inserted"),
+        ([*tier2, "--admit", "nht"], "did you mean nth?"),
+        ([*tier2, "--offer", "all"], "offer: expected evicted or inserted"),
+        (["--tier2", "arc", "--tier2-cache", "40p", "--admit", "tinylfu"], "without threshold"),
+        (["--tier2", "min", "--tier2-cache", "40p"], "not known beforehand"),
+        (["--kv"], "the trace has no chains of blocks"),
+        ([*tier2, "--device", "small"], "excludes a device"),
+    ]:
+        done = destage("compare", trace_file, "-p", "lru", "-c", "10p", *flags)
+        assert done.status == 2, (flags, done.out, done.err)
+        assert said in done.err.replace("\n", " "), (flags, done.err)
+    done = destage("compare", trace_file, "-p", "larc", "-c", "10p", *tier2)
+    assert done.status == 2
+    assert "admit = larc" in done.err.replace("\n", " ")
+    done = destage("run", trace_file, "-p", "lru", "-c", "10p", *tier2, "--admit", "always,nth")
+    assert done.status == 2
+    assert "admit: expected one value" in done.err
+    done = destage("compare", prompts, "--bytes-per-token", "8", "-p", "prefix-min", "-c", "5p")
+    assert done.status == 2
+    assert "add kv (--kv)" in done.err
+
+
+def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
+    destage: Destage, prompts: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.jsonl"
+    base = (prompts, "--bytes-per-token", "8", "-c", "5p")
+    done = destage("compare", *base, "--kv", "-p", "lru,prefix-min", "--json", "-")
+    assert done.status == 0, done.err
+    lru, bound = (run["metrics"] for run in json.loads(done.out)["runs"])
+    # The vectors micro-lru-tail-first and micro-prefix-min (tests/vectors/kv.jsonl).
+    assert (lru["hit_blocks"], lru["hit_tokens"], lru["insertions"]) == (7, 3584, 16)
+    assert lru["token_hit_ratio"] == 3584 / 10120
+    assert lru["hit_ratio"] is None
+    assert lru["physical_writes_incl_owed"] == 16
+    assert bound["hit_blocks"] >= lru["hit_blocks"]
+    assert bound["stranded_blocks"] == 0
+    done = destage("run", *base, "--kv", "-p", "lru", "--decisions", log)
+    assert done.status == 0, done.err
+    assert "Cached prefixes" in done.out
+    second = json.loads(log.read_text().splitlines()[1])
+    assert (second["hit_blocks"], second["tiers"], second["inserted"]) == (2, [1, 1], [5, 4])
+    done = destage("compare", *base, "-p", "lru")
+    assert done.status == 0
+    assert "--kv" in done.err
+
+
+def test_a_file_may_name_the_flash_tier_and_the_semantics(
+    destage: Destage, prompts: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "kv.toml"
+    config.write_text(
+        '[trace]\nbytes_per_token = "8"\n[tier2]\npolicy = "lru"\ncache = "4p"\n'
+        'offer = "inserted"\n[kv]\nenabled = true\n'
+    )
+    done = destage("compare", prompts, "--config", config, "-p", "lru", "-c", "3p", "--json", "-")
+    assert done.status == 0, done.err
+    (run,) = json.loads(done.out)["runs"]
+    # The vector micro-two-tiers-inserted-copy.
+    vectors = Path(__file__).parents[1] / "vectors" / "kv.jsonl"
+    expected = next(
+        json.loads(line)["counters"]
+        for line in vectors.read_text().splitlines()
+        if '"micro-two-tiers-inserted-copy"' in line
+    )
+    named = {"requests": "kv_requests", "evictions": "kv_evictions"}
+    assert {k: run["metrics"][named.get(k, k)] for k in expected} == expected
+
+
+def test_results_are_read_and_run_again(
+    zipf: ds.Trace, destage: Destage, trace_file: Path, tmp_path: Path
+) -> None:
+    results = ds.compare(zipf, "lru", cache="50p", tier2="lru", tier2_cache="10%")
+    results.to_json(tmp_path / "r.json")
+    (again,) = ds.Results.load(tmp_path / "r.json")
+    assert dict(again.metrics) == dict(results[0].metrics)
+    assert again.label == results[0].label == "lru over lru 10%"
+    kept = tmp_path / "kept.json"
+    flags = ("-p", "lru", "-c", "10p", "--tier2", "arc", "--tier2-cache", "40p", "--json", kept)
+    assert destage("compare", trace_file, *flags).status == 0
+    done = destage("rerun", kept)
+    assert done.status == 0, (done.out, done.err)
