@@ -139,7 +139,7 @@ def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
     assert (lru["hit_blocks"], lru["hit_tokens"], lru["insertions"]) == (7, 3584, 16)
     assert lru["token_hit_ratio"] == 3584 / 10120
     assert lru["hit_ratio"] is None
-    assert lru["physical_writes_incl_owed"] == 16
+    assert lru["flash_writes"] == 16
     assert bound["hit_blocks"] >= lru["hit_blocks"]
     assert bound["stranded_blocks"] == 0
     done = destage("run", *base, "--kv", "-p", "lru", "--decisions", log)

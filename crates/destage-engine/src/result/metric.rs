@@ -157,7 +157,7 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
 ];
 
 /// The writes that runs are judged by.
-const WRITES: &str = "physical_writes_incl_owed";
+const WRITES: &str = "flash_writes";
 
 /// A choice of columns that people ask for by name (`--view`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
