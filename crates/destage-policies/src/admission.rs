@@ -197,12 +197,12 @@ mod tests {
         let params = [("threshold", Value::Int(2)), ("sample_factor", Value::Int(2))];
         let mut by_count = filter("tinylfu", &params, 2);
         assert_eq!(taken(&mut by_count, &[1, 1, 1]), [0; 0]);
-        [1, 1, 2].map(|page| by_count.missed(Page(page)));
+        [1, 1, 2].iter().for_each(|&page| by_count.missed(Page(page)));
         assert_eq!(taken(&mut by_count, &[1, 2]), [1]);
         by_count.missed(Page(3)); // the fourth of a sample: 1, 0, 0
         assert_eq!(taken(&mut by_count, &[1, 2, 3]), [0; 0]);
         let mut by_victim = filter("tinylfu", &[], 2);
-        [1, 3, 3].map(|page| by_victim.missed(Page(page)));
+        [1, 3, 3].iter().for_each(|&page| by_victim.missed(Page(page)));
         assert_eq!(taken(&mut by_victim, &[1, 2, 4, 3]), [1, 2, 3], "4 ties with 1, 3 is above it");
     }
 

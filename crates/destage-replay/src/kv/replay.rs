@@ -276,8 +276,8 @@ impl<'t, E: Record> Tier1<'t, E> {
     #[inline]
     fn look_up(&mut self, replay: &KvReplay<'_>, rows: Range<usize>) -> usize {
         let ids = replay.chains.ids;
-        for row in rows.end..(rows.end + AHEAD).min(ids.len()) {
-            self.cached.prefetch(ids[row]);
+        for &id in ids[rows.end..].iter().take(AHEAD) {
+            self.cached.prefetch(id);
         }
         for &id in &ids[rows.clone()] {
             self.policy.prefetch(Page(id.into()));

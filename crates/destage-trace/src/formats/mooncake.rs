@@ -64,7 +64,7 @@ impl Layout {
     pub(super) fn open(self, input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         let format = self.format;
         let Some(bytes_per_token) = opening.options.bytes_per_token else {
-            return Err(usage(&format!(
+            return Err(usage(format!(
                 "{format}: bytes_per_token (--bytes-per-token) must be given: what the keys and \
                  values of a token take, 2 x layers x heads of keys x their width x bytes of a \
                  number",

@@ -182,7 +182,8 @@ fn call(text: Cow<[u8]>, time_ns: u64, context: &mut Context) -> Line {
             Some(text) => parse_decimal(text, SECOND_NS).unwrap_or(NO_RESPONSE),
             None => NO_RESPONSE,
         };
-    Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op }.into())
+    Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op, ..Record::EMPTY }
+        .into())
 }
 
 /// Name, arguments and what stands behind `=`. Data in quotes may hold any of these signs, so the

@@ -381,7 +381,6 @@ fn read_record(reader: &mut BufReader<File>) -> std::io::Result<Option<Record>> 
         op: [RecordOp::Read, RecordOp::Write, RecordOp::Trim, RecordOp::Flush]
             [usize::from(bytes[36] & 3)],
         chain: ChainMark::from_bits(u16::from_le_bytes([bytes[37], bytes[38]])),
-        ..Record::EMPTY
     }))
 }
 
