@@ -58,6 +58,7 @@ pub(super) enum Sizes<'a> {
 }
 
 /// What a task found.
+#[expect(clippy::large_enum_variant, reason = "one for each size, and they are few")]
 pub(super) enum Outcome {
     OnePass(LruCurve),
     Min(MinCurve),

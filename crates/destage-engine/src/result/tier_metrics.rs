@@ -69,7 +69,7 @@ static OF_PREFIXES: &[Metric] = &[
         "blocks that tier 1 gave up"),
     metric!(Kv, "flash_bytes_per_token", "Flash per token", Real "bytes", Lower,
         "bytes written to flash / tokens of all prompts",
-        |r| per_token(r)),
+        per_token),
 ];
 
 #[rustfmt::skip] // a metric, some lines: it is a table
