@@ -69,6 +69,7 @@ def test_tables_files_and_decisions_show_the_flash_tier(
 ) -> None:
     rows, log = tmp_path / "runs.csv", tmp_path / "log.jsonl"
     tier2 = ("--tier2", "lru", "--tier2-cache", "40p", "--admit", "nth[n=1]", "--offer", "inserted")
+    tier2 = (*tier2, "--warmup", "none")
     grid = ("--tier2", "lru,arc", "--tier2-cache", "40p,80p", "--promote", "copy,move")
     done = destage("compare", trace_file, "-p", "lru", "-c", "10p", *grid, "--csv", rows)
     assert done.status == 0, done.err
@@ -131,7 +132,7 @@ def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
     destage: Destage, prompts: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "log.jsonl"
-    base = (prompts, "--bytes-per-token", "8", "-c", "5p")
+    base = (prompts, "--bytes-per-token", "8", "-c", "5p", "--warmup", "none")
     done = destage("compare", *base, "--kv", "-p", "lru,prefix-min", "--json", "-")
     assert done.status == 0, done.err
     lru, bound = (run["metrics"] for run in json.loads(done.out)["runs"])
@@ -160,7 +161,7 @@ def test_a_file_may_name_the_flash_tier_and_the_semantics(
         '[trace]\nbytes_per_token = "8"\n[tier2]\npolicy = "lru"\ncache = "4p"\n'
         'offer = "inserted"\n[kv]\nenabled = true\n'
     )
-    done = destage("compare", prompts, "--config", config, "-p", "lru", "-c", "3p", "--json", "-")
+    done = destage("compare", prompts, "--config", config, "-p", "lru", "-c", "3p", "--warmup", "none", "--json", "-")
     assert done.status == 0, done.err
     (run,) = json.loads(done.out)["runs"]
     # The vector micro-two-tiers-inserted-copy.

@@ -105,7 +105,8 @@ impl TieredRunner<'_> {
         } else {
             untimed::run_unwatched(&replay, spec.name, setup, tier2, &mut followed)?
         };
-        Ok(of_tiers(replayed.ok_or(RunError::Interrupted)?, options))
+        let requests = input.columns.first_ids.len() as u64;
+        Ok(of_tiers(replayed.ok_or(RunError::Interrupted)?, requests, options))
     }
 
     /// Requests of a language model, over one tier or two.
@@ -138,7 +139,7 @@ impl TieredRunner<'_> {
 }
 
 /// Counts of two tiers; what is written to flash are the writes of tier 2.
-fn of_tiers(mut replayed: Replayed, options: &RunOptions) -> Outcome {
+fn of_tiers(mut replayed: Replayed, requests: u64, options: &RunOptions) -> Outcome {
     if options.flush_at_end {
         replayed.flush();
     }
@@ -154,8 +155,11 @@ fn of_tiers(mut replayed: Replayed, options: &RunOptions) -> Outcome {
         gauges: replayed.gauges,
         destage_pages: replayed.destage_pages.summary(),
         warmup_requests: replayed.warmup_requests,
+        requests,
+        started_ns: None,
         windows: replayed.parts.finish(None, &to_flash),
         // Whether a dirty page of tier 1 will be taken is not known: nothing is added.
+        dirty_at_start: 0,
         dirty_left: 0,
         timing: None,
         profile: None,
@@ -179,7 +183,10 @@ fn of_requests(replayed: KvReplayed, has_tier2: bool) -> Outcome {
         gauges: replayed.gauges,
         destage_pages: None,
         warmup_requests: replayed.warmup_requests,
+        requests: replayed.warmup_requests + replayed.kv.requests,
+        started_ns: None,
         windows: replayed.parts.finish(None, &to_flash),
+        dirty_at_start: 0,
         dirty_left: 0,
         timing: None,
         profile: None,

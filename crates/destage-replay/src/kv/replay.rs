@@ -142,8 +142,8 @@ impl KvReplay<'_> {
             Warmup::None => 0,
             Warmup::Percent(percent) => (percent / 100.0 * requests as f64).floor() as u64,
             Warmup::Requests(warm) => warm,
-            Warmup::Nanos(_) => {
-                let rows = self.warmup.rows(self.arrivals_ns.len(), self.arrivals_ns)?;
+            Warmup::Nanos(_) | Warmup::Auto(_) => {
+                let rows = self.warmup.rows(self.chains.ids.len(), self.arrivals_ns)?;
                 let marks = &self.chains.marks[..rows];
                 let begun = marks.iter().skip(1).filter(|mark| mark.begins()).count() as u64;
                 begun + u64::from(rows > 0)
