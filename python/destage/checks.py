@@ -115,7 +115,7 @@ def drives_of(
         _listed(value, o.name) if o.several else [value] for o, value in given.items()
     ]
     if None in axes[0] and given:
-        raise UsageError(f"{next(iter(given)).name}: it is of a drive: add a device")
+        raise UsageError(f"{next(iter(given)).name}: it needs a simulated SSD: add a device")
     drives: list[Drive | None] = []
     for one, *values in product(*axes):
         chosen = dict(zip((option.name for option in given), values, strict=True))

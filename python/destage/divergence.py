@@ -1,4 +1,4 @@
-"""Where two policies part, which pages make the difference, and what it cost: `why`."""
+"""Where two policies' decisions first diverge, the pages that differ, and the cost: `why`."""
 
 from __future__ import annotations
 

@@ -370,7 +370,7 @@ def _check_recording(
     ):
         raise UsageError(f"series: expected a period of page accesses, from 1, got {series!r}")
     if timeline is not None and drive is None:
-        raise UsageError("timeline: it is of a drive: add a device")
+        raise UsageError("timeline: it needs a simulated SSD: add a device")
     if timeline is not None and isinstance(spec, OwnPolicy):
         raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
 

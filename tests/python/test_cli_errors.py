@@ -213,7 +213,7 @@ def test_a_parameter_that_cannot_be_is_usage(
         (["--jobs", "many"], ("jobs",)),
         (["--page-size", "0"], ("page size",)),
         (["--page-size", "big"], ("page size",)),
-        (["--on-error", "ignore"], ("on_error", "stop or skip")),
+        (["--on-error", "ignore"], ("--on-error", "stop or skip")),
         (["--order", "random"], ("order",)),
         (["--volume", "nobody"], ("nobody",)),
         (["--json", "-", "--csv", "-"], ("standard output",)),

@@ -257,10 +257,10 @@ def test_flags_that_need_or_exclude_a_drive(destage: Destage, msr: Path) -> None
     refused(with_args("-d", "no.toml", status=66), 66, "no.toml: no such file")
     refused(with_args("-p", "ecr"), 2, "ecr looks at the drive", "--device")
     refused(with_args("-p", "none"), 2, "add a device")
-    refused(with_args("--ftl", "page"), 2, "--ftl is of a drive")
-    refused(with_args("--queue-depth", 4), 2, "--queue-depth is of a drive")
+    refused(with_args("--ftl", "page"), 2, "--ftl needs a simulated SSD")
+    refused(with_args("--queue-depth", 4), 2, "--queue-depth needs a simulated SSD")
     refused(
-        with_args("-d", TINY, "--queue-depth", 0), 2, "queue_depth: expected a whole number 1.."
+        with_args("-d", TINY, "--queue-depth", 0), 2, "--queue-depth: expected a whole number 1.."
     )
     refused(with_args("-d", TINY, "--ftl", "pagee"), 2, "did you mean page?")
     refused(with_args("-d", TINY, "--ftl", "page[x=1]"), 2, 'unknown key "x"')
@@ -349,7 +349,7 @@ queue_depth = 3
     # A command without a drive takes what is for it.
     assert destage("mrc", msr, "--config", "all.toml", "-p", "lru", "-q").status == 0
     for wrong, part in (
-        ("[host]\nmode = 'closed'\n", "[device] is missing"),
+        ("[host]\nmode = 'closed'\n", "needs a table [device]"),
         (text + "[hosts]\n", "did you mean host?"),
         (text.replace("hit_ns", "hits_ns").replace('"lru,ecr"', '"none"'), "hit_ns"),
         (text.replace("requests", "requets"), "did you mean requests?"),

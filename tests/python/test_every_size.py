@@ -70,15 +70,15 @@ def test_a_sample_and_a_warm_up_until_full_claim_nothing_of_every_size(trace: ds
     for given in ({"sample": 0.5}, {"warmup": "full"}):
         curves = ds.mrc(trace, "lru", cache="10%,50%", **given)  # type: ignore[arg-type]
         assert "every_size" not in curves.data["mrc"]["curves"][0]
-        assert "at best of these sizes" in curves.summary[0]
+        assert "hits at these sizes" in curves.summary[0]
 
 
 def test_the_table_says_how_large_is_enough(destage: Destage, msr: Path) -> None:
     done = destage("mrc", msr, "-p", "lru,arc", "-c", "10%,50%", "--json", "m.json", "-q")
     assert done.status == 0, done
-    for said in ("at best; of these hits it takes", "for 90 %", "for 95 %", "for 99 %", "knee"):
+    for said in ("size for", "90 %", "95 %", "99 %", "knees", "≤ "):
         assert said in done.out, said
-    assert "The highest hit ratio:" in done.out
+    assert "Highest hit ratio:" in done.out
 
 
 def test_the_page_and_the_figure_have_the_exact_line_and_a_summary(
@@ -88,8 +88,8 @@ def test_the_page_and_the_figure_have_the_exact_line_and_a_summary(
     ds.write_report(tmp_path / "m.html", (), curves=[curves], traces=[trace])
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     summary = page.split('<div class="summary">')[1].split("</div>")[0]
-    assert "at best; of these hits it takes" in summary
-    assert "The highest hit ratio:" not in summary  # min knows the future: nobody competes
+    assert "Size for a share of these" in summary
+    assert "Highest hit ratio:" not in summary  # min knows the future: nobody competes
     spec = json.dumps(curves.plot.mrc().to_dict())
     assert spec.count('"label": "lru", "cache_bytes"') > 200
     assert "knee at" in spec

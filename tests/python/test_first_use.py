@@ -261,7 +261,7 @@ def test_a_readers_option_of_a_config_file_names_the_file_and_one_of_a_flag_the_
     info = ("trace", "info", msr)
     refused(destage(*info, "--config", "c.toml"), 65, "c.toml: [trace]: on_error", "stp")
     done = destage(*info, "--config", "c.toml", "--on-error", "halt")
-    refused(done, 2, "destage: on_error: expected", "halt")
+    refused(done, 2, "destage: --on-error: expected", "halt")
 
 
 def said(results: ds.Results, words: str) -> list[str]:

@@ -85,7 +85,9 @@ def test_two_policies_that_the_sample_cannot_tell_apart_have_no_star(trace: ds.T
 
 def test_one_curve_says_its_best_with_the_interval(trace: ds.Trace) -> None:
     one = ds.mrc(trace, "fifo", cache="30%,45%", sample=0.125)
-    assert re.search(r"fifo hits \(\d+(\.\d+)? ± \d+(\.\d+)?\) % at best", one.summary[0])
+    assert re.search(
+        r"fifo: at most \(\d+(\.\d+)? ± \d+(\.\d+)?\) % hits at these sizes", one.summary[0]
+    )
 
 
 def test_files_have_the_ends_as_columns(destage: Destage) -> None:
@@ -146,7 +148,7 @@ def test_a_wide_lead_is_told_with_the_error_of_the_difference(trace: ds.Trace) -
     (row,) = told.as_table().rows()
     assert [cell.best for cell in row] == [False, False, False, False, True, False]
     assert re.fullmatch(r"\d+\.\d+ ± \d+\.\d+ \(fifo\)", row[-1].text), row[-1].text
-    assert told.summary[0].startswith("The highest hit ratio: slru")
+    assert told.summary[0].startswith("Highest hit ratio: slru")
 
 
 def test_a_policy_without_an_interval_wins_nothing_and_takes_no_lead_from_others(
@@ -166,11 +168,11 @@ def test_a_policy_without_an_interval_wins_nothing_and_takes_no_lead_from_others
     # Too few frames for anybody.
     assert small[-1].text == "± ?"
     assert not any(cell.best for cell in small)
-    assert told.summary[0].startswith("The highest hit ratio: slru at")
-    assert told.summary[1].startswith("Of sieve no interval is known")
+    assert told.summary[0].startswith("Highest hit ratio: slru at")
+    assert told.summary[1].startswith("No interval is known for sieve")
     alone = ds.mrc(trace, "larc,sieve", cache="30%", sample=0.25)
     assert list(alone.summary) == [
-        "Of larc and sieve no interval is known: what the sample says decides nothing."
+        "No interval is known for larc and sieve: the sample cannot rank them."
     ]
 
 

@@ -237,14 +237,14 @@ WRONG = {
     '@where = "policy =="\n': "is no condition",
     '@where = "open(1)"\n': "is no condition",
     "@where = \"policy == 'min'\"\n": "[sweep] where: no run is left",
-    '@ftls = "bast"\n': "[sweep] ftls: it is of a drive, and there is none",
-    '@placements = "sepbit"\n': "[sweep] placements: it is of a drive, and there is none",
+    '@ftls = "bast"\n': "[sweep] ftls: it needs a simulated SSD, and there is none",
+    '@placements = "sepbit"\n': "[sweep] placements: it needs a simulated SSD, and there is none",
     '[sweep]\ntraces = [{synth = "zipf", skew = 2}]\n': "spec.toml: trace synth zipf skew=2: skew:",
     '@warmup = "soon"\n': "run options: ",
     '@[trace]\nformaat = "msr"\n': "[trace]: unknown key 'formaat', did you mean format?",
     '@[cache]\nsize = "1p"\n': "[cache] size: a sweep has its policies and sizes in [sweep]",
     '@devices = "nosuch"\n': "nosuch",
-    "@x = = 3\n": "no TOML",
+    "@x = = 3\n": "expected a TOML file with a table [sweep]",
 }
 
 

@@ -255,7 +255,7 @@ def test_what_is_of_a_drive_needs_one_and_one_run_takes_one(
     for flags in (["--placement", "sepbit"], ["--flush", "drain"]):
         done = destage("compare", trace, "-p", "lru", *flags)
         assert done.status == 2
-        assert f"{flags[0]} is of a drive: add --device" in done.err
+        assert f"{flags[0]} needs a simulated SSD: add --device" in done.err
     for command in (["run", trace, "-p", "lru"], ["why", "lru", "arc", "--trace", trace]):
         done = destage(*command, "-c", "64p", "-d", drive, "--placement", "none,sepbit")
         assert done.status == 2
@@ -289,7 +289,7 @@ def test_python_says_the_same_as_the_command(destage: Destage, trace: Path, driv
     assert alone.run["waf_handle_1"] == found[0]["waf_handle_1"] is not None
     with pytest.raises(ExcludedError, match="policy = fk excludes the cache policy ecr"):
         ds.compare(opened, "ecr", cache="64p", device=drive, queue_depth=4, placement="fk")
-    with pytest.raises(ds.UsageError, match="placement: it is of a drive"):
+    with pytest.raises(ds.UsageError, match="placement: it needs a simulated SSD"):
         ds.compare(opened, "lru", placement="sepbit")
     with pytest.raises(ds.UsageError, match="placement: expected at least one"):
         ds.compare(opened, "lru", device=drive, placement=[])

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from conftest import ROOT, Destage
 
 import destage as ds
-from destage.cli.root import root
+from destage.cli.root import COMMANDS, SECTIONS, root
 
 
 def test_the_help_of_compare_is_short_and_points_to_the_reader_options(destage: Destage) -> None:
@@ -45,6 +45,47 @@ def test_the_help_of_every_command_fits_80_columns(words: tuple[str, ...]) -> No
     assert len(lines) <= 124
     assert [line for line in lines if len(line) > 80] == []
     assert "\x1b" not in done.output
+
+
+def help_lines() -> Iterator[tuple[str, str]]:
+    """The line of each command, and the first sentence on each flag without its default."""
+    for words in every_command(root):
+        command: click.Command = root
+        for word in words:
+            assert isinstance(command, click.Group)
+            found = command.get_command(click.Context(command), word)
+            assert found is not None
+            command = found
+        name = " ".join(("destage", *words))
+        if words:
+            yield name, command.get_short_help_str(1000)
+        for param in command.params:
+            text = getattr(param, "help", None) or ""
+            if not text:
+                continue
+            text = re.split(r"\.? \[|\.(?: |$)", text, maxsplit=1)[0]
+            yield f"{name} {param.opts[-1]}", re.sub(r" \([a-z, -]*\)$", "", text)
+
+
+def test_a_line_of_help_is_short_and_no_question() -> None:
+    found = list(help_lines())
+    assert len(found) > 300
+    for place, text in found:
+        assert 2 < len(text) <= 60, (place, text)
+        assert not re.match("(what|who|which|whose|how|where|when|that|those) ", text.lower()), (
+            place
+        )
+
+
+def test_each_command_has_its_place_in_the_help(destage: Destage) -> None:
+    out = destage("--help").out
+    assert [name for names in SECTIONS.values() for name in names] != []
+    assert {name for names in SECTIONS.values() for name in names} == set(COMMANDS)
+    for title, names in SECTIONS.items():
+        listed = out.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in listed.splitlines()] == list(names)
+    advanced = destage("compare", "--help").out.partition("\nAdvanced:\n")[2]
+    assert "--device-pages" in advanced.partition("\n\n")[0]
 
 
 def test_help_before_a_command_is_its_help(destage: Destage) -> None:
@@ -103,7 +144,7 @@ def test_a_group_stands_for_its_policies_and_says_what_it_leaves_out(
     ran = [line.split(",")[4] for line in done.out.splitlines()[1:]]
     drive = [p.name for p in ds.policies() if p.needs_device]
     assert ran == [p.name for p in ds.policies() if not p.needs_device]
-    assert f"{', '.join(drive)} look at the drive and are left out: add --device" in done.err
+    assert f"skipped, since they need a simulated SSD (--device): {', '.join(drive)}" in done.err
     quiet = destage("compare", msr, "-p", "all", "-c", "4p", "--csv", "-", "-q")
     assert "left out" not in quiet.err
 
@@ -126,7 +167,7 @@ def test_what_is_named_beside_its_group_runs_once(msr: Path) -> None:
 def test_curves_take_groups_too(destage: Destage, msr: Path) -> None:
     done = destage("mrc", msr, "-p", "flash", "-c", "4p", "--csv", "-")
     assert done.status == 0, done
-    assert "look at the drive and are left out" in done.err
+    assert "skipped, since they need a simulated SSD" in done.err
     flash = [p.name for p in ds.policies() if p.flash_aware and not p.needs_device]
     assert [line.split(",")[0] for line in done.out.splitlines()[1:]] == flash
 

@@ -156,7 +156,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Flag,
         metavar: "",
         default: "false",
-        about: "A write miss reads the page first.",
+        about: "Read the page from flash on a write miss.",
         commands: EVERY,
     },
     RunOption {
@@ -174,7 +174,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Whole,
         metavar: "PAGES",
         default: "64",
-        about: "Pages of an erase block, for clustering policies. [64]",
+        about: "Pages per erase block, for clustering policies. [64]",
         commands: EVERY,
     },
     RunOption {
@@ -192,7 +192,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "ignore|drop",
         default: "ignore",
-        about: "The trace's trims: no effect, or drop their pages.",
+        about: "Effect of the trace's trims: none, or drop their pages.",
         commands: EVERY,
     },
     RunOption {
@@ -273,7 +273,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Flag,
         metavar: "",
         default: "false",
-        about: "Check every law at every access (slow).",
+        about: "Assert the policy's invariants at every access (slow).",
         commands: EVERY,
     },
     RunOption {
@@ -282,7 +282,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Flag,
         metavar: "",
         default: "false",
-        about: "With a drive, keep how the run developed: what a report draws.",
+        about: "Record how the run developed, for reports (with a device).",
         commands: &["compare", "run", "tune"],
     },
 ];

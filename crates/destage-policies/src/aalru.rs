@@ -88,7 +88,7 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 1, max: u64::MAX },
             default: IfAbsent::Int(8192),
             unit: "page accesses",
-            about: "How often tau and Th are set anew. Default: section IV.",
+            about: "Interval between updates of tau and Th. Default: section IV.",
             ..Param::BLANK
         },
         Param {
@@ -104,7 +104,7 @@ pub static INFO: Info = Info {
             symbol: "D_r, D_w",
             kind: Kind::Choice(&["service", "response"]),
             default: IfAbsent::Word("service"),
-            about: "What counts as an operation's latency: only while its chip worked for it, \
+            about: "Definition of an operation's latency: only while its chip worked for it, \
                     collections included, as a simulator without queues returns it, or from \
                     submission to end, waiting for other pages of the same destage included.",
             ..Param::BLANK

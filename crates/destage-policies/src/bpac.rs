@@ -82,7 +82,7 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 1, max: u64::MAX },
             default: IfAbsent::Int(10_000),
             unit: "page writes",
-            about: "How long distances are collected before they set the thresholds. Default: \
+            about: "Sampling time of distances before they set the thresholds. Default: \
                     section 4.4.1.",
             ..Param::BLANK
         },
@@ -126,7 +126,7 @@ pub static INFO: Info = Info {
             name: "pird_sampling",
             kind: Kind::Choice(&["all_hits", "p_list"]),
             default: IfAbsent::Word("all_hits"),
-            about: "Which hits give a PIRD: those that make a page hot too (section 4.4.3), or \
+            about: "Hits that give a PIRD: those that make a page hot too (section 4.4.3), or \
                     only those in the p-list (Algorithm 1). Default: with the latter PIRD_thd can \
                     only fall.",
             ..Param::BLANK

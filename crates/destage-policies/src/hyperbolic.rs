@@ -35,7 +35,7 @@ pub static INFO: Info = Info {
     params: &[
         Param {
             default: IfAbsent::Int(64),
-            about: "Frames drawn per eviction; none: all are looked at. Default of libCacheSim.",
+            about: "Frames drawn per eviction; none: all frames. Default of libCacheSim.",
             ..SAMPLE
         },
         SEED,

@@ -59,7 +59,7 @@ static PARAMS: &[Param] = &[
         symbol: "lambda",
         kind: Kind::Real { min: 0.0, max: 100.0 },
         default: IfAbsent::Real(0.45),
-        about: "How much a regret weighs; default of the paper.",
+        about: "Weight of a regret; default of the paper.",
         ..Param::BLANK
     },
     Param {
@@ -67,7 +67,7 @@ static PARAMS: &[Param] = &[
         symbol: "d_0",
         kind: Kind::Real { min: 0.0, max: 1.0 },
         default: IfAbsent::Real(0.005),
-        about: "What is left of a regret after as many accesses as there are frames; default of \
+        about: "Discount of a regret after as many accesses as there are frames; default of \
                 the paper.",
         ..Param::BLANK
     },

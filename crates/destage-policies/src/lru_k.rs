@@ -63,7 +63,7 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 1, max: 16 },
             default: IfAbsent::Int(2),
             unit: "references",
-            about: "Which reference counts, from the last; the paper recommends 2.",
+            about: "Reference to rank by, counted from the last; the paper recommends 2.",
             ..Param::BLANK
         },
         Param {

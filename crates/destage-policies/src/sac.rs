@@ -85,7 +85,7 @@ pub static INFO: Info = Info {
             kind: Kind::OptionalInt { min: 1, max: u64::MAX },
             default: IfAbsent::None("max(1, frames/16)"),
             unit: "frames",
-            about: "How much the protection queue grows at a time. Default: chosen, the source \
+            about: "Growth step of the protection queue. Default: chosen, the source \
                     has none.",
             ..Param::BLANK
         },

@@ -81,7 +81,7 @@ static PARAMS: &[Param] = &[
         symbol: "f_1",
         kind: Kind::Real { min: 0.0, max: 1.0 },
         default: IfAbsent::Real(0.1),
-        about: "What the newest epoch alone is worth; default of the authors' talk.",
+        about: "Weight of the newest epoch; default of the authors' talk.",
         ..Param::BLANK
     },
     Param {
@@ -90,7 +90,7 @@ static PARAMS: &[Param] = &[
         kind: Kind::Real { min: 0.0, max: 1000.0 },
         default: IfAbsent::Real(1.0),
         unit: "in accesses",
-        about: "What a write costs beside an access; default of the authors' simulator.",
+        about: "Cost of a write relative to an access; default of the authors' simulator.",
         ..Param::BLANK
     },
     Param {
@@ -118,7 +118,7 @@ static PARAMS: &[Param] = &[
     },
     Param {
         default: IfAbsent::Int(8),
-        about: "Frames drawn per eviction; none: all are looked at. Default of the authors' \
+        about: "Frames drawn per eviction; none: all frames. Default of the authors' \
                 simulator.",
         ..SAMPLE
     },

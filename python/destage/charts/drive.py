@@ -65,7 +65,7 @@ class DeviceCharts(Charts):
         self.frames = frames
 
     def response_cdf(self, kind: str = "all") -> Any:
-        """Share of the requests that took at most so long, over a logarithm of time."""
+        """Cumulative distribution of response times, over a logarithm of time."""
         y = alt.Y(
             "share:Q",
             scale=alt.Scale(domain=[0, 1], nice=False),
@@ -76,7 +76,7 @@ class DeviceCharts(Charts):
             ),
         )
         chart = self._curves("responses", self._responses(kind), "us", self._time_x(), y, kind)
-        about = "Share of the requests that took at most so long, one line a policy"
+        about = "Cumulative distribution of response times, one line a policy"
         return self._finish(chart, "response_cdf", about, 300)
 
     def response_tail(self, kind: str = "all") -> Any:
@@ -126,7 +126,7 @@ class DeviceCharts(Charts):
         return self._finish(chart, "unbalance_cdf", about, 260)
 
     def destage_cdf(self) -> Any:
-        """Share of the destages with at most so many pages of the buffer."""
+        """Cumulative distribution of pages per destage of the buffer."""
         every = destage_curves(self.result)
         top = max((r["pages"][-1] for r in every), default=1)
         powers = [2**k for k in range(max(1, math.ceil(math.log2(max(2, top)))) + 1)]
@@ -147,7 +147,7 @@ class DeviceCharts(Charts):
             ),
         )
         chart = self._curves("destages", self._at_size(every), "pages", x, y, None)
-        about = "Share of the destages with at most so many pages, one line a policy"
+        about = "Cumulative distribution of pages per destage, one line a policy"
         return self._finish(chart, "destage_cdf", about, 260)
 
     def over_time(self, what: str) -> Any:

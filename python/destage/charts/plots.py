@@ -266,7 +266,7 @@ class Plots(Figures):
     )
 
     def response_cdf(self, kind: Kind = "all", *, frames: int | None = None) -> LayerChart:
-        """Share of the requests that took at most so long; time is logarithmic.
+        """Cumulative distribution of response times; time is logarithmic.
 
         `kind` is `all`, `read` or `write`; `frames` is one of the cache sizes in pages, by default
         the one at which policies differ most. So in all charts below.
@@ -292,7 +292,7 @@ class Plots(Figures):
     )
     destage_cdf = _at_one_size(
         "destage_cdf",
-        "Share of the destages with at most so many pages, of policies that write in groups.",
+        "Cumulative distribution of pages per destage, of policies that write in groups.",
     )
     wear = _at_one_size(
         "wear", "Erases of a block: mean, one deviation to each side, least and most worn."

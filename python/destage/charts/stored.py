@@ -192,7 +192,7 @@ class StoredCharts(Series):
         kinds, series = ["all", "reads", "writes"], [self.theme.ink, *self.theme.series[:2]]
         share = "format(100 - 100 * pow(10, -datum.value), '.6~r') + ' %'"
         axis = alt.Axis(
-            title="Share of the requests that took at most so long",
+            title="Cumulative distribution of response times",
             labelExpr=share,
             values=[0.30103, 1, 2, 3, 4],
             grid=False,

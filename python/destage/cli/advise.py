@@ -26,6 +26,7 @@ from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
+    SSD,
     Command,
     apply,
     drive_of,
@@ -49,21 +50,21 @@ ASKED = [
     flag(
         "--objective",
         metavar="NAME,...",
-        help="What is to be good: mean, p99, hit, waf, erases, ... as in --sort, or cost (dollars"
-        " a year); several give a Pareto front. [mean with a device, else hit]",
+        help="Metrics to optimise: mean, p99, hit, waf, erases, ..., cost. cost: dollars a year."
+        " Several give a Pareto front. [mean with a device, else hit]",
     ),
-    flag("--budget", metavar="SIZE", help="The largest cache. [half of the trace's pages]"),
+    flag("--budget", metavar="SIZE", help="Largest cache. [half of the trace's pages]"),
     flag(
         "--within",
         metavar="SHARE",
         default="2%",
-        help="How near to the best is near enough. [2%]",
+        help="Distance to the best that is near enough. [2%]",
     ),
     flag(
         "--price",
         metavar="KEY=PRICE,...",
-        help="dram=3.0/GiB, tbw=600TB (the drive's rating), drive=60 (or 0.1/GiB), years=5 (until"
-        " memory is written off).",
+        help="Prices. dram=3.0/GiB, tbw=600TB (rated writes), drive=60 (or 0.1/GiB), years=5"
+        " (depreciation of the memory).",
     ),
 ]
 
@@ -72,15 +73,14 @@ SURE = [
         "--finalists",
         type=int,
         metavar="N",
-        help="Run only so many policies at every size, chosen by the objective at three. [all, or"
-        " 4 where that takes long]",
+        help="Number of policies to run at every size. [all, or 4 where that takes long]",
     ),
     flag(
         "--seeds",
         type=int,
         default=SEEDS,
         metavar="N",
-        help=f"Runs of the two best where they or the drive are drawn. [{SEEDS}]",
+        help=f"Seeds of the two best policies, if they are random. [{SEEDS}]",
     ),
 ]
 
@@ -88,10 +88,10 @@ TYPED = [
     flag(
         "--now",
         metavar="SETTING=SIZE,...",
-        help="Present size of a cache that is to grow: shared_buffers=16GB, zfs_arc_max=8GB.",
+        help="Present cache size. Such as shared_buffers=16GB, zfs_arc_max=8GB.",
     ),
-    flag("--explain", is_flag=True, help="Everything: how sure, other choices, what to type."),
-    flag("--force", is_flag=True, help="Settings also of a short trace, or one with few hits."),
+    flag("--explain", is_flag=True, help="Print certainty, other choices and commands."),
+    flag("--force", is_flag=True, help="Give settings even for a short trace or few hits."),
     flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop."),
 ]
 
@@ -100,8 +100,8 @@ ENDURES = [
         "--pe-cycles",
         type=int,
         metavar="N",
-        section="Drive",
-        help="Erases that a block endures: how long the drive lasts. [the drive's]",
+        section=SSD,
+        help="P/E cycle rating of a block. [the device's]",
     )
 ]
 
@@ -109,7 +109,7 @@ PAGE = [
     file_flag(
         *("-o", "--report", "--html", "report_file"),
         metavar="FILE.html",
-        help="A page that opens offline (needs the extra 'report').",
+        help="Report that opens offline (needs the extra 'report').",
     )
 ]
 
@@ -131,7 +131,10 @@ Examples:
     *(TYPED, SURE, JOBS, RUN, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
 )
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Say which policy and how small a cache are near the best, how sure that is, what to type."""
+    """Recommend a policy and a cache size.
+
+    Prints how certain the choice is, and the command that repeats it.
+    """
     outputs = Outputs.of(arguments)
     drive = drive_of(arguments)
     share_of(arguments["within"])

@@ -20,7 +20,7 @@ from destage.model.naming import FAMILIES, GROUPS
 
 __all__ = ["policies", "wrapped"]
 
-JSON = [file_flag("--json", "json_file", help="As JSON; - for stdout.")]
+JSON = [file_flag("--json", "json_file", help="Write JSON; - for stdout.")]
 
 EPILOG = """\b
 Examples:
@@ -34,7 +34,10 @@ Examples:
 @click.argument("name", required=False)
 @apply(JSON, COMMON)
 def policies(name: str | None, json_file: str | None, **_: Any) -> None:
-    """List the policies, or describe one: source, parameters, defaults, ranges, units."""
+    """List the policies, or describe one.
+
+    The description has source, parameters, defaults, ranges and units.
+    """
     found = all_policies() if name is None else (one_policy(name),)
     if json_file is not None:
         data: Any = [dataclasses.asdict(p) for p in found]

@@ -27,11 +27,11 @@ Examples:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("name", nargs=-1, metavar="POLICY|RESULT.json|STORE...")
 @apply(
-    [file_flag("-o", "bib_file", metavar="FILE.bib", help="Where it goes. [standard output]")],
+    [file_flag("-o", "bib_file", metavar="FILE.bib", help="Output file. [standard output]")],
     COMMON,
 )
 def cite(name: tuple[str, ...], bib_file: str | None, **_: Any) -> None:
-    """Print BibTeX of policies, or of those in results, and of Destage."""
+    """Print BibTeX of policies or results, and of Destage."""
     write_whole(bib_file or "-", bibtex(policy for one in name for policy in _policies(one)))
 
 

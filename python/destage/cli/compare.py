@@ -14,6 +14,7 @@ from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
+    SSD,
     TIERS,
     Command,
     Decorated,
@@ -34,7 +35,7 @@ from destage.device import Drive
 from destage.errors import UsageError
 from destage.experiment.difference import between_traces
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
-from destage.model.run import warnings_of
+from destage.model.run import Run, warnings_of
 from destage.policy import expanded
 from destage.results import Results
 from destage.runs import Interrupted, compare_pairs
@@ -47,17 +48,17 @@ __all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
     """The flag for policies, or for one; the help says what is taken without it."""
     takes = (
-        "Policies: lru,arc,cflru[window_fraction=0.75], or a group: all, flash, classic;"
+        "Policies, such as lru,arc, or a group: all, flash, classic."
+        " Parameters: 'cflru[window_fraction=0.75]'."
         if several
-        else "Policy: lru, 'cflru[window_fraction=0.75]';"
+        else "Policy: lru, 'cflru[window_fraction=0.75]'."
     )
     return [
         flag(
             "-p",
             "--policy",
             metavar="NAME,..." if several else "NAME",
-            help=f"{takes} FILE.py:CLASS is one of yours;"
-            f" `destage policies` lists them; none is no cache. [{default}]",
+            help=f"{takes} none: no cache. FILE.py:CLASS: your own policy. [{default}]",
         )
     ]
 
@@ -67,7 +68,7 @@ REPORT = [
         "--report",
         "report_file",
         metavar="FILE.html",
-        help="A report in one file that opens offline (needs the extra 'report').",
+        help="Report that opens offline (needs the extra 'report').",
     )
 ]
 
@@ -76,9 +77,8 @@ ENDURANCE = [
         "--pe-cycles",
         type=int,
         metavar="N",
-        section="Drive",
-        help="Erases that a block endures: shows drive writes a day, and the years that the drive"
-        " lasts at this load.",
+        section=SSD,
+        help="P/E cycle rating of a block. Adds drive writes per day and years of life.",
     )
 ]
 
@@ -87,15 +87,15 @@ COLUMNS = [
         "--show",
         metavar="NAME,...",
         section="Output",
-        help="Columns of the table: any metric, or for short hit, mean, p50 .. p99.99, max, waf,"
-        " erases, wear, writes, life.",
+        help="Metrics to show as columns. Short names: hit, mean, p50 .. p99.99, max, waf, erases,"
+        " wear, writes, life.",
     ),
     flag("--sort", metavar="NAME", section="Output", help="Sort the rows of a size, best first."),
     flag(
         "--view",
         metavar="|".join(VIEWS),
         section="Output",
-        help="Columns about response times, wear and lifetime, or hits.",
+        help="Columns about hits, response times, or wear and lifetime.",
     ),
 ]
 
@@ -104,11 +104,13 @@ MERGE = [
         "--merge",
         is_flag=True,
         section="Reading the trace",
-        help="Several files are one trace, merged by time.",
+        help="Merge several files into one trace, by time.",
     )
 ]
 
-DRY = [flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop.")]
+DRY = [
+    flag("--dry-run", is_flag=True, help="Print the planned runs and their duration, then stop.")
+]
 
 EPILOG = """\b
 Examples:
@@ -127,13 +129,13 @@ DESTAGE_CACHE_SIZE for --cache), then in the --config file.
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
 @apply(
-    policy_flag(f"the drive's, else {USUAL}"),
-    sizes_flag("the drive's, else auto"),
+    policy_flag(f"the device's, else {USUAL}"),
+    sizes_flag("the device's, else auto"),
     *(JOBS, RUN, TIERS, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE),
     *(MERGE, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Compare policies over cache sizes on a trace; drives, FTLs and placements are a grid."""
+    """Compare policies over cache sizes, devices and placements."""
     outputs = Outputs.of(arguments)
     policies, left, grid = arguments["policy"], Exclusions(), arguments["placement"] is not None
     drives = drives_of(arguments, left)
@@ -213,7 +215,7 @@ def _write(
         for beside in between_traces(results, show=arguments["show"]) if apart else ():
             click.echo()
             print_table(beside.as_table())
-    say_warnings(results)
+    say_warnings(results, has_table=outputs.to_screen)
     outputs.write_report(
         results,
         list({one.fingerprint + one.name: one for one in traces}.values()),
@@ -224,27 +226,47 @@ def _write(
 def _check_table(arguments: Mapping[str, Any], drive: Drive | None) -> None:
     """Raise `UsageError` for columns that these runs cannot have, before they run."""
     if arguments["pe_cycles"] is not None and drive is None:
-        raise UsageError("--pe-cycles is of a drive: add --device")
+        raise UsageError("--pe-cycles needs a simulated SSD: add --device")
     columns, life = chosen(arguments["show"], arguments["view"], arguments["sort"])
     columns = columns or []
     columns += [metric_named(arguments["sort"])] if arguments["sort"] else []
     timed = [m.name for m in columns if m.group.of_device] + ([LIFE] if life else [])
     if timed and drive is None and arguments["view"] is None:
-        raise UsageError(f"{timed[0]} is of a drive: add --device")
-    if drive is None and arguments["view"] == "latency":
-        raise UsageError("--view latency shows response times, which a drive has: add --device")
+        raise UsageError(f"{timed[0]} needs a simulated SSD: add --device")
+    needs = {"latency": "response times", "endurance": "wear and lifetime"}.get(arguments["view"])
+    if drive is None and needs is not None:
+        raise UsageError(
+            f"--view {arguments['view']} shows {needs} of a simulated SSD: add --device"
+        )
 
 
 def note_left_out(policies: str | None, drive: Drive | None) -> None:
-    """Say which members of a group are not run, because there is no drive that they look at."""
+    """List the device-aware members of a group, which are skipped without a device."""
     left = expanded(policies or "", drive is not None)[1]
     if left:
-        note(f"{', '.join(left)} look at the drive and are left out: add --device")
+        note(f"skipped, since they need a simulated SSD (--device): {', '.join(left)}")
 
 
-def say_warnings(results: Results) -> None:
+#: Beginnings of warnings that say no more than that a cache is larger than its trace.
+_LARGER = "the cache has room for more pages than the trace"
+_FOLLOWING = ("the cache is still filling", "more than 5 % of the flash writes")
+
+
+def _is_said(run: Run, message: str, has_table: bool) -> bool:
+    """Whether a note of the table, or another warning, covers this one."""
+    is_larger = run.frames > run.trace.unique_pages > 0
+    covered = (_LARGER, *_FOLLOWING) if has_table else _FOLLOWING
+    return is_larger and message.startswith(covered)
+
+
+def say_warnings(results: Results, *, has_table: bool) -> None:
     """Print the warnings of all runs, each once, with the policies that it is about if not all."""
     labels = list(dict.fromkeys(r.label for r in results))
-    for message, named in warnings_of(results).items():
+    about: dict[str, dict[str, None]] = {}
+    for run in results:
+        for message in warnings_of([run]):
+            if not _is_said(run, message, has_table):
+                about.setdefault(message, {})[run.label] = None
+    for message, named in about.items():
         all_of_several = len(named) == len(labels) > 1
         warn(message if all_of_several else f"{', '.join(named)}: {message}")

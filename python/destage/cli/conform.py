@@ -32,21 +32,21 @@ Examples:
 )
 @apply(
     [
-        flag("--strict", is_flag=True, help="A vector that is skipped is a failure."),
+        flag("--strict", is_flag=True, help="Count a skipped vector as a failure."),
         file_flag(
             "--emit",
             metavar="OUT.jsonl",
             section="Flags",
-            help="Write what every line decides; compare nothing.",
+            help="Write the decisions of every line; compare nothing.",
         ),
-        file_flag("--json", "json_file", help="The report, as JSON."),
+        file_flag("--json", "json_file", help="Write the report as JSON."),
     ],
     COMMON,
 )
 def conform(
     vectors: tuple[str, ...], strict: bool, emit: str | None, json_file: str | None, **_: Any
 ) -> None:
-    """Run conformance vectors and say which differ, and where first.
+    """Run conformance vectors and report the first differences.
 
     Exit status 1 if one differs, or with --strict if one is skipped.
     """

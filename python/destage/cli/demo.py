@@ -42,13 +42,16 @@ Next:
             "report_file",
             metavar="FILE.html",
             default="destage-report.html",
-            help="Where the report goes. [destage-report.html]",
+            help="Path of the report. [destage-report.html]",
         )
     ],
     COMMON,
 )
 def demo(report_file: str, quiet: bool, **_: Any) -> None:
-    """Compare policies on a small real trace that ships with destage."""
+    """Compare policies on a small real trace: start here.
+
+    The trace ships with Destage.
+    """
     check_page(report_file)
     with progress(quiet) as callback:
         trace = demo_trace(progress=callback)

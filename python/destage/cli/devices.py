@@ -47,14 +47,17 @@ Examples:
 @click.argument("name", required=False)
 @apply(
     [
-        flag("--keys", is_flag=True, help="Every key of a drive's file: range, default, unit."),
-        flag("--toml", is_flag=True, help="The drive's file, on standard output."),
+        flag("--keys", is_flag=True, help="List the keys of a device file: range, default, unit."),
+        flag("--toml", is_flag=True, help="Print the device file."),
     ],
     JSON,
     COMMON,
 )
 def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_: Any) -> None:
-    """List the drives that come with destage, or describe one, also one of your own."""
+    """List the device presets, or describe one.
+
+    NAME may be a file of your own.
+    """
     if keys and (name is not None or toml):
         raise UsageError("--keys lists the keys of every drive: it takes no name and no --toml")
     if toml and (name is None or json_file is not None):

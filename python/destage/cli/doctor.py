@@ -22,9 +22,9 @@ Examples:
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@apply([file_flag("--json", "json_file", help="The findings, as JSON.")], COMMON)
+@apply([file_flag("--json", "json_file", help="Write the findings as JSON.")], COMMON)
 def doctor(json_file: str | None, **_: Any) -> None:
-    """Say whether this installation is right, and how fast this machine is.
+    """Check this installation and its speed.
 
     Looks at versions, the processor and the folder of decoded traces; runs conformance vectors, and
     a trace in front of a drive whose numbers are known; measures speed beside what was recorded.

@@ -1,4 +1,4 @@
-"""`destage mrc`: hit-ratio curves over cache sizes."""
+"""`destage mrc`: miss-ratio curves."""
 
 from __future__ import annotations
 
@@ -37,17 +37,15 @@ SAMPLE = [
     flag(
         "--sample",
         metavar="SHARE|auto",
-        help="Look at this share of the pages: 1% or 0.01. Much faster; each number is shown with"
-        " its 95 % interval, or as ± ? where none is known. auto: for each policy and size the"
-        " smallest sample that --error allows, and the whole trace where none does."
+        help="Simulate this share of the pages: 1% or 0.01. Numbers have 95 % intervals, or ± ?"
+        " where none is known. auto: per policy and size the smallest sample that meets --error."
         " [the whole trace]",
     ),
     ERROR,
     flag(
         "--control",
         type=click.Choice([BASELINE]),
-        help="With a sample: run LRU over the whole trace as well, in one pass, and take out of the"
-        " other policies what the sample is off for it. Narrower intervals.",
+        help="Correct the sample with exact LRU as a control variate. Narrower intervals.",
     ),
     SEED,
 ]
@@ -70,7 +68,7 @@ and the table the usual ones.
 @TRACES
 @apply(
     policy_flag(BASELINE),
-    sizes_flag("auto", ", or all: every size (lru, min)"),
+    sizes_flag("auto", "; all: every size (lru, min)"),
     SAMPLE,
     JOBS,
     RUN,
@@ -82,7 +80,7 @@ and the table the usual ones.
     COMMON,
 )
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Draw hit-ratio curves over cache sizes."""
+    """Draw miss-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)
     sample, error = sampled(arguments)
     policies, cache = arguments["policy"] or BASELINE, arguments["cache"] or "auto"
@@ -123,6 +121,8 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     outputs.write(curves)
     if outputs.to_screen:
         print_table(curves.as_table())
+        click.echo()
+        print_table(curves.sizes_table())
     else:
         for message in curves.warnings:
             warn(message)

@@ -21,7 +21,7 @@ RUST = [
     flag(
         "--rust",
         is_flag=True,
-        help="Inside the repository: the policy in Rust, with its row of the table, its reference"
+        help="Write a Rust policy into the repository. It has its catalogue entry, its reference"
         " model, its test and its first vector.",
     )
 ]
@@ -31,7 +31,9 @@ RUST = [
 @click.argument("name", metavar="NAME")
 @apply(RUST, COMMON)
 def new_policy(name: str, rust: bool, **_: Any) -> None:
-    """Write NAME.py (in lower case) with a class NAME: a policy that runs, to be changed.
+    """Write a template for a policy of your own.
+
+    NAME.py (in lower case) gets a class NAME that runs as it is.
 
     It goes into the current folder, and never over a file that is there.
     """

@@ -54,8 +54,11 @@ __all__ = [
 #: Before the name of a reader option in a command's arguments, so that none collides.
 READER = "reader_"
 
-#: Section of the help.
+#: Sections of the help.
 READING = "Reading the trace"
+SSD = "Simulated SSD"
+ADVANCED = "Advanced"
+LAST = "Common flags"
 
 #: Key of a context's notes: the `--config` file that is a drive, and its keys that are not.
 SHARED = "destage.shared_file"
@@ -210,8 +213,22 @@ def _command(ctx: click.Context) -> str:
     return shlex.join(words)
 
 
+#: Where a parameter's value is from the `--config` file.
+_FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
+
 #: Where a parameter's value is what the user typed, as opposed to what a file says.
 _TYPED = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+
+
+def _by_flag(ctx: click.Context, message: str) -> str | None:
+    """A message about a key (`queue_depth: ...`) by its flag, unless a file may have the key."""
+    key, colon, _ = message.partition(":")
+    for param in ctx.command.params if colon else ():
+        is_named = isinstance(param, click.Option) and param.name in (key, READER + key)
+        in_file = ctx.get_parameter_source(param.name or "") is _FROM_FILE
+        if is_named and not in_file:
+            return f"{_flag_of(param)}{message.removeprefix(key)}"
+    return None
 
 
 class Command(click.Command):
@@ -221,7 +238,7 @@ class Command(click.Command):
     """
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Hold outputs against inputs, then run."""
+        """Check that no output is an input, then run."""
         outputs, inputs = _named_files(ctx)
         closed = next((o for o in outputs if isinstance(o.file, int) and is_closed(o.file)), None)
         if closed is not None:
@@ -231,7 +248,13 @@ class Command(click.Command):
         _destage.report_shrunk_files()
         whole = together([o.file for o in outputs if isinstance(o.file, str)])
         with watching(outputs, inputs), _trusted(ctx), commanded(_command(ctx)), whole:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except UsageError as e:
+                named = _by_flag(ctx, str(e))
+                if named is None:
+                    raise
+                raise type(e)(named) from e
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the nearest flag."""
@@ -251,7 +274,7 @@ class Command(click.Command):
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Flags of the command, of the trace, and of every command, in this order."""
+        """Write the flags of the command, of the trace, rare ones, and those of every command."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.params:
             # Arguments are in the usage line.
@@ -263,8 +286,9 @@ class Command(click.Command):
         helps = self.get_help_option(ctx)
         record = helps.get_help_record(ctx) if helps else None
         if record:
-            sections.setdefault("Common flags", []).append(record)
-        for section, records in sections.items():
+            sections.setdefault(LAST, []).append(record)
+        end = {ADVANCED: 1, LAST: 2}
+        for section, records in sorted(sections.items(), key=lambda item: end.get(item[0], 0)):
             with formatter.section(section):
                 formatter.write_dl(records)
 
@@ -273,7 +297,7 @@ class Command(click.Command):
         hidden = sum(isinstance(p, Flag) and p.hidden for p in self.params)
         if hidden:
             sections.setdefault(READING, []).append(
-                (f"and {hidden} more", "`destage trace options` lists them all, by format.")
+                (f"and {hidden} more", "`destage trace options` lists them by format.")
             )
 
 
@@ -355,7 +379,7 @@ def _color(ctx: click.Context, _: click.Parameter, color: bool | None) -> None:
 
 
 def _inherited(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
-    """The flag may stand before the command as well."""
+    """Also accept the flag before the command."""
     before: dict[str, bool] = ctx.find_root().obj or {}
     return value or bool(before.get(param.name or ""))
 
@@ -366,23 +390,23 @@ COMMON = [
         *("-q", "--quiet"),
         is_flag=True,
         callback=_inherited,
-        section="Common flags",
-        help="No progress, no notes.",
+        section=LAST,
+        help="Print no progress and no notes.",
     ),
     flag(
         *("-v", "--verbose"),
         is_flag=True,
         callback=_inherited,
-        section="Common flags",
-        help="Notes on what was read.",
+        section=LAST,
+        help="Print notes on how the trace was read.",
     ),
     flag(
         "--color/--no-color",
         default=None,
-        section="Common flags",
+        section=LAST,
         expose_value=False,
         callback=_color,
-        help="Colours, also where no terminal is; or none (also NO_COLOR). [on a terminal]",
+        help="Use colours, or none (also NO_COLOR). [on a terminal]",
     ),
 ]
 
@@ -391,8 +415,8 @@ COMMON = [
 ALLOW_CODE = flag(
     "--allow-code",
     is_flag=True,
-    section="Common flags",
-    help="Run policies in Python files that a file names: they are programs.",
+    section=LAST,
+    help="Allow Python policies that a file names (they run as code).",
 )
 
 #: The same for commands that take policies from a file alone.
@@ -402,7 +426,7 @@ CODE = [
         "--policy",
         multiple=True,
         metavar="NAME",
-        help="A policy FILE.py:CLASS that may run if the file names it.",
+        help="Allow this policy FILE.py:CLASS if the file names it.",
     ),
     ALLOW_CODE,
 ]
@@ -413,17 +437,16 @@ DEVICE = [
     flag(
         "-d",
         "--device",
-        type=Inputs("the drive"),
+        type=Inputs("the device"),
         metavar="DRIVE,...",
-        section="Drive",
-        help="Drive behind the cache: a preset (`destage devices`) or FILE.toml, with changes:"
-        " 'ecr[gc_mode=background]'.",
+        section=SSD,
+        help="SSD preset (`destage devices`) or FILE.toml. Changes: 'ecr[gc_mode=background]'.",
     ),
     *(
         flag(
             option.flag,
             metavar=option.metavar + (",..." if option.several else ""),
-            section="Drive",
+            section=SSD,
             help=option.about,
         )
         for option in device_options()
@@ -454,7 +477,7 @@ def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> l
         # A file may say it for runs with a drive and without.
         flags += ["--wrap"] if _is_on_the_command_line(f"{READER}wrap") else []
         if flags:
-            raise UsageError(f"{flags[0]} is of a drive: add --device")
+            raise UsageError(f"{flags[0]} needs a simulated SSD: add --device")
         return [None]
     options = {
         option.name: [one.strip() for one in parts(value)] if option.several else value
@@ -479,17 +502,23 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
             "-c",
             "--cache",
             metavar="SIZE,...",
-            help="Cache sizes: 32MiB, 8192p (pages), 10% (of the trace's unique pages), or auto:"
-            f" eight from 0.1 % to 50 %{more}. [{default}]",
+            help="Cache sizes: 32MiB, 8192p (pages), 10% (of unique pages). auto: eight from"
+            f" 0.1 % to 50 %{more}. [{default}]",
         )
     ]
 
 
+#: Run options that are no advanced ones.
+_USUAL = ("cost", "warmup")
+
+
 def _run_flag(option: RunOption) -> Decorated:
+    section = "Flags" if option.name in _USUAL else ADVANCED
+    shared: dict[str, Any] = {"help": option.about, "section": section}
     if option.kind == "flag":
-        return flag(option.flag, is_flag=True, help=option.about)
+        return flag(option.flag, is_flag=True, **shared)
     whole = {"type": int} if option.kind == "whole" else {}
-    return flag(option.flag, metavar=option.metavar, help=option.about, **whole)
+    return flag(option.flag, metavar=option.metavar, **shared, **whole)
 
 
 #: Flags of commands that run policies.

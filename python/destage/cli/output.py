@@ -37,14 +37,14 @@ def file_flag(*names: str, metavar: str = "FILE", **kwargs: Any) -> Decorated:
 
 #: Flags for the files that a command writes.
 FILES: list[Decorated] = [
-    file_flag("--json", "json_file", help="Everything, as JSON."),
-    file_flag("--csv", "csv_file", help="One row per run, as CSV."),
-    file_flag("--parquet", "parquet_file", help="As Parquet."),
-    file_flag("--latex", "latex_file", help="The table, as LaTeX (booktabs)."),
+    file_flag("--json", "json_file", help="Write all results as JSON."),
+    file_flag("--csv", "csv_file", help="Write one row per run as CSV."),
+    file_flag("--parquet", "parquet_file", help="Write one row per run as Parquet."),
+    file_flag("--latex", "latex_file", help="Write the table as LaTeX (booktabs)."),
     file_flag(
         "--markdown",
         "markdown_file",
-        help="The table, as Markdown. FILE may be -, standard output, in all of these.",
+        help="Write the table as Markdown. In all of these FILE may be -: standard output.",
     ),
 ]
 

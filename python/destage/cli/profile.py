@@ -32,17 +32,17 @@ PROFILE = [
         "--counted",
         type=click.Choice(["writes", "all"]),
         default="writes",
-        help="What a reference is: page writes, or reads too. [writes]",
+        help="References: page writes, or reads too. [writes]",
     ),
     flag("--epochs", type=int, default=20, metavar="N", help="Columns of the heat map. [20]"),
-    flag("--rows", type=int, default=128, metavar="N", help="Most rows of the heat map. [128]"),
+    flag("--rows", type=int, default=128, metavar="N", help="Maximum rows of the heat map. [128]"),
     flag(
         "--period",
         "period_requests",
         type=int,
         default=10_000,
         metavar="N",
-        help="Requests of a period of the read ratio. [10000]",
+        help="Requests per period of the read ratio. [10000]",
     ),
     flag(
         "--hottest",
@@ -50,7 +50,7 @@ PROFILE = [
         type=int,
         default=24,
         metavar="N",
-        help="Most accessed blocks to look into. [24]",
+        help="Number of most accessed blocks to detail. [24]",
     ),
     flag(
         "--hot",
@@ -58,7 +58,7 @@ PROFILE = [
         type=int,
         default=10_000,
         metavar="N",
-        help="A page accessed more often is hot. [10000]",
+        help="Accesses above which a page is hot. [10000]",
     ),
     flag(
         "--cold",
@@ -66,41 +66,47 @@ PROFILE = [
         type=int,
         default=100,
         metavar="N",
-        help="A page accessed less often is cold. [100]",
+        help="Accesses below which a page is cold. [100]",
     ),
     flag(
         "--padding",
         default=default_padding(),
         metavar="POLICY",
-        help=f"Policy whose padding is counted, or none. [{default_padding()}]",
+        help=f"Policy to count padding of, or none. [{default_padding()}]",
     ),
-    flag("-c", "--cache", default="8MiB", metavar="SIZE", help="Its cache size. [8MiB]"),
+    flag(
+        "-c",
+        "--cache",
+        default="8MiB",
+        metavar="SIZE",
+        help="Cache size of the padding policy. [8MiB]",
+    ),
 ]
 
 FILES = [
-    file_flag("--json", "json_file", help="Everything, as JSON."),
+    file_flag("--json", "json_file", help="Write all results as JSON."),
     file_flag(
         "--csv",
         "csv_file",
-        help="Every figure's points in one long table, as CSV.",
+        help="Write the points of all figures as one CSV table.",
     ),
     file_flag(
         "--parquet",
         "parquet_file",
-        help="The same as Parquet. FILE may be -, standard output, in all of these.",
+        help="Write the same as Parquet. In all of these FILE may be -: standard output.",
     ),
     file_flag(
         "--report",
         "report_file",
         metavar="FILE.html",
-        help="A page that opens offline (needs the extra 'report').",
+        help="Report that opens offline (needs the extra 'report').",
     ),
     flag(
         "--figures",
         type=OUTPUT,
         metavar="FOLDER",
         section="Output",
-        help="Every chart as SVG and PNG, each with its data as CSV.",
+        help="Write every chart as SVG and PNG, its data as CSV.",
     ),
 ]
 
@@ -131,7 +137,10 @@ _LOOKED_FOR = (
 @TRACES
 @apply(PROFILE, FILES, TRACE_ALONE, COMMON)
 def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> None:
-    """Heat of blocks, distances of references, hot and cold pages: what BPAC and AALRU draw."""
+    """Draw block heat, reuse distances, hot and cold pages.
+
+    These are the workload figures of the BPAC and AALRU papers.
+    """
     outputs = Outputs.of(arguments)
     if figures is not None:
         need_report()

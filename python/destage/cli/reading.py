@@ -57,6 +57,7 @@ CACHE_KEYS = {
 def _reader_flag(option: ReaderOption) -> Decorated:
     name = READER + option.key
     about = option.about.replace(f" (flag: {option.flag})", "")
+    about = f"{about[0].upper()}{about[1:]}."
     if option.default and option.values != "true or false":
         about += f" [{option.default}]"
     if option.formats:
@@ -74,8 +75,8 @@ def _reader_flag(option: ReaderOption) -> Decorated:
 
 def _trace_flags(drive: bool) -> list[Decorated]:
     """Flags of commands that read a trace, for a drive or only to look at it."""
-    with_drive = ", or the drive's" if drive else ""
-    is_drive = ", and the drive from [device]" if drive else ""
+    with_drive = ", or the device's" if drive else ""
+    is_drive = ", [device]" if drive else ""
     options = [o for o in reader_options() if drive or o.key not in DRIVE_OPTIONS]
     return [
         flag(
@@ -92,13 +93,13 @@ def _trace_flags(drive: bool) -> list[Decorated]:
             expose_value=False,
             callback=_config,
             section=READING,
-            help=f"Take what is left open from [trace] and [cache] of this file{is_drive}.",
+            help=f"Defaults from [trace], [cache]{is_drive} of this file.",
         ),
         flag(
             "--trace-cache/--no-trace-cache",
             default=True,
             section=READING,
-            help="Keep the decoded trace for the next time. [keep]",
+            help="Keep the decoded trace for the next run. [keep]",
         ),
         *([ALLOW_CODE] if drive else []),
         *(_reader_flag(o) for o in options),
@@ -117,11 +118,13 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
     try:
         data = tomllib.loads(read_text(path, "TOML", SETTINGS_BYTES).decode())
     except tomllib.TOMLDecodeError as e:
-        raise DataError(f"{printable(path)}: no TOML: {e}") from e
+        raise DataError(f"{printable(path)}: expected a TOML file: {e}") from e
     except UnicodeDecodeError as e:
-        raise DataError(f"{printable(path)}: no TOML: it is not UTF-8") from e
+        raise DataError(f"{printable(path)}: expected a TOML file, found no UTF-8") from e
     except RecursionError as e:
-        raise DataError(f"{printable(path)}: no TOML of ours: it is nested too deeply") from e
+        raise DataError(
+            f"{printable(path)}: expected a TOML file, found one nested too deeply"
+        ) from e
     values, others = _flat(path, data)
     if "device" in data and any(p.name == "device" for p in ctx.command.params):
         ctx.meta[SHARED] = (path, others)
@@ -146,7 +149,7 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
         if not isinstance(entries, dict):
             raise DataError(f"{path}: {table}: expected a table, found {entries!r}")
         if table in DRIVE_TABLES and "device" not in data:
-            raise DataError(f"{path}: [{table}] is of a drive: a table [device] is missing")
+            raise DataError(f"{path}: [{table}] needs a table [device]")
         if table in DRIVE_TABLES:
             continue
         known = tables[table]

@@ -31,16 +31,16 @@ LOST = 3
 
 RECORDING = [
     flag(
-        "-o", "--output", type=OUTPUT, metavar="FILE", help="The trace: .csv, .csv.zst, .parquet."
+        "-o", "--output", type=OUTPUT, metavar="FILE", help="Output file: .csv, .csv.zst, .parquet."
     ),
-    flag("--for", "duration_s", metavar="TIME", help="How long: 60s, 10m. [until Ctrl-C]"),
-    flag("--max-bytes", metavar="SIZE", help="Stop when the output has this size."),
+    flag("--for", "duration_s", metavar="TIME", help="Duration: 60s, 10m. [until Ctrl-C]"),
+    flag("--max-bytes", metavar="SIZE", help="Stop at this size of the output."),
     flag("--rotate", "rotate_bytes", metavar="SIZE", help="Begin a new file at this size."),
     flag(
         "--event",
         type=click.Choice(["issue", "queue"]),
         default="issue",
-        help="What the device was given, or what was submitted. [issue]",
+        help="Record issued or submitted requests. [issue]",
     ),
     flag("--ops", metavar="LIST", help="Requests to keep: read,write,trim,flush. [all]"),
     flag(
@@ -48,16 +48,16 @@ RECORDING = [
         "buffer_bytes",
         default="64MiB",
         metavar="SIZE",
-        help="The kernel's buffers. [64MiB]",
+        help="Size of the kernel buffers. [64MiB]",
     ),
-    flag("--pid", is_flag=True, help="Also write process number and name."),
+    flag("--pid", is_flag=True, help="Also record process number and name."),
     flag("--anonymise", is_flag=True, help="Shuffle extents of 1 MiB; no names, no time."),
     flag("--include-output", is_flag=True, help="Allow the output on a recorded device."),
     flag(
         "--tracefs",
         type=FOLDER,
         metavar="FOLDER",
-        help="Where tracefs is mounted. [found or mounted]",
+        help="Mount point of tracefs. [found or mounted]",
     ),
     flag("--how", is_flag=True, help="List other tools that record a trace."),
 ]
@@ -67,7 +67,7 @@ RECORDING = [
 @click.argument("device", nargs=-1)
 @apply(
     RECORDING,
-    [file_flag("--json", "json_file", help="The summary, as JSON.")],
+    [file_flag("--json", "json_file", help="Write the summary as JSON.")],
     COMMON,
 )
 def record(
@@ -79,7 +79,7 @@ def record(
     verbose: bool,
     **options: Any,
 ) -> None:
-    """Record the block requests of a device as a trace (Linux, root)."""
+    """Record a block device's requests as a trace (root, Linux)."""
     if how:
         click.echo(HOW, nl=False)
         return

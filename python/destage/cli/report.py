@@ -32,8 +32,8 @@ Examples:
   destage report runs -o runs.html    # a store of `destage sweep`, to filter
   destage report runs --where "seed <= 3" --figures figures --show hit,p99
 
-How a run developed over time is in results that were written with --report beside
---json, or come from compare(..., profile=True).
+Results have the course of a run over time if --report was given beside --json, or
+compare(..., profile=True) made them.
 """
 
 
@@ -48,20 +48,20 @@ How a run developed over time is in results that were written with --report besi
             "--html",
             "html_file",
             metavar="FILE.html",
-            help=f"Where the page goes; - is standard output. [{PAGE}, unless --figures is given]",
+            help=f"Path of the page; - for stdout. [{PAGE}, unless --figures is given]",
         ),
         flag(
             "--figures",
             type=OUTPUT,
             metavar="FOLDER",
             section="Output",
-            help="Every chart as SVG, PDF and PNG, each with its data as CSV.",
+            help="Write every chart as SVG, PDF and PNG, its data as CSV.",
         ),
         flag(
             "--width",
             metavar="LENGTH",
             section="Of figures",
-            help="Width of each figure, legend included: 3.3in, 84mm.",
+            help="Width of each figure with its legend: 3.3in, 84mm.",
         ),
         flag(
             "--font-size",
@@ -75,19 +75,19 @@ How a run developed over time is in results that were written with --report besi
             multiple=True,
             metavar="LABEL=NAME",
             section="Of figures",
-            help="A policy's name in the figures: lru=LRU; may be repeated.",
+            help="Name of a policy in the figures: lru=LRU; repeatable.",
         ),
         flag(
             "--where",
             metavar="CONDITION",
             section="Of a store",
-            help="Runs of which it holds: \"policy == 'lru' and cache >= '10%'\".",
+            help="Filter runs: \"policy == 'lru' and cache >= '10%'\".",
         ),
         flag(
             "--show",
             metavar="NAME,...",
             section="Of a store",
-            help="Metrics that are drawn as figures. [those that tables show]",
+            help="Metrics to draw as figures. [the usual columns]",
         ),
     ],
     COMMON,
@@ -101,7 +101,10 @@ def report(
     quiet: bool,
     **arguments: Any,
 ) -> None:
-    """Draw results, or a store of them: a page that opens offline, or figures."""
+    """Draw saved results as a page or figures.
+
+    A page is one file that opens offline; a result is a JSON file or a store.
+    """
     need_report()
     if html_file is None and figures is None:
         html_file = PAGE

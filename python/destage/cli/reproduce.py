@@ -11,7 +11,7 @@ import click
 from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
-from destage.cli.store import JOBS, STORE, experiment_of
+from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.io.files import folder_to_fill
@@ -36,8 +36,8 @@ Examples:
   destage reproduce ecr --traces ~/traces/msr
   destage reproduce all --store runs --shard 1/4
 
-Originals are recognised by name and checked; where one is not there, a stand-in is used and
-called so. docs/reproduce.md says where originals are to be had.
+Original traces are detected by name and checked. A missing one is replaced by a surrogate trace,
+which the page marks. docs/reproduce.md lists the sources of the originals.
 """
 
 RESULTS = [
@@ -47,48 +47,60 @@ RESULTS = [
         default="destage-reproduce",
         metavar="DIR",
         section="Output",
-        help="Folder for NAME.html, NAME.md, NAME.json and figures. [destage-reproduce]",
+        help="Folder for pages, JSON and figures. [destage-reproduce]",
     ),
     flag(
         "--strict",
         is_flag=True,
         section="Output",
-        help="Exit with status 1 if a claim does not hold, or only partly.",
+        help="Exit with status 1 if a claim does not hold fully.",
     ),
 ]
 
 LOADS = [
-    flag("--traces", type=FOLDER, metavar="DIR", help="Folder with original traces."),
+    flag("--traces", type=FOLDER, metavar="DIR", help="Folder of original traces."),
     flag(
         "--recordings",
         type=FOLDER,
         metavar="DIR",
-        help="Folder with this project's recordings. [DIR/own]",
+        help="Folder of this project's recordings. [DIR/own]",
     ),
     flag(
         "--scale",
         type=float,
         default=1.0,
         metavar="S",
-        help="Share of the requests of stand-ins and recordings, 0..1. [1]",
+        help="Share of the requests to replay, 0..1. [1]",
     ),
-    flag("--seed", type=int, default=1, metavar="N", help="Seed of random loads. [1]"),
-    flag("--seeds", type=int, default=3, metavar="N", help="How many draws of each. [3]"),
+    flag("--seed", type=int, default=1, metavar="N", help="Seed of generated workloads. [1]"),
+    flag("--seeds", type=int, default=3, metavar="N", help="Number of seeds per workload. [3]"),
 ]
 
 WHAT = [
-    flag("--figure", type=int, multiple=True, metavar="N", help="Only this figure; repeatable."),
-    flag("--table", type=int, multiple=True, metavar="N", help="Only this table; repeatable."),
-    flag("--no-sensitivity", is_flag=True, help="Leave out other readings of the papers."),
-    flag("--no-beyond", is_flag=True, help="With all: leave out the table beyond the papers."),
+    flag(
+        "--figure",
+        type=int,
+        multiple=True,
+        metavar="N",
+        help="Reproduce only this figure; repeatable.",
+    ),
+    flag(
+        "--table",
+        type=int,
+        multiple=True,
+        metavar="N",
+        help="Reproduce only this table; repeatable.",
+    ),
+    flag("--no-sensitivity", is_flag=True, help="Skip other interpretations of the papers."),
+    flag("--no-beyond", is_flag=True, help="With all: skip the table beyond the papers."),
 ]
 
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("name", nargs=-1, required=True, metavar="PAPER...")
-@apply(WHAT, JOBS, LOADS, RESULTS, STORE, COMMON)
+@apply(WHAT, JOBS, LOADS, RESULTS, STORE_OF_MANY, COMMON)
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
-    """Re-run a paper's evaluation and decide its claims."""
+    """Reproduce a paper, claim by claim."""
     from destage.io.extras import need_extra
     from destage.reproduce.pages import write, write_index
 
@@ -181,7 +193,7 @@ def _teller(name: str, quiet: bool) -> ProgressCallback | None:
 
 
 def _say_stand_ins(evaluation: Evaluation, quiet: bool) -> None:
-    """Name the stand-ins that were used, and where the originals are to be had."""
+    """Name the surrogate traces that were used, and the sources of the originals."""
     if quiet:
         return
     places: dict[str, list[str]] = {}

@@ -37,17 +37,23 @@ Exit status 1 if a counter is not as it was.
             multiple=True,
             type=Input("the trace"),
             metavar="FILE",
-            help="The trace, where it has moved; repeat it for several files.",
+            help="New path of the trace; repeat for several files.",
         )
     ],
     JOBS,
     FILES,
-    [flag("--trace-cache/--no-trace-cache", default=True, help="Keep the decoded trace. [keep]")],
+    [
+        flag(
+            "--trace-cache/--no-trace-cache",
+            default=True,
+            help="Keep the decoded trace for the next run. [keep]",
+        )
+    ],
     CODE,
     COMMON,
 )
 def rerun(result: str, traces: tuple[str, ...], jobs: int | None, **arguments: Any) -> None:
-    """Make a result again and compare every counter."""
+    """Repeat a saved result and compare every counter."""
     outputs = Outputs.of(arguments)
     with progress(arguments["quiet"]) as callback:
         again = run_again(

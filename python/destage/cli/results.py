@@ -21,10 +21,10 @@ __all__ = ["diff", "listed", "merge", "pack", "results"]
 
 #: Commands of the group; every other word is a store.
 PLACES = {
-    "list": Place("destage.cli.results", "listed", "List the runs of a store."),
-    "merge": Place("destage.cli.results", "merge", "Put stores into one; say what is missing."),
-    "pack": Place("destage.cli.results", "pack", "Put the parts of a store into few."),
-    "diff": Place("destage.cli.results", "diff", "Hold two stores or results against each other."),
+    "list": Place("destage.cli.results", "listed", "List the runs of one or several stores."),
+    "merge": Place("destage.cli.results", "merge", "Merge stores and list missing runs."),
+    "pack": Place("destage.cli.results", "pack", "Compact the files of a store."),
+    "diff": Place("destage.cli.results", "diff", "Compare two stores or results."),
 }
 
 
@@ -61,7 +61,8 @@ Examples:
 results = _Results(
     name="results",
     places=PLACES,
-    help="Look at a store of results: destage results STORE [flags], or a command.",
+    help="List, query, merge and compare result stores.\n\nUsage: destage results STORE [flags],"
+    " or a command.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -70,16 +71,18 @@ FILTERS: list[Decorated] = [
     flag(
         "--where",
         metavar="CONDITION",
-        help="Rows of which it holds: \"policy == 'lru' and cache >= '10%'\".",
+        help="Filter rows: \"policy == 'lru' and cache >= '10%'\".",
     ),
-    flag("--policy", metavar="NAME,...", help="Rows of these policies, with parameters or not."),
-    flag("--trace", metavar="NAME,...", help="Rows of these traces."),
-    flag("--device", metavar="NAME,...", help="Rows of these drives."),
-    flag("--failed", is_flag=True, help="Runs that failed, with the reason."),
+    flag(
+        "--policy", metavar="NAME,...", help="Show only these policies, with or without parameters."
+    ),
+    flag("--trace", metavar="NAME,...", help="Show only these traces."),
+    flag("--device", metavar="NAME,...", help="Show only these devices."),
+    flag("--failed", is_flag=True, help="List failed runs and the reason."),
 ]
 
 VIEW: list[Decorated] = [
-    flag("--show", metavar="NAME,...", section="Output", help="Columns of the table: metrics."),
+    flag("--show", metavar="NAME,...", section="Output", help="Metrics to show as columns."),
     flag(
         "--sort",
         metavar="NAME",
@@ -89,13 +92,13 @@ VIEW: list[Decorated] = [
     flag(
         "--pooled",
         is_flag=True,
-        help="All traces as one: counters added up, ratios made of the sums.",
+        help="Pool all traces: sum counters, then compute ratios.",
     ),
-    flag("--sql", metavar="QUERY", help="Ask DuckDB; the table is called runs (extra 'sql')."),
+    flag("--sql", metavar="QUERY", help="Query the table `runs` with DuckDB (extra 'sql')."),
     flag(
         "--sql-unrestricted",
         is_flag=True,
-        help="Let the query use files, network and extensions.",
+        help="Allow the query files, network and extensions.",
     ),
 ]
 
@@ -104,7 +107,7 @@ VIEW: list[Decorated] = [
 @click.argument("store", nargs=-1, required=True, type=FOLDER, metavar="STORE...")
 @apply(FILTERS, VIEW, FILES, COMMON)
 def listed(store: tuple[str, ...], **arguments: Any) -> None:
-    """List the runs of a store, or of several as one; filter them, ask DuckDB."""
+    """List the runs of stores; filter or query them."""
     outputs = Outputs.of(arguments)
     found = load_results(list(store))
     _say_damaged(found)
@@ -162,13 +165,16 @@ def _say_holes(holes: Sequence[Hole]) -> None:
             "--output",
             type=OUTPUT,
             metavar="DIR",
-            help="The store that takes all of them. [one store alone: say what is missing]",
+            help="Target store. [none: list missing runs of the one store]",
         )
     ],
     COMMON,
 )
 def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
-    """Put stores into one, and say which runs of their sweeps are missing (then status 1)."""
+    """Merge stores and list missing runs.
+
+    Exit status 1 if runs of their sweeps are missing.
+    """
     from destage.experiment.joining import merge_results as put_together
 
     if output is None and len(store) > 1:
@@ -190,7 +196,7 @@ def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
 @click.argument("store", type=OUTPUT, metavar="STORE")
 @apply(COMMON)
 def pack(store: str, **arguments: Any) -> None:
-    """Put the parts of a store into few; what it holds stays the same."""
+    """Compact the files of a store."""
     from destage.experiment.joining import pack_results as put_into_few
 
     done = put_into_few(store)
@@ -211,12 +217,14 @@ def pack(store: str, **arguments: Any) -> None:
 @click.argument("a", metavar="A", type=Input("A"))
 @click.argument("b", metavar="B", type=Input("B"))
 @apply(
-    [flag("--show", metavar="NAME,...", help="Metrics to compare. [those that tables show]")],
+    [flag("--show", metavar="NAME,...", help="Metrics to compare. [the usual columns]")],
     FILES,
     COMMON,
 )
 def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
-    """Hold two stores, or JSON files of results, against each other; status 1 if they differ.
+    """Compare two stores, or two JSON results.
+
+    Exit status 1 if they differ.
 
     Where runs have seeds, differences have 95 % intervals.
     """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import click
 
-__all__ = ["LazyGroup", "Place", "root"]
+__all__ = ["COMMANDS", "SECTIONS", "LazyGroup", "Place", "root"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,17 @@ class Place:
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, and that knows near misses."""
 
-    def __init__(self, *args: Any, places: dict[str, Place], **kwargs: Any) -> None:
-        """Take the places of the commands, in the order of the list."""
+    def __init__(
+        self,
+        *args: Any,
+        places: dict[str, Place],
+        sections: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        **kwargs: Any,
+    ) -> None:
+        """Take the places of the commands, in the order of the list, and its sections."""
         super().__init__(*args, **kwargs)
         self.places = places
+        self.sections = sections
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All commands, in the order of the list."""
@@ -83,8 +91,15 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, place.about) for name, place in self.places.items()])
+        left = dict(self.places)
+        width = max(map(len, left))
+        for title, names in self.sections.items():
+            with formatter.section(title):
+                rows = [(f"{n:<{width}}", left.pop(n).about) for n in names if n in left]
+                formatter.write_dl(rows)
+        if left:
+            with formatter.section("More" if self.sections else "Commands"):
+                formatter.write_dl([(name, place.about) for name, place in left.items()])
 
 
 #: What other tools call the same.
@@ -108,47 +123,63 @@ COMMANDS = {
     ),
     "compare": Place("destage.cli.compare", "compare", "Compare policies over cache sizes."),
     "run": Place("destage.cli.run", "run", "Run one policy once and record everything."),
-    "mrc": Place("destage.cli.mrc", "mrc", "Draw hit-ratio curves over cache sizes."),
-    "why": Place("destage.cli.why", "why", "Show where two policies part, and what it cost."),
-    "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
-    "advise": Place(
-        "destage.cli.advise", "advise", "Say which cache to take, how sure that is, what to type."
+    "mrc": Place("destage.cli.mrc", "mrc", "Draw miss-ratio curves over cache sizes."),
+    "why": Place(
+        "destage.cli.why", "why", "Show where two policies' decisions diverge, and the cost."
     ),
-    "sweep": Place("destage.cli.sweep", "sweep", "Run a whole grid, and keep every result."),
+    "tune": Place("destage.cli.tune", "tune", "Find the best value of a policy's parameter."),
+    "advise": Place("destage.cli.advise", "advise", "Recommend a policy and a cache size."),
+    "sweep": Place(
+        "destage.cli.sweep", "sweep", "Run a grid of configurations into a result store."
+    ),
     "results": Place(
-        "destage.cli.results", "results", "List, ask, merge and compare stores.", is_group=True
+        "destage.cli.results",
+        "results",
+        "List, query, merge and compare result stores.",
+        is_group=True,
     ),
     "trace": Place(
-        "destage.cli.trace", "trace", "Look at, convert and make traces.", is_group=True
+        "destage.cli.trace", "trace", "Describe, convert and generate traces.", is_group=True
     ),
     "record": Place(
         "destage.cli.record", "record", "Record a block device's requests as a trace (root)."
     ),
     "new-policy": Place(
-        "destage.cli.new_policy", "new_policy", "Begin a policy of your own in a file."
+        "destage.cli.new_policy", "new_policy", "Write a template for a policy of your own."
     ),
     "policies": Place("destage.cli.catalogue", "policies", "List the policies, or describe one."),
     "devices": Place(
         "destage.cli.devices",
         "devices",
-        "List the devices, describe one, or fit one to a real one.",
+        "List the device presets, describe one, or fit one.",
         words={
             "fit": Place("destage.cli.fit", "fit", "Fit a simulated SSD to fio measurements."),
             "probe": Place("destage.cli.fit", "probe", "Measure a simulated SSD as fio would."),
-            "compare": Place("destage.cli.fit", "compare", "Compare it with fio measurements."),
+            "compare": Place(
+                "destage.cli.fit", "compare", "Compare a simulated SSD with fio measurements."
+            ),
         },
     ),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
     "serve": Place("destage.cli.serve", "serve", "Serve a file as a block device behind a cache."),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
-    "reproduce": Place("destage.cli.reproduce", "reproduce", "Re-run a paper, claim by claim."),
-    "rerun": Place("destage.cli.rerun", "rerun", "Make a result again and compare."),
-    "report": Place("destage.cli.report", "report", "Draw results that were kept."),
-    "cite": Place("destage.cli.cite", "cite", "Print BibTeX of the policies that were used."),
-    "doctor": Place(
-        "destage.cli.doctor", "doctor", "Say whether this installation is right, and how fast."
-    ),
+    "reproduce": Place("destage.cli.reproduce", "reproduce", "Reproduce a paper, claim by claim."),
+    "rerun": Place("destage.cli.rerun", "rerun", "Repeat a saved result and compare."),
+    "report": Place("destage.cli.report", "report", "Draw saved results as a page or figures."),
+    "cite": Place("destage.cli.cite", "cite", "Print BibTeX of the policies of a result."),
+    "doctor": Place("destage.cli.doctor", "doctor", "Check this installation and its speed."),
     "completion": Place("destage.cli.completion", "completion", "Print a shell completion script."),
+}
+
+#: Sections of the list.
+SECTIONS = {
+    "Analyse": ("demo", "compare", "run", "mrc", "why", "tune", "advise"),
+    "Many runs": ("sweep", "results", "report", "cite"),
+    "Trace": ("trace", "record"),
+    "Live": ("serve",),
+    "Catalogue": ("policies", "devices", "ftls", "new-policy"),
+    "Check": ("conform", "reproduce", "rerun", "doctor"),
+    "Shell": ("completion",),
 }
 
 EPILOG = """\b
@@ -182,6 +213,7 @@ def _for_all(ctx: click.Context, param: click.Parameter, value: bool | None) -> 
 root: click.Group = LazyGroup(
     name="destage",
     places=COMMANDS,
+    sections=SECTIONS,
     help="A trace-driven lab for flash-aware cache and write-buffer management.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -199,21 +231,21 @@ root: click.Group = LazyGroup(
             is_flag=True,
             expose_value=False,
             callback=_for_all,
-            help="No progress, no notes.",
+            help="Print no progress and no notes.",
         ),
         click.Option(
             ["-v", "--verbose"],
             is_flag=True,
             expose_value=False,
             callback=_for_all,
-            help="Notes on what was read.",
+            help="Print notes on how the trace was read.",
         ),
         click.Option(
             ["--color/--no-color"],
             default=None,
             expose_value=False,
             callback=_for_all,
-            help="Colours, or none (also NO_COLOR). [on a terminal]",
+            help="Use colours, or none (also NO_COLOR). [on a terminal]",
         ),
     ],
 )

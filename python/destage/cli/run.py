@@ -30,6 +30,7 @@ from destage.errors import UsageError
 from destage.io.files import write_whole
 from destage.model.choice import grouped
 from destage.model.metrics import Metric, metrics
+from destage.model.naming import parts
 from destage.model.run import Run
 from destage.model.words import cell, counted, plain, size, time_unit
 from destage.runs import Recorded
@@ -48,25 +49,28 @@ RECORDS = [
     file_flag(
         "--decisions",
         metavar="FILE.jsonl",
-        help="Every decision, one JSON object a line.",
+        help="Write every decision, one JSON object a line.",
     ),
     file_flag(
         "--timeline",
         metavar="FILE.json.gz",
-        help="With a drive: what its units did when, for Perfetto (ui.perfetto.dev); packed if"
-        " FILE ends in .gz, a tenth as large.",
+        help="Write the SSD's operations over time for ui.perfetto.dev. FILE may end in .gz.",
     ),
     file_flag(
         "--series",
-        help="What each period counted: Parquet if FILE ends in .parquet, else CSV.",
+        help="Write the counters of each period as CSV or .parquet.",
     ),
     flag(
         "--period",
         type=int,
         metavar="N",
         section="Output",
-        help=f"Page accesses of a period. [1/{PERIODS} of the trace]",
+        help=f"Page accesses per period. [1/{PERIODS} of the trace]",
     ),
+]
+
+ALL = [
+    flag("--all", is_flag=True, section="Output", help="Print every metric, those that are 0 too.")
 ]
 
 SIZE = [
@@ -74,11 +78,11 @@ SIZE = [
         "-c",
         "--cache",
         metavar="SIZE",
-        help="Cache size: 32MiB, 8192p (pages) or 10% (of the trace's unique pages). [the drive's]",
+        help="Cache size: 32MiB, 8192p (pages) or 10% (of unique pages). [the device's]",
     )
 ]
 
-ONE = policy_flag("the drive's", several=False)
+ONE = policy_flag("the device's", several=False)
 
 EPILOG = """\b
 Examples:
@@ -91,15 +95,19 @@ Examples:
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(ONE, SIZE, RUN, TIERS, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
+@apply(ONE, SIZE, RUN, TIERS, ALL, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
 def run(trace: tuple[str, ...], **arguments: Any) -> None:
     """Run one policy once and record everything."""
     named = {k: v for k, v in arguments.items() if k in RECORDED}
     outputs = Outputs.of({**arguments, **{f"{k}_file": v for k, v in named.items()}})
     series, period = arguments["series"], arguments["period"]
     drive = drive_of(arguments)
+    if len(list(parts(arguments["cache"] or ""))) > 1:
+        raise UsageError(
+            f"--cache {arguments['cache']}: run takes one size, `destage compare` takes several"
+        )
     if drive is None and arguments["timeline"] is not None:
-        raise UsageError("--timeline shows a drive: add --device")
+        raise UsageError("--timeline needs a simulated SSD: add --device")
     check_run(
         arguments["policy"],
         cache=arguments["cache"],
@@ -126,8 +134,8 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
         _write_series(series, recorded)
     outputs.write(recorded.results)
     if outputs.to_screen:
-        click.echo(_text(recorded.run))
-    say_warnings(recorded.results)
+        click.echo(_text(recorded.run, arguments["all"]))
+    say_warnings(recorded.results, has_table=False)
     outputs.write_report(recorded.results, [opened], series=[recorded.series])
 
 
@@ -140,8 +148,8 @@ def _write_series(path: str, recorded: Recorded) -> None:
         write_whole(path, csv_text(columns))
 
 
-def _text(run: Run) -> str:
-    """Every metric of a run, one a line, in groups with a word on each."""
+def _text(run: Run, every: bool) -> str:
+    """The metrics of a run, one a line, in groups; those that are 0 only if `every`."""
     head = f"{run.trace.name}: {run.label}"
     if run.policy != "none":
         pages = counted(run.frames, "page")
@@ -151,13 +159,15 @@ def _text(run: Run) -> str:
     if run.queue_depth is not None:
         head += f", {run.queue_depth} outstanding"
     lines = [head]
-    for group, members in grouped(m for m in metrics() if run[m.name] is not None):
-        if group.is_rare and not any(run[m.name] for m in members):
-            continue
+    known = [m for m in metrics() if run[m.name] is not None]
+    shown = [m for m in known if every or run[m.name]]
+    for group, members in grouped(shown):
         lines.append("")
         about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
         lines.append(textwrap.fill(about, 80))
         lines += [_line(metric, run) for metric in members]
+    if len(shown) < len(known):
+        lines += ["", f"{len(known) - len(shown)} other metrics are 0 (--all)."]
     return plain("\n".join(lines))
 
 

@@ -14,7 +14,7 @@ __all__ = ["ERROR", "SEED", "sampled"]
 ERROR = flag(
     "--error",
     metavar="SHARE",
-    help="With auto: half of hits' 95 % intervals. [0.5%]",
+    help="Target half-width of the hit ratio's 95 % interval. [0.5%]",
 )
 SEED = flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample. [1]")
 

@@ -19,14 +19,14 @@ SAMPLE = [
     flag(
         "--sample",
         metavar="auto",
-        help="Samples first; whole runs of what may win alone.",
+        help="Screen on a sample; rerun only possible winners in full.",
     ),
     ERROR,
     flag(
         "--finalists",
         type=int,
         metavar="N",
-        help="Whole runs: at most so many a size. [all of these]",
+        help="Most candidates per size to rerun in full. [all of them]",
     ),
 ]
 

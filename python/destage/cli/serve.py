@@ -75,7 +75,9 @@ def serve(
     verbose: bool,
     **options: Any,
 ) -> None:
-    """Serve FILE or :memory: as a network block device (NBD) behind a cache.
+    """Serve a file as a block device (NBD) behind a cache.
+
+    FILE may be :memory:.
 
     FILE is byte for byte the block device. SIGTERM, Ctrl-C and --for end the server: it finishes
     requests under way, flushes, and exits with status 0, or 74 if the flush failed.

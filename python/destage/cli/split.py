@@ -32,11 +32,11 @@ FLAGS = [
         "--by",
         metavar="HOW",
         required=True,
-        help="time=1h (s, min, h, d), volume, hash=8 (parts, by volume and address) or"
+        help="Criterion. time=1h (s, min, h, d), volume, hash=8 (parts, by volume and address) or"
         " requests=1000000.",
     ),
-    flag("-o", "--output", type=OUTPUT, required=True, metavar="DIR", help="Where the parts go."),
-    flag("--gzip", "packed", is_flag=True, help="Pack the parts."),
+    flag("-o", "--output", type=OUTPUT, required=True, metavar="DIR", help="Folder for the parts."),
+    flag("--gzip", "packed", is_flag=True, help="Compress the parts."),
 ]
 
 
@@ -44,7 +44,7 @@ FLAGS = [
 @TRACES
 @apply(FLAGS, READING, COMMON)
 def split(trace: tuple[str, ...], by: str, output: str, packed: bool, **arguments: Any) -> None:
-    """Write a trace to several files, in one pass over it."""
+    """Split a trace into several files, in one pass."""
     look_at_folder(output)
     with progress(arguments["quiet"]) as callback, placed():
         parts = split_trace(

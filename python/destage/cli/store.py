@@ -5,55 +5,61 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from destage.cli.options import OUTPUT, flag
+from destage.cli.options import ADVANCED, OUTPUT, Decorated, flag
 from destage.cli.output import look_at_folder
 from destage.cli.screen import warn
 from destage.errors import UsageError
 from destage.experiment.experiment import ENGINES, Experiment
 from destage.options import ProgressCallback
 
-__all__ = ["JOBS", "STORE", "experiment_of"]
+__all__ = ["JOBS", "STORE", "STORE_OF_MANY", "experiment_of"]
 
-_SECTION = "Where runs are done and kept"
+JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [number of processors]")]
 
-JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [as many as processors]")]
 
-#: `--store` and what needs it.
-STORE = [
-    flag(
-        "--store",
-        type=OUTPUT,
-        metavar="DIR",
-        section=_SECTION,
-        help="A folder that keeps each run: those that it has are not done again.",
-    ),
-    flag(
-        "--shard",
-        metavar="I/N",
-        section=_SECTION,
-        help="Only the I-th of N parts of the work, I from 1.",
-    ),
-    flag(
-        "--engine",
-        metavar="|".join(ENGINES),
-        default="local",
-        section=_SECTION,
-        help="Who works. [local]",
-    ),
-    flag(
-        "--scheduler",
-        metavar="ADDRESS",
-        section=_SECTION,
-        help="The scheduler of a Dask cluster: tcp://host:8786. [a cluster of this machine]",
-    ),
-    flag(
-        "--memory",
-        metavar="SIZE",
-        section=_SECTION,
-        help="What tasks take together. [most of what is free]",
-    ),
-    flag("--retry-failed", is_flag=True, section=_SECTION, help="Run once more what has failed."),
-]
+def _store(section: str, rare: str) -> list[Decorated]:
+    """Return `--store` in one section, and the flags for shards and clusters in another."""
+    return [
+        flag(
+            "--store",
+            type=OUTPUT,
+            metavar="DIR",
+            section=section,
+            help="Folder that keeps each run; finished runs are not repeated.",
+        ),
+        flag(
+            "--shard",
+            metavar="I/N",
+            section=rare,
+            help="Do only the I-th of N parts of the work (I from 1).",
+        ),
+        flag(
+            "--engine",
+            metavar="|".join(ENGINES),
+            default="local",
+            section=rare,
+            help="Run on this machine, or on a Dask cluster. [local]",
+        ),
+        flag(
+            "--scheduler",
+            metavar="ADDRESS",
+            section=rare,
+            help="Dask scheduler: tcp://host:8786. [a cluster of this machine]",
+        ),
+        flag(
+            "--memory",
+            metavar="SIZE",
+            section=rare,
+            help="Memory for all tasks together. [most of the free memory]",
+        ),
+        flag("--retry-failed", is_flag=True, section=rare, help="Repeat failed runs."),
+    ]
+
+
+#: Flags of commands that may keep their runs.
+STORE = _store("Output", ADVANCED)
+#: The same for commands whose runs are many.
+STORE_OF_MANY = _store("Store and cluster", "Store and cluster")
 
 
 def experiment_of(

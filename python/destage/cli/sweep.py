@@ -10,7 +10,7 @@ from destage.cli import signals
 from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
-from destage.cli.store import JOBS, STORE, experiment_of
+from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of
 from destage.experiment.experiment import SweepResult, shard_of
 from destage.experiment.sweep import sweep as run_sweep
 from destage.io.names import printable
@@ -19,11 +19,11 @@ from destage.model.words import counted
 __all__ = ["sweep"]
 
 WORK = [
-    flag("--resume", is_flag=True, help="Run what is missing in the store, or begin it."),
+    flag("--resume", is_flag=True, help="Continue: run only what the store lacks."),
     flag(
         "--dry-run",
         is_flag=True,
-        help="Count the runs, say how long they take and how much memory, and stop.",
+        help="Print the number of runs, duration and memory, then stop.",
     ),
 ]
 
@@ -44,12 +44,15 @@ in it are relative to it. docs/sweeps.md has all of it.
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("spec", type=Input("the SPEC"), metavar="SPEC.toml")
-@apply(WORK, JOBS, STORE, CODE, COMMON)
+@apply(WORK, JOBS, STORE_OF_MANY, CODE, COMMON)
 def sweep(spec: str, **arguments: Any) -> None:
-    """Run a grid of traces, policies, sizes, drives and seeds, and keep every result."""
+    """Run a grid of configurations into a result store.
+
+    Its axes are traces, policies, cache sizes, devices, seeds and others.
+    """
     shard_of(arguments["shard"])
     if arguments["dry_run"]:
-        _foretell(spec, arguments)
+        _estimate(spec, arguments)
         return
     store = arguments["store"]
     if store is None:
@@ -82,11 +85,11 @@ def _said(done: SweepResult) -> str:
     return f"{printable(done.store)}: {', '.join(parts)}, of {done.planned:,}"
 
 
-def _foretell(spec: str, arguments: dict[str, Any]) -> None:
+def _estimate(spec: str, arguments: dict[str, Any]) -> None:
     from destage.experiment.estimate import estimate
 
     with progress(arguments["quiet"]) as callback:
-        told = estimate(
+        estimated = estimate(
             spec,
             shard=arguments["shard"],
             jobs=arguments["jobs"],
@@ -94,4 +97,4 @@ def _foretell(spec: str, arguments: dict[str, Any]) -> None:
             allow_code=arguments["allow_code"],
             progress=callback,
         )
-    print_table(told.as_table())
+    print_table(estimated.as_table())

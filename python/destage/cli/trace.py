@@ -34,19 +34,21 @@ HERE = "destage.cli.trace"
 
 trace = LazyGroup(
     name="trace",
-    help="Look at, convert and make traces.",
+    help="Describe, convert and generate traces.",
     places={
         "info": Place(HERE, "info", "Describe a trace."),
         "profile": Place(
-            "destage.cli.profile", "profile", "Draw what BPAC and AALRU look for in a workload."
+            "destage.cli.profile",
+            "profile",
+            "Draw block heat, reuse distances, hot and cold pages.",
         ),
-        "head": Place(HERE, "head", "Show its first requests."),
-        "convert": Place(HERE, "convert", "Write it in another format."),
-        "split": Place("destage.cli.split", "split", "Write it in parts, each a trace."),
-        "synth": Place(HERE, "synth", "Make a workload from a seed."),
-        "formats": Place(HERE, "formats", "List the formats that can be read, or describe one."),
-        "options": Place(HERE, "options", "List what can be said of how a trace is read."),
-        "cache": Place(HERE, "cache", "Show or clear the folder of decoded traces."),
+        "head": Place(HERE, "head", "Print the first requests as a run replays them."),
+        "convert": Place(HERE, "convert", "Write a trace in another format."),
+        "split": Place("destage.cli.split", "split", "Split a trace into several files."),
+        "synth": Place(HERE, "synth", "Generate a workload from a seed."),
+        "formats": Place(HERE, "formats", "List the trace formats, or describe one."),
+        "options": Place(HERE, "options", "List every reader option."),
+        "cache": Place(HERE, "cache", "Show or clear the decoded traces."),
     },
 )
 
@@ -63,7 +65,7 @@ READING = TRACE_ALONE[1:]
 @TRACES
 @apply(JSON, TRACE_ALONE, COMMON)
 def info(trace: tuple[str, ...], json_file: str | None, **arguments: Any) -> None:
-    """Describe a trace: requests, sizes, span, rate, sequentiality, how pages come again."""
+    """Describe a trace: requests, sizes, rate, reuse of pages."""
     if json_file not in (None, "-"):
         look_at(str(json_file))
     # What the plausibility line says is in the description.
@@ -83,13 +85,13 @@ def info(trace: tuple[str, ...], json_file: str | None, **arguments: Any) -> Non
 )
 @TRACES
 @apply(
-    [flag("-n", "--count", type=int, default=10, metavar="N", help="How many requests. [10]")],
+    [flag("-n", "--count", type=int, default=10, metavar="N", help="Number of requests. [10]")],
     JSON,
     READING,
     COMMON,
 )
 def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments: Any) -> None:
-    """Show the first requests of a trace, in the order and on the clock of a run."""
+    """Print the first requests as a run replays them."""
     rows = trace_head(list(trace), count=count, **reader_values(arguments))
     if json_file is not None:
         write_whole(json_file, json.dumps(rows, indent=1) + "\n")
@@ -119,10 +121,17 @@ def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments:
 @TRACES
 @apply(
     [
-        flag("--to", required=True, metavar="FORMAT", help="mqsim, disksim, fio, blktrace, ..."),
-        file_flag("-o", "--output", required=True, section="Flags", help="The file; - for stdout."),
-        flag("--lossy", is_flag=True, help="Leave out what FORMAT cannot hold, and count it."),
-        flag("--target-time-unit", metavar="ns|us|ps", help="Unit of the times of mqsim. [ns]"),
+        flag(
+            "--to",
+            required=True,
+            metavar="FORMAT",
+            help="Target format: mqsim, disksim, fio, blktrace, ...",
+        ),
+        file_flag(
+            "-o", "--output", required=True, section="Flags", help="Output file; - for stdout."
+        ),
+        flag("--lossy", is_flag=True, help="Drop and count fields that FORMAT cannot express."),
+        flag("--target-time-unit", metavar="ns|us|ps", help="Time unit of mqsim. [ns]"),
     ],
     READING,
     COMMON,
@@ -161,6 +170,10 @@ def convert(
 PARAMETER = "workload_"
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _parameter_flags() -> list[Decorated]:
     """One flag for each parameter of the table, whichever kinds have it."""
     by_key: dict[str, list[dict[str, Any]]] = {}
@@ -173,14 +186,14 @@ def _parameter_flags() -> list[Decorated]:
         everywhere = any(not p["kinds"] for p in rows)
         only = "" if everywhere or not kinds else f" ({', '.join(kinds)})"
         unit = f", {rows[0]['unit']}" if rows[0]["unit"] else ""
-        default = defaults[0] if len(defaults) == 1 else "by kind, see --list"
+        default = defaults[0] if len(defaults) == 1 else "by type, see --list"
         flags.append(
             flag(
                 f"--{key.replace('_', '-')}",
                 PARAMETER + key,
                 metavar="VALUE",
                 section="Parameters",
-                help=f"{rows[0]['about']}{unit} [{default}]{only}",
+                help=f"{_capital(rows[0]['about'])}{unit}. [{default}]{only}",
             )
         )
     return flags
@@ -196,10 +209,10 @@ def _parameter_flags() -> list[Decorated]:
 )
 @click.argument("kind", required=False)
 @apply(
-    [flag("--list", "listed", is_flag=True, help="Kinds, presets and parameters.")],
+    [flag("--list", "listed", is_flag=True, help="List workload types, presets and parameters.")],
     [
-        file_flag("-o", "--output", section="Flags", help="Write the requests; - for stdout."),
-        flag("--to", metavar="FORMAT", default="csv", help="Their format. [csv]"),
+        file_flag("-o", "--output", section="Flags", help="Output file; - for stdout."),
+        flag("--to", metavar="FORMAT", default="csv", help="Output format. [csv]"),
     ],
     JSON,
     _parameter_flags(),
@@ -214,7 +227,7 @@ def synth(
     quiet: bool,
     **arguments: Any,
 ) -> None:
-    """Make a workload from a seed, and describe it or write it."""
+    """Generate a workload from a seed; describe or write it."""
     if listed:
         _list_workloads(json_file)
         return
@@ -266,7 +279,7 @@ def _list_workloads(json_file: str | None) -> None:
 @click.argument("name", required=False)
 @apply(JSON, COMMON)
 def formats(name: str | None, json_file: str | None, **_: Any) -> None:
-    """List the formats that can be read, or describe one with its options."""
+    """List the trace formats, or describe one with its options."""
     found = all_formats()
     if name is not None:
         found = tuple(f for f in found if f.name == name)
@@ -337,7 +350,7 @@ def _describe(f: FormatInfo) -> None:
 )
 @apply(JSON, COMMON)
 def options(json_file: str | None, **_: Any) -> None:
-    """List every reader option: flags of each command that reads a trace, keys of [trace]."""
+    """List every reader option: flags, and keys of [trace]."""
     found = reader_options()
     if json_file is not None:
         data = [dataclasses.asdict(o) | {"flag": o.flag} for o in found]
@@ -370,7 +383,7 @@ def _say_option(option: ReaderOption) -> None:
 )
 @apply([flag("--clear", is_flag=True, help="Remove all decoded traces.")], JSON, COMMON)
 def cache(clear: bool, json_file: str | None, **_: Any) -> None:
-    """Show or clear the folder of decoded traces ($DESTAGE_CACHE)."""
+    """Show or clear the decoded traces ($DESTAGE_CACHE)."""
     kept = trace_cache()
     if clear:
         files, count = kept.clear()

@@ -35,25 +35,25 @@ from destage.tuning import tune as find_best
 __all__ = ["tune"]
 
 TUNE = [
-    flag("-p", "--policy", required=True, metavar="NAME", help="The policy: clc, bpac[a=1;b=2]."),
+    flag("-p", "--policy", required=True, metavar="NAME", help="Policy: clc, bpac[a=1;b=2]."),
     flag(
         "--param",
         multiple=True,
         metavar="KEY=RANGE",
-        help="A parameter and its values: alpha=0:1:0.1 (both ends), window=16:4096:*2,"
+        help="Parameter and values. alpha=0:1:0.1 (both ends), window=16:4096:*2,"
         " victim=lru,fifo; may be repeated: all combinations.",
     ),
     flag(
         "--objective",
         metavar="METRIC",
-        help="What is to be best: a metric, or min:METRIC or max:METRIC."
+        help="Metric to optimise: METRIC, min:METRIC or max:METRIC."
         " [response_ns_mean with a device, else hit_ratio]",
     ),
     flag(
         "--trials",
         type=int,
         metavar="N",
-        help="Search with so many trials (Optuna, the extra 'tune') instead of running all.",
+        help="Search with N trials (Optuna, extra 'tune'), not the grid.",
     ),
     flag("--seed", type=int, default=1, metavar="N", help="Seed of the search. [1]"),
 ]
@@ -64,7 +64,7 @@ FIGURES = [
         type=OUTPUT,
         metavar="FOLDER",
         section="Output",
-        help="The curve of each parameter as SVG, PNG and CSV (needs the extra 'report').",
+        help="Write each parameter's curve as SVG, PNG and CSV. Needs the extra 'report'.",
     )
 ]
 
@@ -83,11 +83,14 @@ Examples:
 @TRACES
 @apply(
     TUNE,
-    sizes_flag("the drive's, else auto"),
+    sizes_flag("the device's, else auto"),
     *(JOBS, RUN, DEVICE, FILES, FIGURES, STORE, TRACE, COMMON),
 )
 def tune(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Find the best value of a policy's parameters for a trace, and show the whole curve."""
+    """Find the best value of a policy's parameter.
+
+    Prints the whole curve.
+    """
     outputs = Outputs.of(arguments)
     if arguments["figures"] is not None:
         need_report()

@@ -1,4 +1,4 @@
-"""`destage why`: where two policies part, and what it cost."""
+"""`destage why`: where two policies' decisions diverge, and the cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FILES = [
         required=True,
         type=Input("the trace"),
         metavar="TRACE",
-        help="The trace; may be repeated, several files are one.",
+        help="The trace; repeat for several files (one trace).",
     )
 ]
 
@@ -59,14 +59,16 @@ FILES = [
     SIZE,
     RUN,
     DEVICE,
-    [file_flag("--json", "json_file", help="All of it, as JSON.")],
+    [file_flag("--json", "json_file", help="Write all results as JSON.")],
     JOBS,
     STORE,
     TRACE,
     COMMON,
 )
 def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
-    """Show where policies A and B part, which pages made the difference, and what it cost.
+    """Show where two policies' decisions diverge, and the cost.
+
+    Lists the first differing decision and the pages that made the difference.
 
     A and B are policies as -p takes them.
     """

@@ -1,4 +1,4 @@
-"""Hit-ratio curves over cache sizes: what `mrc` leaves behind."""
+"""Miss-ratio curves: the result of `mrc`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from destage.io.files import Destination, write_whole
 from destage.model.every_size import EverySize
 from destage.model.results import ResultSet
 from destage.model.words import plain
-from destage.tables.curves import curves_summary, curves_table
+from destage.tables.curves import curves_summary, curves_table, sizes_table
 from destage.tables.frames import Tabled, by_column
 from destage.tables.table import Table
 
@@ -138,14 +138,21 @@ class Curves(Tabled):
         return {"destage.trace": json.dumps(self.data["trace"])}
 
     def as_table(self) -> Table:
-        """Return the table that the command line prints, to be laid out otherwise."""
+        """Return the table of hit ratios that the command line prints."""
         table = curves_table(self.result_set, self.data["mrc"], self.warnings)
-        table.notes[:0] = self.summary
+        said = curves_summary(self.result_set, sizes=False)
+        table.notes[:0] = [plain(sentence) for sentence in said]
         return table
+
+    def sizes_table(self) -> Table:
+        """Return the table of sizes: each policy's most hits, the size for 90, 95 and 99 % of them,
+        and the knees of its curve where every size is known.
+        """
+        return sizes_table(self.result_set)
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """How large a cache is enough, where curves bend, who is ahead: a sentence for each."""
+        """Sizes that are enough, knees, and the best policies: a sentence each."""
         return tuple(plain(sentence) for sentence in curves_summary(self.result_set))
 
 

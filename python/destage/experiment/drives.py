@@ -38,8 +38,8 @@ def drive_asked(spec: SweepSpec, point: Mapping[str, Any]) -> DriveAsked | None:
         for what in (*changed, *(option.axis for option in device_options())):
             if point.get(what) not in (None, "page", "none"):
                 raise UsageError(
-                    f"{spec.called}: [sweep] {what}: it is of a drive, and there is none: name"
-                    " devices"
+                    f"{spec.called}: [sweep] {what}: it needs a simulated SSD, and there is none:"
+                    " name devices"
                 )
         return None
     changed |= {o.key: point[o.axis] for o in OTHER_OPTIONS if point.get(o.axis) is not None}

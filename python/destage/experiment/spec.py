@@ -69,6 +69,10 @@ class Place:
         return DataError(f"{self}: expected {expected}, found {_shown(found)}")
 
 
+#: Error of a file that is no TOML: usually a trace.
+_NO_SPEC = "expected a TOML file with a table [sweep] (a trace is named in it)"
+
+
 def _shown(found: object) -> str:
     try:
         text = json.dumps(found)
@@ -116,11 +120,11 @@ def load_spec(given: str | os.PathLike[str] | Mapping[str, Any]) -> SweepSpec:
     try:
         data = tomllib.loads(read_text(path, "TOML", SETTINGS_BYTES).decode())
     except tomllib.TOMLDecodeError as e:
-        raise DataError(f"{called}: no TOML: {e}") from e
+        raise DataError(f"{called}: {_NO_SPEC}: {e}") from e
     except UnicodeDecodeError as e:
-        raise DataError(f"{called}: no TOML: it is not UTF-8") from e
+        raise DataError(f"{called}: {_NO_SPEC}: it is not UTF-8") from e
     except RecursionError as e:
-        raise DataError(f"{called}: no TOML of ours: it is nested too deeply") from e
+        raise DataError(f"{called}: {_NO_SPEC}: it is nested too deeply") from e
     return replace(_spec(data, called, Path(path).resolve().parent), is_file=True)
 
 

@@ -84,7 +84,7 @@ def _curve(summary: Mapping[str, Any], scale: float) -> tuple[list[float], list[
 
 
 def response_curves(result: ResultSet) -> list[Row]:
-    """A row for each run and kind of request: `us`, and the `share` that took at most so long."""
+    """A row for each run and kind of request: `us`, and the cumulative `share`."""
     rows = []
     for who, run in _runs(result):
         for kind, field in KINDS.items():

@@ -1,4 +1,4 @@
-"""The table of hit-ratio curves."""
+"""Tables of hit-ratio curves: hits by size, and the sizes that are enough."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from destage.model.words import (
 from destage.tables.summary import outcome
 from destage.tables.table import Cell, Column, Table
 
-__all__ = ["curves_summary", "curves_table"]
+__all__ = ["curves_summary", "curves_table", "sizes_table"]
 
 
 def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence[str]) -> Table:
@@ -127,29 +127,75 @@ def _how_sure(curves: ResultSet) -> str:
     return f"{said}."
 
 
-def curves_summary(curves: ResultSet) -> list[str]:
-    """Findings from the curves, a sentence each."""
-    said: list[str] = []
+def sizes_table(curves: ResultSet) -> Table:
+    """Return one row per policy: its most hits, the sizes that reach most of them, its knees."""
+    exact = _every_size(curves)
+    shares = (0.9, 0.95, 0.99)
+    columns = [Column("policy", right=False, key=True), Column("max hit %")]
+    columns += [Column(f"size for {share * 100:g} %") for share in shares]
+    table = Table(
+        "cache size for a share of the most hits", [*columns, Column("knees", right=False)]
+    )
+    rows = []
+    for label in curves.labels:
+        every = exact.get(label)
+        runs = [run for run in curves.by_size if run.label == label and run.hit_ratio is not None]
+        if every is not None:
+            best, reached = ratio(every["best_hit_ratio"]), {}
+            reached = {at["share"]: _bytes(curves, at["frames"]) for at in every["enough"]}
+            knees = ", ".join(_bytes(curves, at["frames"]) for at in every["knees"]) or NONE
+        elif runs:
+            top = max(runs, key=lambda run: run.hit_ratio or 0.0)
+            best, knees = _hits(top), NONE
+            reached = {share: f"≤ {size(_least(runs, top, share).cache_bytes)}" for share in shares}
+        else:
+            continue
+        texts = [label, best, *(reached.get(share, NONE) for share in shares), knees]
+        rows.append([Cell(text) for text in texts])
+    table.groups = [rows] if rows else []
+    if len(exact) < len(rows):
+        table.notes.append("≤: the smallest simulated size that is enough")
+    return table
+
+
+def _least(runs: Sequence[Run], top: Run, share: float) -> Run:
+    """The smallest run with this share of the most hits."""
+    return next(run for run in runs if (run.hit_ratio or 0.0) >= share * (top.hit_ratio or 0.0))
+
+
+def _bytes(curves: ResultSet, frames: int) -> str:
+    return size(frames * curves.trace.page_bytes)
+
+
+def _every_size(curves: ResultSet) -> dict[str, Mapping[str, Any]]:
+    """By label, what is known of every size."""
+    found = {}
     for curve in curves.source["mrc"].get("curves") or ():
         every = curve.get("every_size")
         if isinstance(every, Mapping) and every.get("enough"):
-            said += _of_every_size(curves, str(curve.get("label")), every)
+            found[str(curve.get("label"))] = every
+    return found
+
+
+def curves_summary(curves: ResultSet, *, sizes: bool = True) -> list[str]:
+    """Findings from the curves, a sentence each; without `sizes` only which policies are best."""
+    said: list[str] = []
+    for label, every in _every_size(curves).items() if sizes else ():
+        said += _of_every_size(curves, label, every)
     metric = next(m for m in METRICS if m.name == "hit_ratio")
     sure = [
         [run for run in curves.at(size) if not run.sampled or run.bounds] for size in curves.sizes
     ]
     found = [w for w in (winner(runs, metric) for runs in sure) if w is not None]
     if found:
-        said.append(f"The highest hit ratio: {outcome(curves, found)}.")
+        said.append(f"Highest hit ratio: {outcome(curves, found)}.")
         if ORACLE in curves.policies.values():
-            said.append("min knows the future: it bounds the hit ratio, and is not among them.")
+            said.append("min knows the future: an upper bound, not a contender.")
     known = {run.label for runs in sure for run in runs}
     unknown = [label for label in curves.labels if label not in known]
     if unknown and len(curves.labels) > 1:
-        said.append(
-            f"Of {join(unknown)} no interval is known: what the sample says decides nothing."
-        )
-    return said or _of_points(curves)
+        said.append(f"No interval is known for {join(unknown)}: the sample cannot rank them.")
+    return said or (_of_points(curves) if sizes else [])
 
 
 def _place(curves: ResultSet, frames: int) -> str:
@@ -166,14 +212,14 @@ def _of_every_size(curves: ResultSet, label: str, every: Mapping[str, Any]) -> l
         f"{_place(curves, at['frames'])} for {percent(at['share'], 0)}" for at in every["enough"]
     ]
     best = percent(every["best_hit_ratio"])
-    said = [f"{label} hits {best} at best; of these hits it takes {join(wants)}."]
+    said = [f"{label}: at most {best} hits. Size for a share of these: {join(wants)}."]
     knees = [
         f"{_place(curves, at['frames'])}, hits {percent(at['hit_ratio'])}" for at in every["knees"]
     ]
     if knees:
-        said.append(f"{label} has its knees, beyond which a page brings less, at {join(knees)}.")
+        said.append(f"{label}: knees, above which a page adds fewer hits, at {join(knees)}.")
     else:
-        said.append(f"{label} has no knee: each page brings about as much as the one before.")
+        said.append(f"{label}: no knee; each page adds about as many hits as the one before.")
     return said
 
 
@@ -185,8 +231,8 @@ def _of_points(curves: ResultSet) -> list[str]:
         return []
     near = next(run for run in runs if (run.hit_ratio or 0.0) >= 0.95 * best)
     return [
-        f"{near.label} hits {_percent(top)} at best of these sizes; {size(near.cache_bytes)} has"
-        f" 95{NBSP}% of that."
+        f"{near.label}: at most {_percent(top)} hits at these sizes; {size(near.cache_bytes)}"
+        f" reaches 95{NBSP}% of that."
     ]
 
 

@@ -154,7 +154,7 @@ static OF_THE_CACHE: &[Metric] = &[
         .short("mean").views(&[(View::Latency, 0)])
         .shown(Shown::WithDevice),
     response!(Response, response_ns.p99, "p99 response",
-        "99 % of all requests took at most so long").short("p99").views(&[(View::Latency, 4)])
+        "99th percentile of all response times").short("p99").views(&[(View::Latency, 4)])
         .rank(1).shown(Shown::WithDevice),
     timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
         "mean time that a write-back, pages that stay among them, waited in its unit's queue (ECR, \
@@ -196,7 +196,7 @@ static OF_THE_CACHE: &[Metric] = &[
         "accesses whose page was not resident", |r| Some(Number::Count(r.counters.misses())))
         .views(&[(View::Hits, 3)]),
     counter!(Evictions, destages, "Destages", "groups", Lower,
-        "flush groups: what went to flash in one piece").defers(Deferral::Writes),
+        "flush groups: sets of pages written to flash together").defers(Deferral::Writes),
     counter!(Evictions, destaged_pages, "Destaged", "pages", Lower,
         "pages in flush groups, without padding").defers(Deferral::Writes),
     metric!(Evictions, "mean_destage_pages", "Mean destage", Real "pages", Neither,
@@ -212,7 +212,7 @@ static OF_THE_CACHE: &[Metric] = &[
     destage!(Evictions, "destage_pages_p50", "p50 destage", "median of the pages in a flush group",
         |d| d.p50 as f64),
     destage!(Evictions, "destage_pages_p90", "p90 destage",
-        "90 % of flush groups have at most so many pages", |d| d.p90 as f64),
+        "90th percentile of the pages in a flush group", |d| d.p90 as f64),
     destage!(Evictions, "destage_pages_max", "Max destage", "pages in the largest flush group",
         |d| d.max as f64),
     counter!(Evictions, evictions, "Evictions", "pages", Lower,
@@ -221,10 +221,12 @@ static OF_THE_CACHE: &[Metric] = &[
         "evicted pages that were clean, and so were not written"),
     counter!(Hits, read_hits, "Read hits", "accesses", Higher,
         "read accesses that found their page"),
-    counter!(Hits, read_misses, "Read misses", "accesses", Lower, "read accesses that did not"),
+    counter!(Hits, read_misses, "Read misses", "accesses", Lower,
+        "read accesses that did not find their page"),
     counter!(Hits, write_hits, "Write hits", "accesses", Higher,
         "write accesses that found their page"),
-    counter!(Hits, write_misses, "Write misses", "accesses", Lower, "write accesses that did not"),
+    counter!(Hits, write_misses, "Write misses", "accesses", Lower,
+        "write accesses that did not find their page"),
     counter!(Evictions, bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
     metric!(Evictions, "refused", "Refused", Count "accesses", Neither,
         "bypasses of an admission policy, reads and writes",
@@ -283,13 +285,15 @@ static OF_TIME: &[Metric] = &[
         "population standard deviation of response times"),
     response!(Response, response_ns.p50, "p50 response", "median response time")
     .short("p50").views(&[(View::Latency, 1)]),
-    response!(Response, response_ns.p90, "p90 response", "90 % took at most so long")
+    response!(Response, response_ns.p90, "p90 response", "90th percentile of the response times")
     .short("p90").views(&[(View::Latency, 2)]),
-    response!(Response, response_ns.p95, "p95 response", "95 % took at most so long")
+    response!(Response, response_ns.p95, "p95 response", "95th percentile of the response times")
     .short("p95").views(&[(View::Latency, 3)]),
-    response!(Response, response_ns.p999, "p99.9 response", "99.9 % took at most so long")
+    response!(Response, response_ns.p999, "p99.9 response",
+        "99.9th percentile of the response times")
     .short("p99.9").views(&[(View::Latency, 5)]).rank(1),
-    response!(Response, response_ns.p9999, "p99.99 response", "99.99 % took at most so long")
+    response!(Response, response_ns.p9999, "p99.99 response",
+        "99.99th percentile of the response times")
     .short("p99.99").views(&[(View::Latency, 6)]).rank(1),
     response!(Response, response_ns.max, "Max response", "longest response time")
     .short("max").views(&[(View::Latency, 7)]).rank(1),

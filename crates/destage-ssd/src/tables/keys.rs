@@ -54,15 +54,15 @@ static DEVICE: &[Key] = &[
     key("page_bytes", Kind::int(1, BYTES), Int(4096), "bytes",
         "size of a page: the unit of mapping, reading, programming and caching"),
     key("logical_pages", COUNT, From("from op_permille"), "pages",
-        "what the host sees; given, it decides and op_permille does not count"),
+        "capacity visible to the host; overrides op_permille"),
     key("op_permille", Kind::int(0, 999), Int(150), "1/1000 of raw",
-        "over-provisioning: share of the raw pages that the host does not see"),
+        "over-provisioning: share of the raw pages hidden from the host"),
     key("queue_level", Kind::Choice(QueueLevel::NAMES), word("chip"), "",
-        "the level that has the queue: what a unit is"),
+        "level with its own queue: defines the unit"),
     key("sched", Kind::Choice(Sched::NAMES), word("fcfs"), "",
         "order in a queue: first come, first served, or reads first (needs bus = private)"),
     key("bus", Kind::Choice(Bus::NAMES), word("private"), "",
-        "who waits for a transfer: the unit alone, or all units of the channel"),
+        "a transfer occupies its unit alone, or all units of the channel"),
     key("cmd_ns", NS, Int(0), "ns", "overhead of every command"),
     key("read_ns", NS_BY_TYPE, List(25_000), "ns",
         "cell to register, by page type: index in the block modulo the length of the list"),
@@ -74,10 +74,10 @@ static DEVICE: &[Key] = &[
     key("summary_bytes", Kind::int(0, BYTES), Int(512), "bytes",
         "transferred for a summary page"),
     key("copyback", Kind::Bool, Bool(true), "",
-        "a page that collection moves does not cross the pins"),
+        "a page moved by garbage collection does not cross the pins"),
     key("ftl", Kind::Choice(NAMES), word("page"), "", "flash translation layer"),
     key("alloc", Kind::Choice(Alloc::NAMES), word("static"), "",
-        "where a written page goes: its home plane, or the unit with the least work"),
+        "target of a write: its home plane, or the least loaded unit"),
     key("striping", Kind::Form("0..3 or a permutation of the letters CWDP"), word("CWDP"), "",
         "order of channel, chip (W), die and plane in a home plane's number, fastest first; \
          0 to 3 are CWDP, PCWD, PDCW, PDWC"),
@@ -86,15 +86,15 @@ static DEVICE: &[Key] = &[
         "collect before the program that needs room, after the one that took it, or also when \
          idle"),
     key("gc_low_pages", COUNT, From("2*D"), "pages of a plane",
-        "collect when so many are free; at least D, the data pages of a block. The drives of the \
-         papers and the vectors have max(D, B*D*5/100), with B blocks a plane. With A write \
+        "free pages at which collection starts; at least D, the data pages of a block. The drives \
+         of the papers and the vectors have max(D, B*D*5/100), with B blocks a plane. With A write \
          points (handles, gc_stream) a plane: at least A*D, by default (A+1)*D"),
     key("gc_high_pages", ANY, From("2*gc_low_pages"), "pages of a plane",
-        "idle collection stops when so many are free"),
+        "free pages at which idle collection stops"),
     key("gc_idle_ns", Kind::int(0, u64::MAX / 4), Int(1_000_000), "ns",
         "idle time before an idle collection"),
     key("address_mode", Kind::Choice(AddressMode::NAMES), word("wrap"), "",
-        "a page number beyond the drive is taken modulo its size, or is an error"),
+        "a page number beyond the device: taken modulo its size, or an error"),
     key("unmapped_read", Kind::Choice(UnmappedRead::NAMES), word("home"), "",
         "reading a page never written costs a read on its home plane, or nothing"),
     key("precondition", Kind::Choice(Precondition::NAMES), word("none"), "",
@@ -107,8 +107,8 @@ static DEVICE: &[Key] = &[
         "gc_mode = idle: preconditioning ends where the last write left it, or with gc_high_pages \
          free pages a plane; the drives of the papers and the vectors have low"),
     key("pe_cycles", Kind::int(0, u32::MAX as u64), Int(0), "erases",
-        "erases that a block endures, from which results say how long the drive lasts; 0: not \
-         known. No simulated time depends on it"),
+        "P/E cycle rating of a block, for the lifetime in results; 0: unknown. Does not affect \
+         times"),
     key("command_ns", NS, Int(0), "ns",
         "time of the serial command processor for one command: 10^9 / IOPS"),
     key("firmware_read_ns", NS, Int(0), "ns", "delay of a read after that; occupies nothing"),
@@ -118,7 +118,7 @@ static DEVICE: &[Key] = &[
     key("link_duplex", Kind::Choice(LinkDuplex::NAMES), word("full"), "",
         "the link has one resource for each direction (PCIe), or one for both (SATA)"),
     key("buffer_pages", Kind::int(0, MOST_PAGES), Int(0), "pages",
-        "slots of the drive's write buffer: a write is done when it is in one; 0: none"),
+        "slots of the SSD's write buffer, in which a write is complete; 0: none"),
     key("slc_blocks", Kind::int(0, MOST_PAGES), Int(0), "blocks of a plane",
         "SLC blocks, besides blocks_per_plane, through which host writes go; 0: none"),
     key("slc_pages_per_block", COUNT, From("max(1, pages_per_block/3)"), "pages",
@@ -127,24 +127,24 @@ static DEVICE: &[Key] = &[
     key("slc_program_ns", NS, Int(150_000), "ns", "register to cell, of an SLC block"),
     key("slc_erase_ns", NS, Int(1_500_000), "ns", "erasing an SLC block"),
     key("slc_policy", Kind::Choice(SlcPolicy::NAMES), word("direct"), "",
-        "what a host program does when the SLC cache of its plane is full: go to the main area, \
-         or have a block folded first"),
+        "host program while the SLC cache of its plane is full: to the main area, or after \
+         folding a block"),
     key("slc_idle", Kind::Bool, Bool(true), "",
         "a unit that has been idle for gc_idle_ns folds its SLC cache"),
     key("handles", Kind::int(1, 8), Int(1), "",
         "placement handles (FDP): labels of host writes that keep them in blocks of their own"),
     key("isolation", Kind::Choice(Isolation::NAMES), word("initial"), "",
-        "where collected pages go: to one write point, to that of their handle, or where the \
-         placement policy says (sepbit, fk)"),
+        "target of moved pages: one write point, that of their handle, or as the placement policy \
+         decides (sepbit, fk)"),
     key("gc_stream", Kind::Choice(GcStream::NAMES), word("shared"), "",
-        "collected pages share the open blocks of the host's pages, have their own, or have two: \
-         for pages collected once and for pages collected more often, which is the default of \
-         gc_victim = 2r-fifo"),
+        "open blocks of moved pages: the host's, their own, or two (pages moved once, and more \
+         often; the default of gc_victim = 2r-fifo)"),
     key("gc_victim", Kind::Choice(GcVictim::NAMES), word("greedy"), "",
         "collector: the rule that chooses which block is collected next"),
-    key("gc_choices", Kind::int(1, 1024), Int(10), "blocks", "draws of gc_victim = d-choices"),
+    key("gc_choices", Kind::int(1, 1024), Int(10), "blocks",
+        "sampled blocks of gc_victim = d-choices"),
     key("gc_window_permille", Kind::int(0, 1000), From("250; 2r-fifo: 700"),
-        "1/1000 of blocks_per_plane", "oldest blocks that windowed-greedy and 2r-fifo look at"),
+        "1/1000 of blocks_per_plane", "window of windowed-greedy and 2r-fifo: the oldest blocks"),
     key("gc_limit_permille", Kind::int(1, 1000), Int(700), "1/1000 of D",
         "2r-fifo: share of valid pages below which a block is collected at once"),
     key("gc_seed", ANY, Int(1), "", "seed of random and d-choices"),
@@ -166,8 +166,8 @@ static CACHE: &[Key] = &[
     key("policy", Kind::Form("none or a policy's name"), word("none"), "",
         "the cache policy; its parameters stand beside it"),
     key("frames", COUNT, From("none"), "pages",
-        "cache size; in a drive file also a size such as \"32MiB\", or a list: what a run takes \
-         that names none"),
+        "cache size; in a device file also a size such as \"32MiB\", or a list: the default of \
+         runs"),
     key("hit_ns", NS, Int(0), "ns", "DRAM access, charged to every page access"),
     key("evict_wait", Kind::Choice(EvictWait::NAMES), word("staged"), "",
         "eviction wait of a page that needs a frame: staged, a staging page of the host for each \
@@ -188,12 +188,11 @@ static HOST: &[Key] = &[
     key("queue_depth", Kind::int(1, u32::MAX as u64), Int(1), "requests",
         "outstanding requests of mode = closed"),
     key("writer", Kind::Choice(Writer::NAMES), word("none"), "",
-        "who writes pages ahead while units are idle: nobody, or the host, which then needs a \
-         policy that shows its order of eviction"),
+        "idle-time writer: none, or the host, whose policy must expose its eviction order"),
     key("writer_low_pages", Kind::int(1, u32::MAX as u64), Int(64), "pages",
-        "so many of the frames that are taken next the writer wants free or clean"),
+        "next victims that the writer keeps free or clean"),
     key("writer_batch", Kind::int(1, u32::MAX as u64), From("the drive's units"), "pages",
-        "most pages that the writer writes at one instant"),
+        "most pages written by the writer at one instant"),
     key("trim", Kind::Choice(TrimMode::NAMES), word("ignore"), "",
         "the trace's trims are no part of the run, or drop their pages from cache and drive"),
     key("flush", Kind::Choice(FlushMode::NAMES), word("ignore"), "",
@@ -203,7 +202,7 @@ static HOST: &[Key] = &[
 #[rustfmt::skip] // as above
 static PLACEMENT: &[Key] = &[
     key("policy", Kind::Choice(PlacementConfig::NAMES), word("none"), "",
-        "who assigns the handle of a host page write"),
+        "placement policy: assigns the handle of a host page write"),
     key("thresholds", Kind::ints(1, u64::MAX), From("none"), "bytes",
         "by-size: handles - 1 ascending sizes; a write has as many of them at or below its size \
          as its handle says"),

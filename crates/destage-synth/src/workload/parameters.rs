@@ -20,10 +20,10 @@ const LONGEST_NS: u64 = 1_000_000_000_000_000;
 pub static PARAMETERS: &[Field<Workload>] = &[
     field!(Workload.requests, Kind::int(1, 1_000_000_000_000), Int(1_000_000))
         .unit("requests").source(CHOSEN)
-        .about("how many requests"),
+        .about("number of requests"),
     field!(Workload.pages, Kind::int(1, 1 << 40), Int(262_144))
         .unit("pages").source("chosen: 1 GiB")
-        .about("footprint: page numbers lie below it"),
+        .about("footprint: page numbers are below it"),
     field!(Workload.page_bytes, Kind::int(1, 1 << 30), Int(4096))
         .unit("bytes").source("the usual page of file systems and FTLs")
         .about("page size"),
@@ -32,27 +32,25 @@ pub static PARAMETERS: &[Field<Workload>] = &[
         .about("same seed, same records"),
     field!(Workload.read_ratio, SHARE, Real(0.7))
         .source(CHOSEN)
-        .about("share of requests that read; each is drawn by itself"),
+        .about("share of reads; each request is drawn independently"),
     field!(Workload.size, LENGTHS, Word("1"))
         .unit("pages").source(CHOSEN)
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "bursts"])
-        .about("request length: fixed (8), every length alike (1-8), geometric (~4), or \
-            weighted (1:60,2:20,8:20)"),
+        .about("request length: 8, uniform 1-8, geometric ~4, or weighted. Such as 1:60,2:20,8:20"),
     field!(Workload.size, LENGTHS, Word("1:60,2:20,4:10,8:10"))
         .unit("pages").source("chosen: mostly single pages, as in our recordings of PostgreSQL")
         .of(&["oltp"])
-        .about("request length: fixed (8), every length alike (1-8), geometric (~4), or \
-            weighted (1:60,2:20,8:20)"),
+        .about("request length: 8, uniform 1-8, geometric ~4, or weighted. Such as 1:60,2:20,8:20"),
     field!(Workload.arrivals, Kind::Choice(Arrivals::NAMES), Word("poisson"))
         .source("the usual model of independent clients")
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "oltp"])
-        .about("exponential gaps, equal gaps, or Poisson bursts with silence between"),
+        .about("gaps: exponential, equal, or Poisson bursts with silences"),
     field!(Workload.arrivals, Kind::Choice(Arrivals::NAMES), Word("onoff"))
         .source("what the kind is for").of(&["bursts"])
-        .about("exponential gaps, equal gaps, or Poisson bursts with silence between"),
+        .about("gaps: exponential, equal, or Poisson bursts with silences"),
     field!(Workload.gap_ns, Kind::int(0, LONGEST_NS), Int(1_000_000))
         .unit("ns").source("chosen: 1,000 requests/s")
-        .about("mean gap between arrivals, in an on-period with onoff"),
+        .about("mean gap between arrivals (onoff: within a burst)"),
     field!(Workload.on_ns, Kind::int(1, LONGEST_NS), Int(100_000_000))
         .unit("ns").source("chosen: 100 requests a burst")
         .about("onoff: mean length of a burst"),
@@ -61,21 +59,20 @@ pub static PARAMETERS: &[Field<Workload>] = &[
         .about("onoff: mean length of a silence"),
     field!(Workload.alpha, Kind::real(0.0, 20.0), Real(1.0))
         .source("Zipf's law").of(&["zipf", "bursts"])
-        .about("skew: the k-th page in proportion to k^-alpha; 0 is uniform"),
+        .about("skew: k-th page in proportion to k^-alpha; 0 is uniform"),
     field!(Workload.alpha, Kind::real(0.0, 20.0), Real(0.9))
         .source(CHOSEN).of(&["oltp"])
-        .about("skew of the data pages: the k-th in proportion to k^-alpha; 0 is uniform"),
+        .about("skew of the data pages: k^-alpha for the k-th; 0 is uniform"),
     field!(Workload.permuted, Kind::Bool, Bool(true))
         .source("popular pages are seldom neighbours").of(&["zipf", "bursts", "oltp"])
-        .about("scatter the popular pages over the footprint; else page number = rank"),
+        .about("scatter popular pages; else page number = rank"),
     field!(Workload.permuted, Kind::Bool, Bool(false))
         .source("reading of ACR, table II").of(&["locality"])
-        .about("scatter the hot pages over the footprint; else they are the first pages"),
+        .about("scatter the hot pages; else they are the first pages"),
     field!(Workload.cluster_pages, Kind::int(1, 1 << 30), Int(1))
         .unit("pages").source("chosen: popular pages are scattered one by one")
         .of(&["zipf", "bursts", "oltp"])
-        .about("scatter pages of neighbouring popularity together, so many in a row (with \
-            permuted)"),
+        .about("pages of similar popularity in a row (with permuted)"),
     field!(Workload.mean, SHARE, Real(0.5))
         .unit("of the footprint").source(CHOSEN).of(&["normal"])
         .about("centre of the bell"),
@@ -84,28 +81,28 @@ pub static PARAMETERS: &[Field<Workload>] = &[
         .about("standard deviation of the bell"),
     field!(Workload.access_share, SHARE, Real(0.8))
         .source("the 80/20 rule").of(&["locality"])
-        .about("share of requests that go to the hot pages; the others go to the other pages"),
+        .about("share of requests to the hot pages"),
     field!(Workload.page_share, SHARE, Real(0.2))
         .source("the 80/20 rule").of(&["locality"])
-        .about("share of pages that are hot (rounded, at least one page)"),
+        .about("share of hot pages (at least one page)"),
     field!(Workload.access_share, SHARE, Real(0.7))
         .source(CHOSEN).of(&["scan"])
-        .about("share of requests that go to the hot set; the others scan"),
+        .about("share of requests to the hot set; the others scan"),
     field!(Workload.page_share, SHARE, Real(0.1))
         .source(CHOSEN).of(&["scan"])
-        .about("share of pages in the hot set (the first ones), asked for alike"),
+        .about("share of pages in the hot set (the first ones)"),
     field!(Workload.run_requests, Kind::int(0, 1_000_000_000), Int(0))
         .unit("requests").source(CHOSEN).of(&["sequential"])
-        .about("mean number of requests before a jump to any page; 0 = never"),
+        .about("mean requests before a jump to any page; 0 = never"),
     field!(Workload.loop_pages, Kind::int(0, 1 << 40), Int(0))
         .unit("pages").source(CHOSEN).of(&["loop"])
         .about("length of the loop; 0 = the footprint"),
     field!(Workload.log_share, SHARE, Real(0.15))
         .source(CHOSEN).of(&["oltp"])
-        .about("share of requests that write the log, one after another"),
+        .about("share of requests that append to the log"),
     field!(Workload.log_page_share, SHARE, Real(0.05))
         .source(CHOSEN).of(&["oltp"])
-        .about("share of pages (the last ones) that the log goes round in"),
+        .about("share of pages for the circular log (the last ones)"),
 ];
 
 impl AsValue for Sizes {

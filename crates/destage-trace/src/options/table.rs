@@ -36,33 +36,30 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.format, Kind::Form("a format's name"), Nothing)
         .about("read as this format instead of detecting one"),
     field!(O.on_error, Kind::Choice(OnError::NAMES), Word("stop"))
-        .about("what a malformed record does: end the run, or be skipped and counted"),
+        .about("malformed records: end the run, or skip and count them"),
     field!(O.max_errors, Kind::OPTIONAL_WHOLE, Nothing)
-        .about("malformed records allowed under skip (default 10000; 1 % of the records once \
-            more than 100000 were read)"),
+        .about("malformed records allowed under skip. Default: 10000, or 1 % of the records once \
+            more than 100000 were read"),
     field!(O.max_request_bytes, SIZE, Word("256MiB"), some_bytes, AsValue::value)
-        .about("longer reads and writes are malformed"),
+        .about("size above which a read or write is malformed"),
     field!(O.allow_truncated, Kind::Bool, Bool(false))
-        .about("use what came of a compressed stream that ends early"),
+        .about("accept a compressed stream that ends early"),
     field!(O.time_origin, Kind::Choice(TimeOrigin::NAMES), Word("run"))
-        .about("what time 0 is: the smallest time of all files, each file's own first record, \
-            or the epoch"),
+        .about("time 0: the smallest of all files, of each, or the epoch"),
     field!(O.concat, Kind::Bool, Bool(false))
-        .about("each file starts where the one before it ended"),
+        .about("append the files in time, one after another"),
     field!(O.order, Kind::Choice(Order::NAMES), Word("time"))
-        .about("sort by time; keep the stored order and lift late records to their \
-            predecessor's time; or refuse a step back"),
+        .about("sort by time, keep the stored order, or reject steps back. Kept: a late record \
+            gets its predecessor's time"),
     field!(O.spread, Kind::Choice(Spread::NAMES), Nothing)
         .of(&["tencent", "oracle-general", "oracle-general-op", "lcs"])
-        .about("what whole-second clocks do with the requests of one tick: keep them together, \
-            or space them evenly"),
+        .about("requests of one whole-second tick: together, or spaced"),
     field!(O.device, Kind::Form("a device's name, or several"), Nothing, names, AsValue::value)
-        .about("read only these devices (flag: --volume)"),
+        .about("read only these volumes (flag: --volume)"),
     field!(O.devices, Kind::Choice(Devices::NAMES), From("stack"))
-        .about("place the devices one after another, or give each a run of its own (flag: \
-            --volumes)"),
+        .about("several volumes: one after another, or one run each (flag: --volumes)"),
     field!(O.wrap, Kind::Form("error, modulo or extend"), Word("error"), wrap, AsValue::value)
-        .about("pages beyond the drive: an error, taken modulo its pages, or it is made larger"),
+        .about("pages beyond the device: error, modulo, or a larger device"),
     field!(O.from_ns as "from", DURATION, Nothing, optional_duration, duration_text)
         .about("start this long after the first record"),
     field!(O.for_ns as "for", DURATION, Nothing, optional_duration, duration_text)
@@ -72,9 +69,9 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.ops, Kind::Form("read, write, trim, flush, or several"), Nothing, ops, AsValue::value)
         .about("keep only these operations"),
     field!(O.offset_from, ADDRESS, Nothing, optional_size, AsValue::value)
-        .about("keep only requests that reach this byte address of their device, or past it"),
+        .about("keep requests that reach this byte address of the volume"),
     field!(O.offset_to, ADDRESS, Nothing, optional_size, AsValue::value)
-        .about("keep only requests that begin below this byte address of their device"),
+        .about("keep requests that begin below this byte address"),
     field!(O.time_unit, Kind::Choice(TimeUnit::NAMES), Nothing)
         .of(&["mqsim", "csv", "parquet", "bin"])
         .about("unit of the time column"),
@@ -83,20 +80,20 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("unit of block addresses"),
     field!(O.page_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["arc", "pages", "csv", "parquet", "bin"])
-        .about("size of one page reference (512 for arc, 4096 for pages), and of the unit \
-            `page`"),
+        .about("bytes of a page reference or of the unit `page`. Default: 512 for arc, 4096 for \
+            pages"),
     field!(O.sector_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["srt"])
-        .about("sector size of a trace whose header does not tell"),
+        .about("sector size if the header does not have it"),
     field!(O.srt_header, Kind::Bool, Bool(true))
         .of(&["srt"])
         .about("the file begins with the text header"),
     field!(O.event, Kind::Choice(Event::NAMES), Word("D"))
         .of(EVENTS)
-        .about("which event is the request: issued to the driver, queued, or completed"),
+        .about("request event: issued to the driver, queued or completed"),
     field!(O.only_this_file, Kind::Bool, Bool(false))
         .of(&["blktrace"])
-        .about("leave the files of the other CPUs alone"),
+        .about("ignore the files of the other CPUs"),
     field!(O.etw_time, Kind::Choice(EtwTime::NAMES), Word("issue"))
         .of(&["ms-etw"])
         .about("issue time is completion minus elapsed time"),
@@ -105,20 +102,19 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("DiskFlush events become flushes"),
     field!(O.object, Kind::Choice(Object::NAMES), Nothing)
         .of(OBJECTS)
-        .about("what an object id is: a 4096-byte block number, a sector number, or a name of \
-            one page"),
+        .about("object id: a 4096-byte block, a sector, or a page name"),
     field!(O.default_op, Kind::Form("read or write"), Nothing, default_op, AsValue::value)
         .of(&[
             "oracle-general", "oracle-general-op", "lcs", "mooncake", "qwen-bailian", "csv",
             "parquet", "bin",
         ])
-        .about("operation of records that carry none"),
+        .about("operation of records without one"),
     field!(O.tenant_is_device, Kind::Bool, Bool(false))
         .of(&["lcs", "oracle-general-op"])
         .about("each tenant is a device"),
     field!(O.columns, COLUMNS, Nothing, columns, Columns::value)
         .of(MAPPED)
-        .about("which column is what, by name or number from 0"),
+        .about("columns by name, or by number from 0"),
     field!(O.offset_unit, UNIT, Nothing, unit, unit_value)
         .of(UNITS)
         .about("unit of the offset column"),
@@ -142,15 +138,15 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("values of the op column that mean flush"),
     field!(O.delimiter, SEPARATOR, Nothing, delimiter, delimiter_text)
         .of(&["csv"])
-        .about("what separates the columns (default: found out)"),
+        .about("column separator (default: detected)"),
     field!(O.header, Kind::OptionalBool, Nothing)
         .of(&["csv"])
-        .about("the first line names the columns (default: found out)"),
+        .about("the first line names the columns (default: detected)"),
     field!(O.fields, FIELDS, Nothing)
         .of(&["bin"])
-        .about("what a record is made of: < or > (byte order), then TYPE NAME by commas; TYPE u8, \
+        .about("record layout: < or > (byte order), then TYPE NAME,... TYPE is u8, \
             u16, u32, u64, i32, i64, f64 or xN (N bytes skipped), NAME as in columns, or page"),
     field!(O.bytes_per_token, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["mooncake", "qwen-bailian"])
-        .about("bytes of keys and values that a token takes; a block has many tokens"),
+        .about("bytes of keys and values per token; a block has many"),
 ];
