@@ -308,7 +308,7 @@ def test_the_demo_prints_its_table_and_writes_its_report(destage: Destage, tmp_p
     assert "ecr" in done.out
     assert "Next:" in done.out
     page = (tmp_path / "destage-report.html").read_text()
-    assert "acr-h" in page
+    assert "gcar-cflru" in page
 
 
 def test_the_demo_without_the_report_extra_says_what_to_install(

@@ -63,7 +63,7 @@ def commands(page: Path) -> list[list[str]]:
 
 def test_the_pages_have_commands() -> None:
     assert sum(len(commands(page)) for page in PAGES) > 20
-    assert len(commands(ROOT / "README.md")) > 7
+    assert len(commands(ROOT / "README.md")) >= 4
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -91,8 +91,7 @@ def test_the_commands_of_the_readme_run(destage: Destage, msr: Path, tmp_path: P
     for words in commands(ROOT / "README.md"):
         done = destage(*words[1:])
         assert done.status == 0, (words, done)
-    for written in ("out.html", "t.json.gz"):
-        assert (tmp_path / written).stat().st_size > 1000
+    assert (tmp_path / "out.html").stat().st_size > 1000
 
 
 def test_the_python_of_the_readme_runs(
@@ -117,14 +116,18 @@ def test_the_drive_file_of_the_docs_is_one(tmp_path: Path) -> None:
     assert drive.record["device"]["sched"] == "read_first"
 
 
-def test_the_readme_names_every_policy_and_counts_them() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8").lower()
-    names = [p.name for p in ds.policies()]
-    assert f"{len(names)} policies" in text
-    for name in names:
-        assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text), name
-    number = ("eight", "nine", "ten", "eleven", "twelve")[len(ds.devices()) - 8]
-    assert f"{number} presets" in text
+def test_the_readme_counts_policies_formats_and_collectors() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{len(ds.policies())} policies" in text
+    assert f"{len(ds.formats())} formats" in text
+    (victim,) = (key for key in ds.device_keys() if key.name == "gc_victim")
+    collectors = len(victim.takes.split(","))
+    assert f"{('five', 'six', 'seven', 'eight')[collectors - 5]}\n  garbage collectors" in text
+
+
+def test_the_readme_fits_one_screen() -> None:
+    prose = re.sub(r"^```.*?^```$", "", (ROOT / "README.md").read_text("utf-8"), flags=re.M | re.S)
+    assert len(prose.split()) <= 600
 
 
 def test_the_docs_list_every_drive_key_and_ftl() -> None:

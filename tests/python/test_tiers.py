@@ -161,7 +161,8 @@ def test_a_file_may_name_the_flash_tier_and_the_semantics(
         '[trace]\nbytes_per_token = "8"\n[tier2]\npolicy = "lru"\ncache = "4p"\n'
         'offer = "inserted"\n[kv]\nenabled = true\n'
     )
-    done = destage("compare", prompts, "--config", config, "-p", "lru", "-c", "3p", "--warmup", "none", "--json", "-")
+    flags = ("-p", "lru", "-c", "3p", "--warmup", "none", "--json", "-")
+    done = destage("compare", prompts, "--config", config, *flags)
     assert done.status == 0, done.err
     (run,) = json.loads(done.out)["runs"]
     # The vector micro-two-tiers-inserted-copy.

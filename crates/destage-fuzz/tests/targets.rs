@@ -40,6 +40,7 @@ macro_rules! targets {
 
 targets! {
     readers: "readers";
+    chains: "chains";
     opening: "opening";
     decoded: "decoded";
     options: "options";

@@ -249,7 +249,7 @@ fn read_sample(sample: &Sample, format: &'static Format, options: ReaderOptions)
         Arc::new(ReaderOptions { on_error: OnError::Skip, max_errors: Some(u64::MAX), ..options });
     let mut tally = Tally::new(&options);
     let threads = Arc::default();
-    let opening = Opening { options, format, detected: true, closest: None, threads };
+    let opening = Opening { options, format, detected: true, closest: None, draft: None, threads };
     let lines = sample.lines(SAMPLE_LINES).join(&b'\n');
     let Ok(mut reader) = (format.open)(Input::from_bytes(sample.name, lines), &opening) else {
         return Vec::new();

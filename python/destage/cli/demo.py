@@ -9,7 +9,7 @@ import click
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
-from destage.demo import compare_demo, demo_trace
+from destage.demo import COLUMNS, compare_demo, demo_trace
 from destage.errors import MissingExtra, OutputError
 from destage.io.names import check_page
 from destage.reports import need_report, write_report
@@ -19,18 +19,20 @@ from destage.tables.trace_info import plausibility
 __all__ = ["demo"]
 
 NEXT = """
-What this was: 31 seconds of a PostgreSQL server's disk traffic, replayed through a
-cache of 10 % to 40 % of the pages it touches, in front of a simulated SSD of 16 GiB
-that is full; what is dirty in the cache at the end is written too. lru is the
-yardstick; cflru and acr-h evict clean pages before dirty ones; ecr looks at the
-drive's queues before it evicts; min knows the future: no policy hits more often.
-WAF is what the drive writes for each page that it is given.
+85 seconds of a PostgreSQL server's disk traffic, replayed through a cache of
+256 MiB in front of a simulated 16 GiB SSD that is full. Measurement begins when the
+cache has filled. Flash writes include pending writes.
+
+lru is the baseline; arc has the most hits of the online policies; cflru and
+gcar-cflru evict clean pages among the oldest first, gcar-cflru also asks whether a
+page's unit collects garbage; ecr evicts every clean page before any dirty one, so
+that its cache fills with dirty pages; min knows the future and bounds the hits.
 
 Next:
   destage trace info YOUR_TRACE              what is in a trace of yours
   destage compare YOUR_TRACE -p lru,cflru,ecr -c 64MiB --device small --report r.html
   destage policies                           all policies; destage policies ecr: one
-  destage devices                            the drives; --toml writes one's file
+  destage devices                            the devices; --toml writes one's file
 """
 
 
@@ -58,7 +60,7 @@ def demo(report_file: str, quiet: bool, **_: Any) -> None:
         results = compare_demo(trace, profile=True, progress=callback)
     if not quiet:
         note(plausibility(trace.meta, trace.from_cache))
-    print_table(results_table(results))
+    print_table(results_table(results, show=COLUMNS))
     said = None
     try:
         need_report()

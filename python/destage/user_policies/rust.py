@@ -24,7 +24,7 @@ def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
     """Add a policy to the repository that `folder` is in; return what was done, a line each.
 
     Its file, its row in the table, its reference model, the tests that compare the two with trims
-    and without, a vector, and its name in the README. Raises `UsageError` outside the repository,
+    and without, a vector, and the number in the README. Raises `UsageError` outside the repository,
     for what is no name and where there is such a policy; then nothing is written.
     """
     module = checked_name(name).lower()
@@ -176,8 +176,7 @@ class _Names:
         raise DataError(f"{VECTORS}: it has no vector of FIFO")
 
     def readme(self, text: str) -> str:
-        """Its name in the list, and their number."""
-        text = _behind(text, "FIFO, ", f"{self.name}, ")
+        """The number of policies."""
         return re.sub(r"\b(\d+) policies\b", lambda n: f"{int(n[1]) + 1} policies", text)
 
     def _like(self, text: str, pattern: str) -> str:

@@ -144,7 +144,7 @@ pub static SCHEMA: &[Object] = &[
         physical_reads: "integer", "pages read from flash";
         physical_writes: "integer", "pages written to flash";
         idle_writes "?": "integer", "pages written while a unit was idle, which stayed, in \
-            `physical_writes` too ([writer](docs/spec/writer.md), 6); absent where nobody does";
+            `physical_writes` too ([writer](docs/spec/writer.md), 6); absent without a writer";
         evictions: "integer", "pages that left the cache because of a miss";
         clean_evictions: "integer", "those that were clean";
         destages: "integer", "flush groups";

@@ -11,10 +11,12 @@ use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use destage_core::Op;
 use destage_replay::control::Control;
+use destage_replay::input::Input;
 use destage_replay::observe::Unobserved;
 use destage_replay::timed::Workload;
 use destage_replay::warmup::Warmup;
 use destage_ssd::{CacheConfig, Drive};
+use destage_trace::ChainMark;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,6 +106,29 @@ fn walk(value: &Value, name: &str, seen: &mut BTreeSet<(String, String)>) {
     }
 }
 
+/// A flash tier below the cache, with every option given.
+fn tiered() -> RunOptions {
+    let tiers = json!({
+        "tier2": "lru", "tier2_cache": "60p", "tier2_frames": 60, "admit": "nth[n=2]",
+        "offer": "evicted", "promote": "copy", "admit_dirty": "always",
+    });
+    RunOptions { tiers: serde_json::from_value(tiers).unwrap(), ..RunOptions::default() }
+}
+
+/// Runs with prefix semantics: chains of three blocks, each block 16 tokens.
+fn runs_of_chains(drive: &Drive) -> Vec<RunResult> {
+    let read = |k: u64| (k, Op::Read, (k * 7 % 50) * 4096, 4096);
+    let requests: Vec<_> = (0..600).map(read).collect();
+    let workload = Workload::new(requests, &drive.device).unwrap();
+    let marks: Vec<_> = (0..600).map(|k| ChainMark::new(16, k % 3 == 0)).collect();
+    let input = Input { chains: &marks, ..workload.input() };
+    let tiers = serde_json::from_value(json!({"kv": true, "touch": "tail-first"})).unwrap();
+    let options = RunOptions { tiers, ..RunOptions::default() };
+    let frames = [Frames { frames: 20, given: "20p".into() }];
+    let specs = PolicySpec::parse_list("lru").unwrap();
+    compare(&input, &specs, &frames, &options, 1, &Control::default()).unwrap()
+}
+
 #[test]
 fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     let (drive, workload) = workload();
@@ -112,6 +137,8 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     let mut without = runs(&workload, "lru,bpac,acr-h[file_pages=none]", &plain);
     let drops = RunOptions { trim: Some(Trim::Drop), ..plain.clone() };
     without.extend(runs(&workload, "lru", &drops));
+    without.extend(runs(&workload, "lru", &tiered()));
+    without.extend(runs_of_chains(&drive));
     let mut series = Series::new(500);
     let (lru, frames) =
         (PolicySpec::parse("arc").unwrap(), Frames { frames: 40, given: "40p".into() });

@@ -50,7 +50,7 @@ fn read(format: &'static Format, bytes: &[u8], mut options: ReaderOptions, on_er
     let limit = options.max_request_bytes;
     let mut tally = Tally::new(&options);
     let (options, threads) = (Arc::new(options), Arc::default());
-    let opening = Opening { options, format, detected: false, closest: None, threads };
+    let opening = Opening { options, format, detected: false, closest: None, draft: None, threads };
     let Ok(mut reader) = (format.open)(Input::from_bytes("x", bytes), &opening) else { return };
     let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
     while let Ok(true) = reader.fill(&mut records, &mut devices, &mut tally) {}

@@ -2,7 +2,8 @@
 
 use super::keys::{key_of, reader};
 use crate::config::{
-    ConfigError, DeviceConfig, Isolation, PlacementConfig, Reader, Steps, Table, Value,
+    ConfigError, DeviceConfig, Isolation, PlacementConfig, Precondition, Reader, Steps, Table,
+    Value,
 };
 
 /// Keys of `[placement]`, and the policy that each belongs to.
@@ -105,6 +106,12 @@ fn suits(policy: &str, device: &DeviceConfig) -> Result<(), ConfigError> {
             "policy = sepbit",
             "isolation = assigned with fewer than four handles",
             "handles >= 4: two classes for the host's pages, two and more for those moved",
+        ),
+        // Its first run would end the preconditioning after another number of writes.
+        "fk" if device.precondition == Precondition::Steady => excluded(
+            "policy = fk",
+            "precondition = steady",
+            "precondition = none, sequential or random, whose writes are known beforehand",
         ),
         _ => Ok(()),
     }

@@ -160,6 +160,11 @@ fn placement_has_something_to_choose_and_a_policy_that_can() {
     for (device, keys, expected) in [
         (vec![], vec![policy("sepbit")], "policy = sepbit excludes handles = 1: "),
         (vec![], vec![policy("fk")], "policy = fk excludes handles = 1: "),
+        (
+            vec![handles(2), ("precondition", word("steady"))],
+            vec![policy("fk")],
+            "policy = fk excludes precondition = steady: ",
+        ),
         (vec![assigned()], vec![], "policy = none excludes isolation = assigned: "),
         (
             vec![assigned(), handles(2)],

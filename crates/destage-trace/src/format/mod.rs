@@ -82,6 +82,9 @@ pub type Candidate = (&'static Format, String);
 /// Names the formats nearest to a sample, but for the one of the name given.
 pub type Closest = fn(&Sample, &str) -> Vec<Candidate>;
 
+/// Proposes columns and units of a table from a sample of it; none where it is no table of requests.
+pub type Draft = fn(&Sample) -> Option<String>;
+
 /// Inputs of a reader when it is opened.
 #[derive(Clone, Debug)]
 pub struct Opening {
@@ -95,6 +98,8 @@ pub struct Opening {
     /// the first lines are malformed. `None` where the format is not doubted, as when it is only
     /// tried on a sample.
     pub closest: Option<Closest>,
+    /// Drafts the mapping of a table whose columns nobody has named.
+    pub draft: Option<Draft>,
     /// Threads that may parse beside the reader's; 0: none. Set when all files are open.
     pub threads: Arc<AtomicUsize>,
 }

@@ -79,7 +79,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let options = own.as_ref().unwrap_or(&opening.options);
     let delimiter = options.delimiter.unwrap_or_else(|| find_delimiter(&lines));
     if options.columns == Columns::default()
-        && let Some(draft) = crate::detect::draft(&sample)
+        && let Some(draft) = opening.draft.and_then(|draft| draft(&sample))
     {
         return Err(mapping::usage(format!("csv: say which column is what\n  {draft}")));
     }

@@ -43,7 +43,7 @@ pub(crate) fn try_read(
 ) -> Result<Whole> {
     let mut tally = Tally::new(&options);
     let (options, threads) = (Arc::new(options), Arc::default());
-    let opening = Opening { options, format, detected: true, closest: None, threads };
+    let opening = Opening { options, format, detected: true, closest: None, draft: None, threads };
     let mut reader = (format.open)(input, &opening)?;
     let mut devices = DeviceTable::new();
     let mut records = Vec::new();

@@ -127,6 +127,7 @@ fn open_trace(
         format,
         detected: reason.is_some(),
         closest: Some(detect::closest),
+        draft: Some(detect::draft),
         threads: Arc::clone(threads),
     };
     Ok((opening, reason, input))

@@ -40,7 +40,7 @@ fn read(format: &'static Format, bytes: &[u8], options: ReaderOptions) -> Result
     let mut tally = Tally::new(&options);
     let limit = options.max_request_bytes;
     let (options, threads) = (Arc::new(options), Arc::default());
-    let opening = Opening { options, format, detected: false, closest: None, threads };
+    let opening = Opening { options, format, detected: false, closest: None, draft: None, threads };
     let mut reader = (format.open)(Input::from_bytes("x", bytes), &opening)?;
     let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
     while reader.fill(&mut records, &mut devices, &mut tally)? {}

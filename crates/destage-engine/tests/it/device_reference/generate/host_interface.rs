@@ -165,6 +165,9 @@ impl Today {
                 device["isolation"] = (*isolation).into();
                 device["gc_stream"] = if *own { "own" } else { "shared" }.into();
                 vector["placement"] = placement.table(*handles, drive.page_bytes()).into();
+                if placement.policy == "fk" && vector["device"]["precondition"] == "steady" {
+                    vector["device"]["precondition"] = "random".into(); // steady is refused
+                }
             }
         }
         let keys = device.as_object().expect("a table").clone();

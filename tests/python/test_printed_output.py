@@ -1,0 +1,76 @@
+"""The output that README, tutorial and start pages print is what their commands print.
+
+A block marked `console` holds commands (`$ destage ...`, also with `| head -N`) and their output.
+`DESTAGE_WRITE_DOCS=1` writes today's output into the pages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Destage
+
+from destage.demo import TRACE
+
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "asking")),
+    *sorted((ROOT / "docs").glob("start-*.md")),
+]
+#: Read before the tests leave the environment of the caller.
+WRITE = "DESTAGE_WRITE_DOCS" in os.environ
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEAD = re.compile(r"(.*?) \| head -(\d+)$", re.DOTALL)
+
+
+def steps(block: str) -> list[tuple[str, str]]:
+    """The commands of a block, each with the output that the page prints."""
+    found: list[tuple[str, str]] = []
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        match = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n", part)
+        assert match, part
+        found.append((match[1], part[match.end() :]))
+    return found
+
+
+def printed(destage: Destage, command: str) -> str:
+    """What a command prints today, `| head -N` included."""
+    cut = HEAD.match(command)
+    line = cut[1] if cut else command
+    words = shlex.split(line.replace("\\\n", " "), comments=True)
+    assert words[0] == "destage", command
+    done = destage(*words[1:])
+    assert done.status == 0, (command, done)
+    lines = [line.rstrip() for line in done.out.splitlines()]
+    return "".join(f"{line}\n" for line in (lines[: int(cut[2])] if cut else lines))
+
+
+def test_commands_and_output_are_told_apart() -> None:
+    block = "$ destage a \\\n  b\nout\n\n$ destage c | head -3\n$ destage d\n$5\n"
+    assert steps(block) == [
+        ("destage a \\\n  b", "out\n\n"),
+        ("destage c | head -3", ""),
+        ("destage d", "$5\n"),
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_prints_what_its_commands_print(
+    page: Path, destage: Destage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    pytest.importorskip("altair")
+    shutil.copyfile(ROOT / "python" / "destage" / "data" / TRACE, tmp_path / "oltp.csv.xz")
+    text = page.read_text(encoding="utf-8")
+    for block in BLOCK.findall(text):
+        shown = [(command, printed(destage, command)) for command, _ in steps(block)]
+        today = "".join(f"$ {command}\n{output}" for command, output in shown)
+        if WRITE:
+            page.write_text(page.read_text(encoding="utf-8").replace(block, today), "utf-8")
+        else:
+            assert block == today, f"{page.name}: DESTAGE_WRITE_DOCS=1 writes today's output"
