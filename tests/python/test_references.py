@@ -55,9 +55,10 @@ def prose(path: Path) -> str:
 
 @cache
 def sections(page: Path) -> frozenset[str]:
-    """The numbers of a page's headings."""
+    """The numbers of a page's headings, and of its paragraphs where these begin `9.2. `."""
     text = page.read_text(encoding="utf-8")
-    return frozenset(re.findall(r"^#+ (\d+(?:\.\d+)*)\.? ", text, re.MULTILINE))
+    headings = re.findall(r"^#+ (\d+(?:\.\d+)*)\.? ", text, re.MULTILINE)
+    return frozenset(headings + re.findall(r"^(\d+(?:\.\d+)+)\.\s", text, re.MULTILINE))
 
 
 @cache
