@@ -126,6 +126,11 @@ def test_the_command_shows_both_tables_and_files_hold_what_ran(
         (("--sample", "auto", "--finalists", "0"), "expected a whole number from 1"),
         (("--sample", "auto", "--error", "x"), "--error x: expected a share"),
         (("--sample", "auto", "--dry-run"), "--dry-run does not go with --sample auto"),
+        (("--sample", "auto", "--kv"), "--kv does not go with --sample auto"),
+        (
+            ("--sample", "auto", "--tier2", "lru", "--tier2-cache", "9p"),
+            "--tier2 does not go with --sample auto",
+        ),
         (("--finalists", "2"), "--finalists goes with --sample auto"),
         (("--error", "1%"), "--error goes with --sample auto"),
     ],

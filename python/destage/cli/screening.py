@@ -10,7 +10,7 @@ from destage.cli.sampling import ERROR, sampled
 from destage.curves.screening import Screened, check_finalists, screen
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
-from destage.options import ProgressCallback
+from destage.options import ProgressCallback, RunOption, run_options
 from destage.trace import Trace
 
 __all__ = ["SAMPLE", "check_screened", "screened"]
@@ -48,7 +48,8 @@ def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
             "--sample: a drive is never sampled, its erase blocks hold neighbours, which a sample"
             " takes apart: leave out one of --sample and --device"
         )
-    for name in ("dry_run", "profile"):
+    whole_only = [option.name for option in run_options() if not _is_sampled(option)]
+    for name in ("dry_run", *whole_only):
         if arguments.get(name):
             raise UsageError(f"--{name.replace('_', '-')} does not go with --sample auto")
     sampled(arguments)
@@ -63,6 +64,7 @@ def screened(
     callback: ProgressCallback | None,
 ) -> Screened:
     """Samples, then the finalists."""
+    values: Mapping[str, Any] = run_values(arguments)
     return screen(
         trace,
         arguments["policy"],
@@ -71,5 +73,10 @@ def screened(
         finalists=arguments["finalists"],
         store=experiment,
         progress=callback,
-        **run_values(arguments),
+        **{option.name: values[option.name] for option in run_options() if _is_sampled(option)},
     )
+
+
+def _is_sampled(option: RunOption) -> bool:
+    """Whether curves from samples have the option: a flash tier and prompts are run whole."""
+    return "mrc" in option.commands
