@@ -19,7 +19,9 @@ DOCS = ROOT / "docs"
 
 #: Commands that are not run here: what they are about, and where that is run instead.
 ELSEWHERE = {
+    "destage compare TRACE -p lru,ecr-e,gcar-cflru": "a large recording; test_asking.py",
     "destage advise my_trace.csv.gz -d small": "long where others run too; test_advise.py",
+    "destage advise db.csv.zst": "a line that `destage record` prints; test_record.py",
     "destage mrc huge.csv.zst -p lru,arc,s3-fifo": "forty pages have no sample; test_sampling.py",
     "destage mrc huge.csv.zst -p lru,clock,cflru": "the same",
     "destage reproduce": "hours; test_reproduce_runs.py runs each paper on a small scale",
@@ -152,7 +154,7 @@ def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
 HELD = {
     "python": {
         *("README", "add-a-policy", "advise", "curves", "devices", "profile", "report", "sweeps"),
-        "start-builder",
+        *("cache-object", "start-builder"),  # test_cache_object.py
     },
     "toml": {"devices", "sweeps", "writer"},
     # test_printed_output.py
@@ -163,6 +165,16 @@ NOT_RUN = {
     ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
     ("sweeps", "yaml"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
     ("cite", "bibtex"): "a reference, not code",
+    ("fit", "sh"): "erases a device; test_fit.py plays the script on simulated ones",
+    ("fit", "toml"): "lines of a file that `devices fit` writes; test_fit.py runs such files",
+    ("kv-on-flash", "sh"): "a downloaded trace; test_tiers.py has the flags",
+    ("record", "sh"): "root and a device; test_record.py records where it may",
+    ("serve", "python"): "a server; test_serve.py has one in a `with` block",
+    ("serve", "rust"): "lines of crates/destage-pool/examples/records.rs",
+    ("serve", "sh"): "a server until it is ended, and its clients; test_serve.py runs them",
+    ("tiers", "toml"): "a tier of 16 GiB; test_tiers.py reads such a file",
+    ("tiers", "sh"): "traces of some size; test_tiers.py has the flags",
+    ("vllm", "sh"): "installs vLLM and serves a model; test_vllm_host.py",
 }
 
 
@@ -183,6 +195,7 @@ OTHERS = {
     "sudo": "root and a device, as the page says",
     "fio": "a device, as the page says",
     ". .venv/bin/activate": "a shell",
+    "recording /dev/nvme0n1": "what `destage record` prints; test_record.py",
     "python -c": "a file of the package is copied; test_printed_output.py does it",
 }
 
@@ -210,11 +223,13 @@ def test_the_lesson_of_the_pages_runs(desk: Path, capsys: pytest.CaptureFixture[
 
 def test_the_classes_of_the_pages_run(desk: Path) -> None:
     names: dict[str, object] = {"destage": ds}
-    mine, shortest = blocks(DOCS / "add-a-policy.md", "python")
+    mine, by_block, shortest = blocks(DOCS / "add-a-policy.md", "python")
     exec(mine, names)
+    exec(by_block, names)
     trace = ds.open_trace("TRACE")
-    results = ds.compare(trace, ["lru", names["Mine"]], cache="8p", check=True)
-    assert 0 < results[1].hit_ratio < 1
+    ours = [names["Mine"], names["BlockLru"]]
+    results = ds.compare(trace, ["lru", *ours], cache="8p", pages_per_block=4, check=True)
+    assert all(0 < run.hit_ratio < 1 for run in results[1:])
     # What its dots stand for.
     rest = """
     def __init__(self, frames):
