@@ -328,7 +328,7 @@ def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
 
     drive = ds.open_device("ecr")
     run = ds.run(ds.synth("loop", requests=90, drive=drive), "aalru", cache="9p", device=drive).run
-    assert set(run.to_dict()) <= set(kinds()), "give a new column its type in sweep/rows.py"
+    assert set(run.to_dict()) <= set(kinds()), "give a new column its type in experiment/rows.py"
     store = Store.begin(tmp_path / "runs")
     row = dict.fromkeys(kinds()) | {"id": "a", "status": "done"}
     row |= {"trace": "t", "label": "lru", "cache": "1p", "options": "{}", "params": "{}"}
