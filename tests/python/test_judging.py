@@ -196,6 +196,8 @@ def test_every_number_that_a_table_marks_has_an_interval(tmp_path: Path) -> None
     (group,) = results.sets[0]["differences"]["groups"]
     known = set(group["metrics"])
     shown = {m.name for m in METRICS if m.shown in ("always", "with_device")}
+    # Numbers of a flash tier and of cached prefixes: there is none of either here.
+    shown = {name for name in shown if any(run[name] is not None for run in results)}
     shown -= {"writes_vs_lru", "refused", "flash_writes_per_admission"}
     shown -= {"batch_writes", "idle_writes"}  # ACE's alone, and a background writer's
     assert shown <= known
@@ -211,6 +213,20 @@ def test_every_number_that_a_table_marks_has_an_interval(tmp_path: Path) -> None
     assert interval is not None
     apart = other["response_ns_p99"] - one["response_ns_p99"]
     assert interval[0] <= apart <= interval[1]
+
+
+def test_no_number_of_a_flash_tier_is_marked_without_an_interval() -> None:
+    trace = ds.synth("oltp", requests=6000, pages=3000, read_ratio=0.3, seed=3)
+    results = ds.compare(trace, "lru,arc,fifo", cache="5%", tier2="lru", tier2_cache="20%")
+    (group,) = results.sets[0]["differences"]["groups"]
+    unsure = [m for m in METRICS if m.group.group == "tiers" and m.name not in group["metrics"]]
+    # They differ by far more than 1 %, and so would be marked by that alone.
+    overall = sorted(run["overall_hit_ratio"] for run in results)
+    assert overall[-1] > 1.1 * overall[-2]
+    assert "overall_hit_ratio" in [metric.name for metric in unsure]
+    for metric in unsure:
+        found = winner(results.runs, metric)
+        assert found is None or not found.sole, metric.name
 
 
 def test_a_real_run_counts_its_pending_writes(trace: ds.Trace) -> None:
