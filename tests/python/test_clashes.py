@@ -97,7 +97,7 @@ def test_files_of_settings_and_drives_are_not_overwritten(
     refused(destage, tmp_path, *settings, says=("--config", "c.toml"))
     for spec in ("d.toml", "d.toml[queue_level=die]"):
         drive = ("compare", "own.csv", *COMPARE, "-d", spec, "--json", "d.toml")
-        refused(destage, tmp_path, *drive, says=("the drive", "d.toml"))
+        refused(destage, tmp_path, *drive, says=("the device", "d.toml"))
 
 
 def test_a_result_is_not_overwritten(destage: Destage, result: Path, tmp_path: Path) -> None:

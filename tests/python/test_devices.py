@@ -387,12 +387,14 @@ def test_names_with_control_characters_are_shown_escaped(
     for name in ("a\nb\x1b[31m.toml", "none\nb\x1b[31m.toml"):
         if name[0] == "a":
             (tmp_path / name).write_text("[device]\nchannels = 0\n")
-        shown = name.replace("\n", "\\x0a").replace("\x1b", "\\x1b")
+        # A line feed is \x0a where the engine shows a name, \n where Python does.
+        shown = re.compile(r"(a|none)(\\x0a|\\n)b\\x1b\[31m\.toml")
         for words in (("compare", msr, "-p", "lru", "-d", name), ("conform", name)):
             done = destage(*words)
             assert done.status in (65, 66)
-            assert shown in done.err, done
-        with pytest.raises((ds.DataError, ds.MissingFile), match=re.escape(shown)):
+            assert shown.search(done.err), done
+            assert "\x1b" not in done.err
+        with pytest.raises((ds.DataError, ds.MissingFile), match=shown):
             ds.open_device(tmp_path / name)
     # A drive is called after its file, in every table.
     (tmp_path / "a\nb\x1b[31m.toml").write_text('[device]\npreset = "small"\n')

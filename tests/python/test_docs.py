@@ -121,7 +121,7 @@ def test_the_readme_counts_policies_formats_and_collectors() -> None:
     assert f"{len(ds.policies())} policies" in text
     assert f"{len(ds.formats())} formats" in text
     (victim,) = (key for key in ds.device_keys() if key.name == "gc_victim")
-    collectors = len(victim.takes.split(","))
+    collectors = len(victim.values.split(","))
     assert f"{('five', 'six', 'seven', 'eight')[collectors - 5]}\n  garbage collectors" in text
 
 

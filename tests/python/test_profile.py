@@ -150,7 +150,7 @@ def test_figures_come_with_their_data(profile: ds.TraceProfile, tmp_path: Path) 
     written = profile.plot.save(tmp_path / "figures", prefix="f1-")
     names = profile.plot.names()
     assert {f.name for f in written} == {
-        f"f1-{n}.{s}" for n in names for s in ("svg", "png", "csv")
+        f"f1-{n}.{s}" for n in names for s in ("svg", "pdf", "png", "csv")
     }
     with (tmp_path / "figures" / "f1-read_ratio.csv").open(newline="") as f:
         rows = list(csv.DictReader(f))

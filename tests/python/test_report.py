@@ -584,7 +584,9 @@ def test_figures_come_with_their_data(tmp_path: Path) -> None:
     given = many(["lru", "arc", "min"], [100, 200, 400])
     files = Plots(*sets(given)).save(tmp_path / "figures")
     names = ["hit_ratio", "physical_reads", "physical_writes", "cost", "writes_vs_lru"]
-    assert [f.name for f in files] == [f"{n}.{s}" for n in names for s in ("svg", "png", "csv")]
+    assert [f.name for f in files] == [
+        f"{n}.{s}" for n in names for s in ("svg", "pdf", "png", "csv")
+    ]
     assert (tmp_path / "figures" / "hit_ratio.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "figures" / "hit_ratio.svg").read_text().startswith("<svg")
     with (tmp_path / "figures" / "physical_writes.csv").open(newline="") as f:

@@ -180,7 +180,7 @@ def test_figures_are_drawn_of_each_parameter(trace: ds.Trace, tmp_path: Path) ->
     assert sorted(f.name for f in written) == sorted(
         f"hit_ratio_over_{key}.{ending}"
         for key in ("in_fraction", "out_fraction")
-        for ending in ("svg", "png", "csv")
+        for ending in ("svg", "png", "pdf", "csv")
     )
     lines = (tmp_path / "figures" / "hit_ratio_over_in_fraction.csv").read_text().splitlines()
     assert lines[0] == "cache,in_fraction,hit_ratio,best"

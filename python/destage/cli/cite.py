@@ -25,7 +25,7 @@ Examples:
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.argument("name", nargs=-1, metavar="POLICY|RESULT.json|STORE...")
+@click.argument("name", nargs=-1, metavar="POLICY|RESULT|STORE...")
 @apply(
     [file_flag("-o", "bib_file", metavar="FILE.bib", help="Output file. [standard output]")],
     COMMON,

@@ -79,8 +79,8 @@ fn padded_for_nothing(counters: &Counters, timing: &Timing) -> Option<String> {
     let merges = timing.counters.device.ftl.as_ref().and_then(|ftl| ftl.get("full_merges"));
     let pads = counters.padding_writes * PADDING_SHARE > counters.physical_writes;
     (pads && merges.is_none()).then(|| {
-        "it pads what it destages to whole blocks, which spares an FTL with log blocks (ftl = bast \
-         or fast) its merges; the FTL of this drive maps pages, and the padding is only written"
+        "padding to whole blocks saves merges only behind an FTL with log blocks; the FTL of this \
+         device maps pages, and the padding is extra flash writes"
             .into()
     })
 }

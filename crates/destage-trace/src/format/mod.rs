@@ -82,7 +82,7 @@ pub type Candidate = (&'static Format, String);
 /// Names the formats nearest to a sample, but for the one of the name given.
 pub type Closest = fn(&Sample, &str) -> Vec<Candidate>;
 
-/// Proposes columns and units of a table from a sample of it; none where it is no table of requests.
+/// Proposes columns and units of a table from a sample of it, if it is a table of requests.
 pub type Draft = fn(&Sample) -> Option<String>;
 
 /// Inputs of a reader when it is opened.
