@@ -422,7 +422,7 @@ class Cache:
         policy: str,
         frames: int,
         *,
-        pages_per_block: int = 64,
+        pages_per_block: int | None = None,
         device_pages: int | None = None,
         cost: str | Mapping[str, int] | None = None,
     ) -> Cache: ...

@@ -153,5 +153,7 @@ def test_padding_in_front_of_a_page_map_gets_a_note() -> None:
     )
     for ftl, noted in (("page", True), ("bast", False)):
         runs = ds.compare(trace, "lru,bplru", cache="2MiB", device="small", ftl=ftl)
-        said = {run.policy: any("padding to whole blocks" in w for w in run.warnings) for run in runs}
+        said = {
+            run.policy: any("padding to whole blocks" in w for w in run.warnings) for run in runs
+        }
         assert said == {"lru": False, "bplru": noted}, ftl
