@@ -364,7 +364,7 @@ def test_figures_of_timed_runs_come_with_their_data(timed: ds.Results, tmp_path:
     plots = Plots(*sets(small))
     written = plots.save(tmp_path)
     assert {f.name for f in written} == {
-        f"{name}.{suffix}" for name in plots.names() for suffix in ("svg", "png", "csv")
+        f"{name}.{suffix}" for name in plots.names() for suffix in ("svg", "pdf", "png", "csv")
     }
     details = [
         *("response_cdf", "response_tail", "response_over_time", "longest_over_time"),
