@@ -1,7 +1,7 @@
 //! Every policy over every FTL, and one over drives of more and more units.
 //!
 //! ```text
-//!  pairs   timed runs with every law checked, held to benches/record/policies-over-ftls.md
+//!  pairs   timed runs with every law checked, compared with benches/record/policies-over-ftls.md
 //!  newest  what every read returns, page by page
 //!  ace     the running time of ACE and of its base, held to docs/ace.md
 //! ```
