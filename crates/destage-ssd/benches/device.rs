@@ -154,7 +154,7 @@ fn slc(policy: &str) -> Vec<(&'static str, Value)> {
     keys.into_iter().chain(interface()).collect()
 }
 
-/// What assigns handles in a case.
+/// Placement policy of a case.
 fn placement(case: &str) -> PlacementConfig {
     match case {
         "handles" | "handles-mixed" => PlacementConfig::BySize { thresholds: vec![16_384] },
@@ -186,7 +186,7 @@ fn large(gib: u64, keys: &[(&str, Value)]) -> Result<DeviceConfig, String> {
     DeviceConfig::from_table(&table).map_err(|e| e.to_string())
 }
 
-/// What the host does with random pages.
+/// Random page reads and writes of the host.
 #[derive(Clone, Copy)]
 struct Load {
     operations: u64,

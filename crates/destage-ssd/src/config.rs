@@ -1,5 +1,5 @@
-//! What a drive is, once it has been read and checked, and what its tables are read with: values,
-//! keys, words and errors. Which keys there are, and how they are read, `tables` says.
+//! Checked device configuration, and the values, keys, words and errors of its tables. The keys
+//! themselves are declared and read in `tables`.
 
 mod device;
 mod ftl;

@@ -21,8 +21,8 @@ use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, Un
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a drive counts (`docs/spec/device.md` 8); of the measured part only, but for
-/// `block_erases_*`.
+/// Counters of the device (`docs/spec/device.md` 8). They cover the measured part only;
+/// `block_erases_*` cover the device's life.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 8 says what each one is, name by name")]
 pub struct DeviceCounters {
@@ -45,13 +45,13 @@ pub struct DeviceCounters {
     pub channel_programs: Vec<u64>,
     pub block_erases_max: u64,
     pub block_erases_min: u64,
-    /// Of a drive that suspends operations (`docs/spec/gc-steps.md` 7).
+    /// Suspensions, on a device that suspends operations (`docs/spec/gc-steps.md` 7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspensions: Option<u64>,
-    /// Those of an FTL of `docs/spec/ftl.md` (its section 1.4).
+    /// Counters of an FTL of `docs/spec/ftl.md` (1.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlCounters>,
-    /// Those of a drive of today.
+    /// Counters of the host interface, handles, SLC cache and trims.
     #[serde(default, flatten)]
     pub today: Option<InterfaceCounters>,
 }
@@ -96,7 +96,7 @@ impl Device {
         Device::with_ftl(&first, geometry, ftl).of(config)
     }
 
-    /// What was made for the first run, as the drive that it is for.
+    /// The device prepared for the first run, with the configuration `config` of the second.
     pub(crate) fn of(self, config: &DeviceConfig) -> Self {
         Device { config: Arc::new(config.clone()), ..self }
     }
@@ -107,7 +107,7 @@ impl Device {
         self.config.placement.is_offline() && !self.foresees
     }
 
-    /// The same drive at time 0, told what the first run recorded.
+    /// The device at time 0 of the second run, with the record of the first.
     #[must_use]
     pub fn foreseeing(&self, future: &Future) -> Self {
         let geometry = self.geometry.clone();
@@ -119,7 +119,7 @@ impl Device {
     /// A drive with an empty FTL, which it preconditions.
     fn with_ftl(config: &DeviceConfig, geometry: Geometry, mut ftl: AnyFtl) -> Self {
         let done = precondition(&mut ftl, config, &mut |_, _| true);
-        debug_assert!(done.is_ok(), "nobody interrupted it");
+        debug_assert!(done.is_ok(), "no interruption");
         Device::ready(config, geometry, ftl)
     }
 
@@ -236,13 +236,13 @@ impl Device {
         self.queues.drain();
     }
 
-    /// What the drive is.
+    /// Configuration of the device.
     #[inline]
     pub fn config(&self) -> &DeviceConfig {
         &self.config
     }
 
-    /// It assigns handles by the sizes of requests.
+    /// Whether handles are assigned by the sizes of requests.
     #[inline]
     pub fn looks_at_sizes(&self) -> bool {
         matches!(self.config.placement, PlacementConfig::BySize { .. })

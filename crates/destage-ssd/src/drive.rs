@@ -50,17 +50,17 @@ pub struct Drive {
     pub preset: Option<String>,
     /// The drive.
     pub device: DeviceConfig,
-    /// What runs in front of it take that do not say otherwise.
+    /// Defaults of the cache for runs in front of this device.
     pub cache: CacheDefaults,
     /// The host.
     pub host: HostConfig,
-    /// Who assigns handles.
+    /// Placement policy.
     #[serde(skip_serializing_if = "PlacementConfig::is_none")]
     pub placement: PlacementConfig,
     /// Parameters of the FTL, as the table `[ftl]` has them; `page` has none.
     #[serde(skip_serializing_if = "Table::is_empty")]
     pub ftl: Table,
-    /// What a run's reader should know: keys that were given and have no effect.
+    /// Warnings for the reader of a run: keys that were given and have no effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The preset, the file or a change says what happens to pages beyond the drive.
@@ -70,7 +70,7 @@ pub struct Drive {
     pub trace: Map<String, Json>,
 }
 
-/// What [`Drive::to_json`] writes.
+/// JSON record of a drive, as [`Drive::to_json`] writes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -93,7 +93,7 @@ struct Record {
 
 /// Keys that were given another value than the FTL lets them have, each in a sentence.
 ///
-/// What a preset says of itself is no fault of who changes its FTL.
+/// Keys without effect that the preset itself gives are not reported.
 fn useless_keys(device: &DeviceConfig, given: &Table, preset: Option<&str>) -> Vec<String> {
     let ftl = device.ftl.info();
     let comes_to = serde_json::to_value(device).unwrap_or_default();
@@ -166,11 +166,12 @@ impl Drive {
         Drive::from_shared(spec, &[])
     }
 
-    /// The same; a file may have keys for others too: (table, key), which are not read.
+    /// [`from_spec`](Self::from_spec) of a file that may have further keys, (table, key), for other
+    /// readers.
     ///
     /// # Errors
     ///
-    /// As [`from_spec`](Self::from_spec).
+    /// Errors of [`from_spec`](Self::from_spec).
     pub fn from_shared(spec: &str, others: &[(&str, &str)]) -> Result<Drive, DriveError> {
         let whole = spec.trim();
         let is_file = |name: &str| name.ends_with(".toml") || Path::new(name).is_file();
@@ -205,7 +206,7 @@ impl Drive {
             let (other, need) = ("writer = none", "writer = trickle");
             return Err(ConfigError::Together { table: "host", one, other, need });
         }
-        // A preset that is read itself has nobody below it.
+        // A preset that is read itself builds on no other.
         let below = preset.as_deref().filter(|preset| *preset != name);
         Ok(Drive {
             notes: useless_keys(&device, &given.device, below),
@@ -223,7 +224,7 @@ impl Drive {
 
     /// The drive with another FTL: `bast`, `dftl[cmt_entries=8192]`.
     ///
-    /// What the drive's own FTL has been given is dropped.
+    /// Parameters of the drive's previous FTL are dropped.
     ///
     /// # Errors
     ///
@@ -241,7 +242,7 @@ impl Drive {
         let given: Record = Record::deserialize(&self.to_json())
             .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
         let Record { mut device, cache, host, placement, ftl: own, trace, .. } = given;
-        // The record has what the page-mapped FTL came to by itself, which nobody asked for.
+        // The record has what the page-mapped FTL came to by itself, which no user set.
         for key in ["gc_high_pages", "gc_low_pages"] {
             let mut asked = device.clone();
             asked.remove(key);
@@ -293,7 +294,7 @@ impl Drive {
             .map_err(|error| wrong(error.to_string()))
     }
 
-    /// What follows from the geometry, for a catalogue.
+    /// Capacity, units and over-provisioning, derived from the geometry.
     pub fn size(&self) -> DriveSize {
         let device = &self.device;
         let page_bytes = u64::from(device.page_bytes);
@@ -313,7 +314,7 @@ impl Drive {
 /// How large a drive is.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct DriveSize {
-    /// Units: what has a queue.
+    /// Units: the smallest parts with a queue of their own.
     pub units: u32,
     /// Planes.
     pub planes: u32,
@@ -321,13 +322,13 @@ pub struct DriveSize {
     pub raw_pages: u64,
     /// The same in bytes.
     pub raw_bytes: u64,
-    /// What the host sees.
+    /// Logical pages that the host can address.
     pub logical_pages: u64,
     /// The same in bytes.
     pub logical_bytes: u64,
     /// Over-provisioning: the share of the raw pages that the host does not see, 0 to 1.
     pub op: f64,
-    /// What that is worth, if a formula says so.
+    /// Saturation of the device under random writes; `None` for an FTL without a closed form.
     #[serde(flatten)]
     pub saturation: Option<Saturation>,
 }
@@ -340,7 +341,7 @@ struct Loaded {
     drive: Result<Drive, Flaw>,
 }
 
-/// What is wrong with a file's tables.
+/// The first fault in a file's tables.
 struct Flaw {
     error: ConfigError,
     /// The same, with its place in the file.

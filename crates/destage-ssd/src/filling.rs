@@ -11,7 +11,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 #[error("interrupted while the drive was being filled")]
 pub struct Interrupted;
 
-/// How far the writing has come, and who wants to know.
+/// Progress of preconditioning writes, with its callback.
 pub struct Writing<'a> {
     done: u64,
     told: u64,

@@ -44,9 +44,9 @@ impl BlockId {
 /// Where a plane belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Its unit: what has the queue.
+    /// Unit of the plane: the smallest part with a queue of its own.
     pub unit: UnitId,
-    /// Its channel.
+    /// Channel of the unit.
     pub channel: u32,
 }
 
@@ -79,7 +79,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Of a checked configuration.
+    /// Derives the geometry from a checked configuration.
     pub(crate) fn new(config: &DeviceConfig) -> Self {
         let sizes = config.sizes();
         let planes: u32 = sizes.iter().product();

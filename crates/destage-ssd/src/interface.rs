@@ -18,7 +18,7 @@ use buffer::Buffer;
 use destage_core::{Nanos, Op};
 use link::Link;
 
-/// What a command asks for.
+/// Type of a host command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
     /// To read or write.
@@ -27,7 +27,7 @@ pub enum Command {
     Other,
 }
 
-/// What the way from the host to the flash counts.
+/// Counters of the host interface.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct InterfaceCounts {
     /// Sum of all transfers, nanoseconds.

@@ -10,21 +10,21 @@
 //!  timing        operations, their phases and durations            4.1
 //!  pending_time  instants that may not be known yet                4.3, 7.4
 //!  staging       staging pages of the host                         7.4
-//!  ftl           what an FTL is; page, and those of `docs/spec/ftl.md`       5, 6, 12
+//!  ftl           the FTL trait; page, and those of `docs/spec/ftl.md`       5, 6, 12
 //!  untimed       an FTL alone, as the vectors have it              `docs/spec/ftl.md` 1
 //!  tables        [device], [ftl], [cache], [host]                  3, 5.1
-//!  saturation    what over-provisioning is worth
+//!  saturation    steady state in closed form
 //!  drive         presets, drive files                              9
-//!  filling, precondition  what the drive holds before time 0       5.6
+//!  filling, precondition  the content before time 0            5.6
 //!  bus           reservations of a shared channel                  4.4
 //!  queues        units and what they serve                         4.2 to 4.6
 //!  read_first    the other scheduler                               4.3
-//!  records       what every operation did and when
-//!  device        all of it, and what a policy may ask it           5.5,
+//!  records       every operation with its times
+//!  device        all of it, and the view of policies               5.5,
 //!                                               `docs/spec/device-policies.md` 2
 //!  interface     commands, link and write buffer   `docs/spec/device-today.md` 5, 6
-//!  placement     who assigns a page's handle       `docs/spec/device-today.md` 8
-//!  prepare       drives made once and kept
+//!  placement     placement policies (handles)        `docs/spec/device-today.md` 8
+//!  prepare       preconditioned devices, kept in files
 //! ```
 
 pub mod bus;

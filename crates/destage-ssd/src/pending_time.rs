@@ -191,7 +191,7 @@ fn take(frames: &mut BinaryHeap<Reverse<(Nanos, u32)>>) -> Nanos {
     ns
 }
 
-/// What some names stand for.
+/// Instants of a range of names, once they are known.
 pub struct Settled {
     first: u64,
     values: Vec<Nanos>,

@@ -1,4 +1,5 @@
-//! Who assigns the handle of a page (`docs/spec/device-today.md` 8): one policy, one file.
+//! Placement policies, which assign the handle of a page (`docs/spec/device-today.md` 8): one
+//! policy, one file.
 //!
 //! ```text
 //!  by_size    the size of the request                               8.3
@@ -28,7 +29,7 @@ use fk::Fk;
 use recorder::Recorder;
 use sepbit::Sepbit;
 
-/// What the host says of a page that it writes.
+/// Properties of a written page that placement policies use.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WriteHint {
     /// Length of the request that wrote it, bytes; 0 for a page that is only padding.
@@ -140,12 +141,12 @@ impl Placement {
         }
     }
 
-    /// What the clock must be known for.
+    /// It needs the time of every write: SepBIT measures the lifetimes of blocks.
     pub(crate) fn looks_at_blocks(&self) -> bool {
         matches!(self, Placement::Sepbit(_))
     }
 
-    /// What was written and trimmed, of the first run of `fk`.
+    /// Writes and trims that the first run of `fk` recorded.
     pub(crate) fn future(&self) -> Option<Future> {
         match self {
             Placement::Recorder(recorder) => Some(recorder.future()),

@@ -1,4 +1,4 @@
-//! What the drive holds before time 0 (`docs/spec/device.md` 5.6).
+//! Preconditioning: fills the device before time 0 (`docs/spec/device.md` 5.6).
 
 use crate::config::{DeviceConfig, Precondition, PreconditionEnd};
 use crate::filling::{Interrupted, Progress, Writing};

@@ -1,12 +1,11 @@
 //! Drives that are ready to run, made once and kept: random preconditioning takes seconds to
 //! minutes, reading its result back a fraction of one.
 //!
-//! That is so of an FTL that has a fingerprint, which `page` has; the others are made anew every
-//! time.
+//! FTLs with a fingerprint (`page`) are kept; the others are preconditioned for every run.
 //!
 //! A file is named after the fingerprint of its configuration and written under another name first,
-//! so that none is ever seen half-written; one that is damaged all the same is made anew. A folder
-//! that cannot be written costs time, not results.
+//! so that no reader sees it half-written; a damaged file is replaced. A folder that cannot be
+//! written costs time, not results.
 
 use crate::config::{DeviceConfig, Precondition};
 use crate::device::Device;
@@ -32,7 +31,7 @@ const WORTH_KEEPING: u64 = 1 << 20;
 /// Where a drive's state came from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// It was preconditioned now.
+    /// The device was preconditioned by this call.
     Made,
     /// A file of the cache folder held it.
     Loaded,

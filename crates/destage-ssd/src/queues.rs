@@ -1,7 +1,7 @@
 //! Units and what they serve (`docs/spec/device.md` 4.2 to 4.6).
 //!
 //! First come, first served needs one number per unit: the end of the last operation submitted.
-//! Whatever needs more (a shared bus, reads first, idle timers, somebody who listens) leaves that
+//! Whatever needs more (a shared bus, reads first, idle timers, recorders) leaves that
 //! plain path at its first branch.
 
 mod counts;
@@ -26,7 +26,7 @@ use unfinished::Log;
 /// A submitted operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// Its end.
+    /// End of the operation.
     pub end: PendingTime,
     /// End of its last bus phase: the data are in the chip's register, or with the host.
     pub transferred: PendingTime,
@@ -38,8 +38,8 @@ pub struct Served {
 #[derive(Clone, Debug)]
 pub struct Queues {
     now: Nanos,
-    plain: bool, // private bus, first come, first served, no timers, and nobody listens
-    sums: bool,  // the same, but for timers and who listens to the host's operations
+    plain: bool,       // private bus, first come, first served, no timers, no recorder
+    sums: bool,        // the same, but for timers and who listens to the host's operations
     tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
     own: Vec<Own>,      // by unit
@@ -178,14 +178,14 @@ impl Queues {
         }
     }
 
-    /// What is submitted from now on is for another page of the host.
+    /// Counts later operations as work for the host's next page.
     #[inline(always)]
     pub(crate) fn next_page(&mut self) {
         self.pages += 1;
     }
 
-    /// What the unit has worked so far for the host's page at hand: collections, merges, the page.
-    /// Doing nothing until data are there is no work.
+    /// Nanoseconds that the unit has worked for the current host page: collections, merges, the
+    /// page itself. Waiting for data is no work.
     fn worked_ns(&mut self, unit: UnitId, duration: Nanos) -> Nanos {
         let Some(work) = self.works.get_mut(unit.index()) else { return duration };
         if work.0 != self.pages {

@@ -23,11 +23,12 @@ pub(crate) struct Waiting {
     pub(crate) submitted_ns: Nanos,
     /// Begin of its service; right once it is served.
     pub(crate) start_ns: Nanos,
-    /// What it needs, what of that is left, and what of it comes before its data are transferred.
+    /// Unit time in total, unit time left, and unit time before the transfer of the data,
+    /// nanoseconds.
     work_ns: Nanos,
     rest_ns: Nanos,
     pub(crate) transfer_ns: Nanos,
-    /// Its data are transferred; right once it has ended.
+    /// End of the data transfer; valid once the operation has ended.
     pub(crate) transferred_ns: Option<Nanos>,
     /// Name of that instant, if someone asked for it and it does not follow from the end.
     pub(crate) transferred: Option<PendingTime>,
@@ -36,7 +37,7 @@ pub(crate) struct Waiting {
     pub(crate) end: Option<PendingTime>,
     /// Number among the host's operations, if it is one.
     pub(crate) submission: Option<u64>,
-    /// Its latency is summed up: an operation of the host, while latencies are counted.
+    /// Whether its latency enters the sums: a host operation while latencies are counted.
     pub(crate) counts_latency: bool,
     /// Number among all operations, if they are recorded.
     pub(crate) number: Option<u64>,
@@ -183,7 +184,7 @@ impl Lane {
         self.collections > 0
     }
 
-    /// What has not ended, by kind.
+    /// Operations that have not ended, by kind.
     pub(crate) fn unfinished(&self) -> Unfinished {
         let mut counts = Unfinished::default();
         let begun = self.serving.iter().chain(&self.suspended).map(|(op, _)| op);

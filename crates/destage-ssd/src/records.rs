@@ -1,4 +1,4 @@
-//! What every operation did and when, for whoever wants to look at it.
+//! Record of every flash operation with its times, for observers.
 
 use crate::config::DeviceConfig;
 use crate::geometry::{Geometry, Place, Ppn};
@@ -14,26 +14,26 @@ pub struct OperationRecord {
     /// Number among the host's operations (R and W), by submission, from 0; else
     /// [`NEVER`](destage_core::NEVER).
     pub submission: u64,
-    /// What it did.
+    /// Operation type.
     pub kind: Kind,
-    /// It belonged to the FTL's own work, not to the host's page.
+    /// The FTL's own work: garbage collection, merges, map pages; not the host's page.
     pub collection: bool,
-    /// Its unit.
+    /// Flash unit that served the operation.
     pub unit: u32,
     /// The channel of the unit.
     pub channel: u32,
-    /// Its plane, over the whole drive.
+    /// Plane, numbered over the whole device.
     pub plane: u32,
     /// Its block, over the whole drive: erased, read from or programmed. `None` for the read of a
     /// page that was never written.
     pub block: Option<u32>,
     /// Index in the block of the page read or programmed; 0 for an erase.
     pub index: u32,
-    /// It entered the queue, nanoseconds.
+    /// Time of entering the unit's queue, nanoseconds.
     pub submitted_ns: Nanos,
     /// The unit began with it, nanoseconds.
     pub start_ns: Nanos,
-    /// It ended, nanoseconds.
+    /// Time of its end, nanoseconds.
     pub end_ns: Nanos,
 }
 

@@ -1,5 +1,5 @@
-//! What a drive's over-provisioning is worth: write amplification of greedy collection in closed
-//! form, and the rate of page writes at which the drive has no time left.
+//! Steady state under random writes: write amplification of greedy collection in closed form, and
+//! the rate of page writes that saturates the device.
 //!
 //! Pages that collection keeps free are no room for old versions of pages: a drive with 7 % of its
 //! pages to spare that keeps 5 % free works like one with 2 %.
@@ -50,8 +50,8 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// Of a checked configuration. `None` for an FTL that does not collect greedily, or whose own
-    /// pages (a map on flash) no formula covers.
+    /// Saturation of a checked configuration. `None` for an FTL without greedy collection, or with
+    /// a map on flash, which no formula covers.
     pub fn of(config: &DeviceConfig) -> Option<Saturation> {
         let alpha = AnyFtl::collected_pages(config)? / f64::from(config.logical_pages);
         let waf = greedy_waf(config.data_pages().into(), alpha);

@@ -4,7 +4,7 @@ use crate::config::DeviceConfig;
 use crate::geometry::Ppn;
 use destage_core::{Nanos, NominalTimes, PlaneId};
 
-/// What an operation does.
+/// Type of a flash operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// R: reads a page for the host.
@@ -22,9 +22,9 @@ pub enum Kind {
 /// One entry of a unit's queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What it does.
+    /// Operation type.
     pub kind: Kind,
-    /// It belongs to the FTL's own work, not to the host's page (4.6).
+    /// The FTL's own work, not the host's page (4.6).
     pub collection: bool,
     /// Plane, over the whole drive.
     pub plane: PlaneId,
@@ -68,7 +68,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Of a checked configuration.
+    /// Derives the durations of operations from a checked configuration.
     pub(crate) fn new(config: &DeviceConfig) -> Self {
         let x = |bytes: u64| {
             let ps = u128::from(bytes) * u128::from(config.bus_ps_per_byte);

@@ -8,7 +8,7 @@ use crate::ftl::block_ftl::{BlockFtl, CountOnly, FlashOps};
 use crate::ftl::{AnyBlockFtl, Common, DeviceFull, FtlCounters, NoFreeBlock};
 use crate::geometry::DriveLpn;
 
-/// What every FTL has where no drive says it (1.6).
+/// Keys that every FTL accepts when it runs without a device (1.6).
 static COMMON: [Key; 3] = [
     key("logical_pages", COUNT, IfAbsent::From("none"), "pages", "L"),
     key("pages_per_block", COUNT, IfAbsent::Int(64), "pages", "B"),

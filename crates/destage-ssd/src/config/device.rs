@@ -67,7 +67,7 @@ pub struct DeviceConfig {
     pub placement: PlacementConfig,
 }
 
-/// Nobody says what a block endures: a record has nothing of it either.
+/// Whether the endurance of a block is unknown; the record then leaves the key out.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_unknown(pe_cycles: &u32) -> bool {
     *pe_cycles == 0
@@ -149,7 +149,7 @@ impl DeviceConfig {
     ///
     /// # Errors
     ///
-    /// As [`PlacementConfig::from_table`].
+    /// Errors of [`PlacementConfig::from_table`].
     pub fn with_placement(mut self, table: &super::Table) -> Result<Self, super::ConfigError> {
         self.placement = PlacementConfig::from_table(table, &self)?;
         Ok(self)

@@ -1,4 +1,4 @@
-//! What an FTL says of itself, and an FTL that was chosen, with its parameters.
+//! Catalogue entry of an FTL, and a chosen FTL with its parameters.
 
 use super::table::{ConfigError, Reader, Table};
 use destage_keys::{AsValue, Key};
@@ -23,57 +23,57 @@ impl PagesOfBlocks {
 /// All that is known of an FTL before it is built. It stands beside the FTL.
 #[derive(Debug)]
 pub struct Info {
-    /// As in `[device] ftl`.
+    /// Name of the FTL, the value of `[device] ftl`.
     pub name: &'static str,
-    /// Its name in full.
+    /// Full name, for headings.
     pub title: &'static str,
-    /// Where it is from.
+    /// Source: authors, venue and year, or the specification.
     pub source: &'static str,
-    /// What it does, in a few sentences.
+    /// Description in a few sentences.
     pub about: &'static str,
     /// Keys of `[ftl]`: numbers, truth values and words.
     pub keys: &'static [Key],
     /// Keys of `[device]` that say how it works. They have no effect with an FTL that does not list
     /// them (`docs/spec/device.md` 12).
     pub device_keys: &'static [&'static str],
-    /// What it counts beside [`Common`](crate::ftl::Common), in the order of a result.
+    /// Counters beside [`Common`](crate::ftl::Common), in the order of a result.
     pub counters: &'static [&'static [Counter]],
-    /// What helps if it runs full, in brackets and with a space before; empty if nothing does.
+    /// Advice for a flash without a free block, in brackets after a space; empty if there is none.
     pub remedy: &'static str,
-    /// Of an FTL over one row of blocks; `None` if it knows the planes of the drive.
+    /// Requirements of an FTL over one row of blocks; `None` if the FTL addresses planes.
     pub row: Option<Row>,
 }
 
 /// A counter of an FTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
-    /// As in a result.
+    /// Name of the counter in results.
     pub name: &'static str,
-    /// What it counts, as its doc comment has it.
+    /// Doc comment of the counter's field.
     pub(crate) doc: &'static str,
-    /// Whether it grows.
+    /// Count or gauge.
     pub sort: Sort,
     /// It is one of `docs/spec/ftl.md` 1.4, which vectors list.
     pub listed: bool,
 }
 
 impl Counter {
-    /// What it counts, in a sentence.
+    /// One-sentence definition of the counter.
     pub fn about(&self) -> &'static str {
         self.doc.trim()
     }
 }
 
-/// Whether a number grows with the run.
+/// Type of a counter: a growing count, or a gauge of the flash's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
-    /// It does: of a part of a run it is the difference.
+    /// Grows with the run; a part of a run has the difference.
     Count,
-    /// It says how things are now.
+    /// Current state of the flash; never subtracted.
     State,
 }
 
-/// What an FTL over one row of blocks (`docs/spec/ftl.md`) takes of them.
+/// Requirements of an FTL over one row of blocks (`docs/spec/ftl.md`) on that row.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Pages to be stored of so many logical ones: these, and a map if it lies on flash.

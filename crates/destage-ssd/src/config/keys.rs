@@ -1,4 +1,4 @@
-//! What the keys of a drive's tables have in common.
+//! Value types that the keys of several tables share.
 
 use super::limits::MOST_PAGES;
 use destage_keys::{IfAbsent, Key, Kind};
@@ -17,7 +17,7 @@ pub const fn key(
     Key::new(name, kind, default).unit(unit).about(about)
 }
 
-/// What a key takes, as it stands in a message after "expected" and in documentation.
+/// Accepted values of a key, worded to follow "expected" in a message and for documentation.
 pub fn takes(kind: Kind) -> String {
     match kind {
         Kind::Real { min, max } if max.is_infinite() => format!("number >= {min}"),

@@ -1,4 +1,5 @@
-//! Who assigns a page's handle (`docs/spec/device-today.md` 8), as a table says it.
+//! Configuration of the placement policy (`docs/spec/device-today.md` 8), from the table
+//! `[placement]`.
 
 use super::table::Table;
 use super::words::Steps;
@@ -41,7 +42,7 @@ impl PlacementConfig {
     /// Names that a table takes, in the order of a catalogue.
     pub const NAMES: &'static [&'static str] = &["none", "by-size", "by-cache", "sepbit", "fk"];
 
-    /// Its name.
+    /// Name of the placement policy.
     pub fn name(&self) -> &'static str {
         match self {
             PlacementConfig::None | PlacementConfig::Recording => "none",
@@ -52,12 +53,12 @@ impl PlacementConfig {
         }
     }
 
-    /// Nothing chooses a handle.
+    /// No placement policy: all pages have the same handle.
     pub fn is_none(&self) -> bool {
         matches!(self, PlacementConfig::None)
     }
 
-    /// It knows the future: a run in front of it needs another one first.
+    /// Whether the policy needs future knowledge, which a first run records.
     pub fn is_offline(&self) -> bool {
         matches!(self, PlacementConfig::Fk { .. })
     }

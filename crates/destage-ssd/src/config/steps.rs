@@ -10,9 +10,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub enum StepPages {
     /// All of a block, as often as needed.
     WholeBlocks,
-    /// So many of one block.
+    /// A fixed number of pages of one block.
     Pages(u32),
-    /// As many as free the block before a block's worth of pages is taken.
+    /// Enough to free the block before one block of pages has been allocated.
     Auto,
 }
 

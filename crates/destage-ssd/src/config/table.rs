@@ -1,4 +1,4 @@
-//! A table of keys and values, read key by key; what nobody asked for is an error.
+//! A table of keys and values, read key by key; unread keys are errors.
 
 use super::keys::takes;
 use destage_keys::{AsValue, Key, Kind, Typing, Value, find};
@@ -43,7 +43,7 @@ pub enum ConfigError {
         one: &'static str,
         /// The other one.
         other: &'static str,
-        /// What would be right.
+        /// The combination that would be accepted.
         need: &'static str,
     },
     /// Values that are good one by one and impossible together.
@@ -105,12 +105,12 @@ impl<'a> Reader<'a> {
         self.typed(name, self.key(name).kind)
     }
 
-    /// The same where other keys raise the least value.
+    /// The value of a key, at least `least`, a bound that follows from other keys.
     pub fn at_least<T: AsValue>(&self, name: &'static str, least: u64) -> Result<T, ConfigError> {
         self.typed(name, self.key(name).kind.at_least(least))
     }
 
-    /// The same where the default follows from other keys.
+    /// The value of a key whose default follows from other keys.
     pub fn or<T: AsValue>(
         &self,
         name: &'static str,
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A key that has no meaning here is a good one all the same: a mistyped value is a mistake.
+    /// Checks the value of a key that has no effect here: a wrong type is an error.
     pub fn check(&self, name: &'static str) -> Result<(), ConfigError> {
         if self.given(name) { self.plain(self.key(name)).map(drop) } else { Ok(()) }
     }
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
         self.end_of("")
     }
 
-    /// The same; `whose` says whose keys they are, after them.
+    /// Every key of the table is in the list. The message ends with `whose`, the owner of the keys.
     pub fn end_of(&self, whose: &str) -> Result<(), ConfigError> {
         for given in self.table.keys() {
             if let Err(unknown) = find(self.keys.iter().copied(), given) {

@@ -1,4 +1,4 @@
-//! What a key chooses among: one enum a key, its words in one place.
+//! Words that keys of a device accept: one enum per key.
 
 use destage_keys::{AsValue, Value, words};
 use serde::{Serialize, Serializer};
@@ -28,7 +28,7 @@ words! {
 }
 
 words! {
-    /// Who waits for a transfer.
+    /// Scope of a bus transfer: which units wait for it.
     Bus {
         /// The unit alone.
         Private = "private",
@@ -60,7 +60,7 @@ words! {
 }
 
 words! {
-    /// What happens to a page number beyond the drive.
+    /// Treatment of page numbers beyond the device's capacity.
     AddressMode {
         /// It is taken modulo L.
         Wrap = "wrap",
@@ -70,7 +70,7 @@ words! {
 }
 
 words! {
-    /// What reading a page costs that was never written.
+    /// Cost of reading a page that was never written.
     UnmappedRead {
         /// A read of page index 0 on the home plane.
         Home = "home",
@@ -80,7 +80,7 @@ words! {
 }
 
 words! {
-    /// What the drive holds before the run (5.6).
+    /// Content of the device before the run (5.6).
     Precondition {
         /// Nothing.
         None = "none",
@@ -104,7 +104,7 @@ words! {
 }
 
 words! {
-    /// What a page that needs a frame waits for (7.4).
+    /// Event at which a page that needs a frame gets it (7.4).
     EvictWait {
         /// The end of the victim's program.
         Program = "program",
@@ -138,9 +138,9 @@ words! {
 }
 
 words! {
-    /// Who writes pages ahead while units are idle (`docs/spec/writer.md`).
+    /// Background writer, which destages pages while units are idle (`docs/spec/writer.md`).
     Writer {
-        /// Nobody.
+        /// No background writer.
         None = "none",
         /// The host: the next dirty victims, one page for each idle unit.
         Trickle = "trickle",
@@ -158,7 +158,8 @@ words! {
 }
 
 words! {
-    /// What a host program does when the SLC cache of its plane is full
+    /// Placement of a host program when the SLC cache of its plane is full
+    /// (`docs/spec/device-today.md` 9.2).
     /// (`docs/spec/device-today.md` 9.2).
     SlcPolicy {
         /// It goes to the main area.
@@ -213,7 +214,7 @@ words! {
 }
 
 words! {
-    /// What a read interrupts (`docs/spec/gc-steps.md` 6).
+    /// Flash operations that a read may suspend (`docs/spec/gc-steps.md` 6).
     Suspend {
         /// Nothing.
         None = "none",
@@ -225,7 +226,7 @@ words! {
 }
 
 words! {
-    /// What becomes of the trace's trims (`docs/spec/device-today.md` 4).
+    /// Treatment of the trace's trims (`docs/spec/device-today.md` 4).
     TrimMode {
         /// They are no part of the run.
         Ignore = "ignore",
@@ -235,7 +236,7 @@ words! {
 }
 
 words! {
-    /// What becomes of the trace's flushes (`docs/spec/device-today.md` 6.4).
+    /// Treatment of the trace's flushes (`docs/spec/device-today.md` 6.4).
     FlushMode {
         /// They are no part of the run.
         Ignore = "ignore",

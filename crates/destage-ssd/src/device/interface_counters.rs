@@ -1,13 +1,12 @@
-//! What a drive counts that has a way from the host to the flash, handles or an SLC cache, or that
-//! is trimmed (`docs/spec/device-today.md` 10).
+//! Counters of the host interface, handles, SLC cache and trims (`docs/spec/device-today.md` 10).
 
 use super::Device;
 use crate::ftl::Ftl;
 use destage_core::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What a drive counts beyond `docs/spec/device.md` (`docs/spec/device-today.md` 10); of the
-/// measured part only, but for `slc_block_erases_max`.
+/// Counters of the host interface, handles, SLC cache and trims (`docs/spec/device-today.md` 10).
+/// They cover the measured part only; `slc_block_erases_max` covers the device's life.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 10 says what each one is, name by name")]
 pub struct InterfaceCounters {
@@ -42,10 +41,10 @@ pub struct InterfaceCounters {
 }
 
 impl InterfaceCounters {
-    /// Those that vectors do not have.
+    /// Counters that conformance vectors do not list.
     pub const BEYOND_VECTORS: &'static [&'static str] = &["link_transfers", "link_wait_ns_sum"];
 
-    /// What has been counted since `before`.
+    /// Counts since `before`.
     #[must_use]
     pub fn since(mut self, before: &InterfaceCounters) -> Self {
         for (all, before) in [

@@ -50,7 +50,7 @@ impl Device {
     ///
     /// # Panics
     ///
-    /// If the drive was not told of flushes by [`serve_flushes`](Device::serve_flushes).
+    /// Without a call of [`serve_flushes`](Device::serve_flushes) at the start of the run.
     pub fn drained_ns(&self) -> Nanos {
         let interface = self.interface.as_ref().expect("the drive was told of flushes");
         interface.last_program_ns().max(self.queues.now())
@@ -100,7 +100,7 @@ impl Device {
         Served { end, transferred, ..served }
     }
 
-    /// What the first run of `fk` recorded.
+    /// Writes and trims that the first run of `fk` recorded.
     pub fn future(&self) -> Option<Future> {
         self.ftl.future()
     }

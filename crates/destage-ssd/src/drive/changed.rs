@@ -9,7 +9,7 @@ use serde::Deserialize;
 impl Drive {
     /// The drive with another placement policy: `sepbit`, `by-size[thresholds=[65536]]`.
     ///
-    /// What the drive's own policy has been given is dropped.
+    /// Options of the drive's previous placement policy are dropped.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl Drive {
         !self.placement.is_none()
     }
 
-    /// What it is called with another placement policy: as one would type it.
+    /// Name of the drive with another placement policy, in the syntax of `--device`.
     fn named_with(&self, policy: &str, changes: &spec::Changes<'_>) -> String {
         // The stem of a file may have brackets of its own.
         let (base, own) = spec::split(&self.name).unwrap_or((&self.name, Vec::new()));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Whose fault an error is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// What was asked for cannot be: a name, a change to a key (exit status 2).
+    /// An unknown name, key or value in a device specification (exit status 2).
     Usage,
     /// The content of a file or record (65).
     Data,
@@ -16,7 +16,7 @@ pub enum Fault {
 }
 
 impl DriveError {
-    /// It has two keys that exclude each other: each of them would do without the other one.
+    /// Whether two keys exclude each other, each of which is valid alone.
     pub fn excludes(&self) -> bool {
         matches!(self, DriveError::Change { error: ConfigError::Together { .. }, .. })
     }
@@ -28,7 +28,7 @@ pub enum DriveError {
     /// Neither a preset nor a file.
     #[error("no preset {name:?}{meant} (presets: {known}; a file ends in .toml)")]
     Name {
-        /// As given.
+        /// The user's spelling.
         name: String,
         /// The nearest preset, as a question; empty if none is near.
         meant: String,
@@ -38,17 +38,17 @@ pub enum DriveError {
     /// Changes that cannot be made out: brackets, `key=value`, a key given twice or unknown.
     #[error("drive {spec:?}: {what}")]
     Spec {
-        /// As given.
+        /// The user's spelling.
         spec: String,
-        /// What is wrong with it.
+        /// The fault, as a clause.
         what: String,
     },
     /// Changes that make an impossible drive.
     #[error("drive {spec:?}: {error}")]
     Change {
-        /// As given.
+        /// The user's spelling.
         spec: String,
-        /// What is wrong with it.
+        /// The fault, as the check of the configuration reports it.
         error: ConfigError,
     },
     /// An option beside the device that there is not, or a value of another type.
@@ -57,7 +57,7 @@ pub enum DriveError {
     /// The file cannot be read.
     #[error("{}: {why}", printable(path.as_os_str().as_encoded_bytes()))]
     Missing {
-        /// As given.
+        /// The user's spelling.
         path: PathBuf,
         /// `no such file`, or what the system said.
         why: String,
@@ -69,11 +69,11 @@ pub enum DriveError {
         place.map_or(" ".into(), |(line, column)| format!("{line}:{column}: "))
     )]
     Content {
-        /// As given.
+        /// The user's spelling.
         file: String,
         /// Line and column in characters, from 1; none if the file as a whole is meant.
         place: Option<(usize, usize)>,
-        /// What was found and what was expected.
+        /// Found and expected, as a clause.
         what: String,
     },
     /// A record that [`Drive::to_json`](super::Drive::to_json) did not write.
@@ -82,7 +82,7 @@ pub enum DriveError {
 }
 
 impl DriveError {
-    /// What to tell the shell.
+    /// Exit status class of the error.
     pub fn fault(&self) -> Fault {
         match self {
             DriveError::Name { .. }

@@ -42,7 +42,7 @@ impl Drive {
     }
 }
 
-/// As JSON has numbers; what does not fit is beyond every range, and is refused as that.
+/// A JSON number. A count beyond 64 bits becomes `u64::MAX`, which every key's range excludes.
 fn number(count: u128) -> Json {
     u64::try_from(count).unwrap_or(u64::MAX).into()
 }

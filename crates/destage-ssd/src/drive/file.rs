@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct File<'a> {
     text: &'a str,
     name: &'a str,
-    /// Its tables, keys not checked.
+    /// Tables of the file, keys not checked.
     pub tables: Tables,
     /// Where each key stands, and under the empty name each table: byte offsets.
     places: BTreeMap<(&'static str, String), usize>,
@@ -55,7 +55,8 @@ fn line_column(text: &str, byte: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
-/// What the parser says, in more words where it takes a word for the start of something else.
+/// The TOML parser's message, made clearer for duplicate keys and for words without quotation
+/// marks.
 fn explained(message: &str, text: &str, byte: usize) -> String {
     let (before, rest) = text.split_at_checked(byte).unwrap_or((text, ""));
     let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-+.".contains(c)));

@@ -7,9 +7,9 @@ use serde::Serialize;
 pub struct Preset {
     /// Name on a command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// One-line description of the device.
     pub about: &'static str,
-    /// Where its values come from; which of them are ours, the file says key by key.
+    /// Source of its values; the file marks key by key those that we chose.
     pub source: &'static str,
     /// It is the drive of a paper's experiments.
     pub paper: bool,

@@ -41,7 +41,7 @@ fn wrong_spec(text: &str) -> (String, Fault) {
 }
 
 #[test]
-fn another_ftl_says_what_it_has_no_use_for_and_nothing_that_nobody_asked_for() {
+fn another_ftl_warns_of_given_keys_without_effect_and_of_no_other() {
     let asked = "bpac[ftl=page;gc_low_pages=640]";
     for (drive, expected) in [("bpac[ftl=page]", vec![]), (asked, vec!["gc_low_pages = 640"])] {
         let changed = spec(drive).with_ftl("bast").unwrap();
@@ -172,7 +172,7 @@ fn a_file_says_all_or_builds_on_a_preset() {
     assert_eq!((drive.cache.hit_ns, drive.cache.read_wait), (9, ReadWait::Data));
 }
 
-/// What stands in a file, and how what is said of it begins.
+/// Faulty files, and the beginning of the error message of each.
 const MISTAKES: &[(&str, &str)] = &[
     ("[device]\nchannels = ", "my.toml:2:12: expected a value, found the end of the line"),
     ("[device]\nchannels = # 4\n", "my.toml:2:12: expected a value, found the end of the line"),

@@ -36,7 +36,7 @@ words! {
     }
 }
 
-/// What the catalogue says.
+/// Catalogue entry of BAST.
 pub static INFO: Info = Info {
     name: "bast",
     title: "BAST",

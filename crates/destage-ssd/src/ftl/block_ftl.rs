@@ -1,5 +1,5 @@
-//! What the FTLs of `docs/spec/ftl.md` are: state machines over one row of erase blocks, which say
-//! in order what they do to the flash.
+//! FTLs of `docs/spec/ftl.md`: state machines over one row of erase blocks that report their flash
+//! operations in order.
 //!
 //! They know nothing of planes, queues or times. What they do goes to a [`FlashOps`]: to
 //! [`CountOnly`]
@@ -12,9 +12,9 @@ use super::layer::FlashState;
 use crate::config::{FtlConfig, PagesOfBlocks};
 use crate::geometry::{BlockId, DriveLpn, Ppn};
 
-/// What an FTL does to the flash, in order. Page `p` is slot `p mod B` of block `p / B`.
+/// Receiver of an FTL's flash operations, in order. Page `p` is slot `p mod B` of block `p / B`.
 pub trait FlashOps {
-    /// What is known of a host's operation.
+    /// Completion of a host operation, as far as the receiver knows it.
     type Served: Copy;
 
     /// Reads the page that the host asked for.
@@ -44,7 +44,7 @@ pub trait FlashOps {
 
 /// Pages of a logical block that a merge copies, ascending, each to the slot of its offset.
 ///
-/// As bitmaps, so that whoever only counts them counts words.
+/// As bitmaps, so that a backend that only counts pages counts words.
 #[derive(Clone, Copy, Debug)]
 pub struct Gathered<'a> {
     /// The block that they are copied to.
@@ -70,7 +70,7 @@ pub struct Copied<'a> {
     pub to: Ppn,
 }
 
-/// A flash of which nobody wants to know anything.
+/// A flash backend that discards operations: the FTL's counters are all that is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct CountOnly;
 

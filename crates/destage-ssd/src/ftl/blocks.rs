@@ -5,7 +5,7 @@ use crate::geometry::BlockId;
 use std::collections::VecDeque;
 
 counters! {
-    /// What the flash looks like.
+    /// Erase counts and free blocks of the flash.
     pub struct Wear {
         /// Largest number of erases of one block.
         max_erase_count: State,
@@ -86,12 +86,12 @@ impl Blocks {
         &self.erases
     }
 
-    /// What the flash looks like.
+    /// Erase counts and free blocks of the flash.
     pub(super) fn wear(&self) -> Wear {
         Wear { max_erase_count: self.max_erases.into(), free_blocks: self.free().into() }
     }
 
-    /// No block was ever erased.
+    /// Sets all erase counts to 0.
     pub(super) fn reset_wear(&mut self) {
         self.erases.fill(0);
         self.max_erases = 0;

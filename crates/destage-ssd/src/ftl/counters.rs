@@ -1,5 +1,5 @@
-//! What the FTLs of `docs/spec/ftl.md` count (1.4): some numbers all of them have, the others each
-//! declares itself.
+//! Counters of the FTLs (`docs/spec/ftl.md` 1.4): some are common to all, each FTL declares its
+//! others.
 
 use crate::config::{Counter, Sort};
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -20,7 +20,7 @@ macro_rules! counters {
         $vis struct $name { $($(#[doc = $what])* pub $field: u64,)* }
 
         impl $name {
-            /// What they are.
+            /// Declaration of each counter, in the order of a result.
             $vis const DECLARED: &'static [$crate::config::Counter] = &[$($crate::config::Counter {
                 name: stringify!($field),
                 doc: concat!($($what),*),
@@ -37,7 +37,7 @@ macro_rules! counters {
 }
 pub(super) use counters;
 
-/// What every one of them counts.
+/// Counters that every FTL has.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Common {
     /// Reads received.
@@ -71,10 +71,10 @@ impl Common {
     }
 }
 
-/// What an FTL counts: what all do, and its own.
+/// Counters of an FTL: the common ones and its own.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct FtlCounters {
-    /// What every one of them counts.
+    /// Counters that every FTL has.
     #[serde(flatten)]
     pub common: Common,
     #[serde(flatten, serialize_with = "write_own", deserialize_with = "read_own")]
@@ -126,7 +126,7 @@ impl FtlCounters {
         }
     }
 
-    /// What was counted since these were `before`. A state of the flash stays as it is.
+    /// Counts since `before`. Gauges of the flash's state keep their current value.
     #[must_use]
     pub fn since(mut self, before: &FtlCounters) -> FtlCounters {
         let mut common = before.common;
@@ -144,7 +144,7 @@ fn write_own<S: Serializer>(own: &[Own], serializer: S) -> Result<S::Ok, S::Erro
     serializer.collect_map(own.iter().map(|own| (&own.name, own.value)))
 }
 
-/// Counters of a result, which nobody subtracts any more.
+/// Reads the counters of a result. All become counts, since results are not subtracted.
 fn read_own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Own>, D::Error> {
     struct Counters;
     impl<'de> Visitor<'de> for Counters {

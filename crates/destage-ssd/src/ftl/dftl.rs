@@ -42,7 +42,7 @@ words! {
 }
 
 counters! {
-    /// What the map costs.
+    /// Cost of the map on flash, in operations.
     pub struct Translation {
         /// Translation blocks collected.
         gc_translation_runs: Count,
@@ -52,11 +52,11 @@ counters! {
         translation_writes: Count,
         /// Look-ups that found their entry in the cached mapping table.
         cmt_hits: Count,
-        /// Look-ups that did not.
+        /// Look-ups that missed the cached mapping table.
         cmt_misses: Count,
         /// Entries that left the cached mapping table.
         cmt_evictions: Count,
-        /// Those of them that were dirty.
+        /// Dirty entries that left the cached mapping table.
         cmt_dirty_evictions: Count,
         /// Entries that a collection changed in the cached mapping table alone.
         lazy_updates: Count,
@@ -65,7 +65,7 @@ counters! {
     }
 }
 
-/// What the catalogue says.
+/// Catalogue entry of DFTL.
 #[rustfmt::skip] // one key, two lines: it is a table
 pub static INFO: Info = Info {
     name: "dftl",

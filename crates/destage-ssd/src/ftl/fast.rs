@@ -27,7 +27,7 @@ use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, 
 use crate::geometry::{BlockId, DriveLpn, Ppn};
 use std::collections::VecDeque;
 
-/// What the catalogue says.
+/// Catalogue entry of FAST.
 pub static INFO: Info = Info {
     name: "fast",
     title: "FAST",

@@ -1,5 +1,4 @@
-//! What the files have in common in which flash states are kept: numbers in little-endian order and
-//! a checksum.
+//! Encoding of flash state files: numbers in little-endian order and a checksum.
 
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::Xxh3;
@@ -10,16 +9,16 @@ const PIECE: usize = 1 << 14;
 /// Why a saved state is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// It could not be read to its end.
+    /// The stream could not be read to its end.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// The file is no flash state of this version.
     #[error("it is not a saved flash state of this version")]
     Other,
-    /// It belongs to another drive.
+    /// The state belongs to another configuration.
     #[error("it was saved for another configuration")]
     Stale,
-    /// Its checksum or its content is wrong.
+    /// The checksum or the content is wrong.
     #[error("it is damaged")]
     Damaged,
 }

@@ -1,4 +1,4 @@
-//! What an FTL is: it turns page reads and writes into operations on planes it names
+//! The FTL trait: turns page reads and writes into operations on planes that it names
 //! (`docs/spec/device.md` 12).
 //!
 //! It decides at once and never sees a time, but for the backlog that dynamic allocation asks for.
@@ -25,7 +25,7 @@ pub struct DeviceFull {
     pub operation: Option<u64>,
     /// Blocks of the flash.
     pub blocks: u32,
-    /// What helps ([`Info::remedy`](crate::config::Info::remedy)).
+    /// Advice for the user ([`Info::remedy`](crate::config::Info::remedy)).
     pub remedy: &'static str,
 }
 
@@ -33,7 +33,7 @@ fn pending_time(operation: Option<u64>) -> String {
     operation.map_or("while it was being filled".into(), |number| format!("operation {number}"))
 }
 
-/// What the flash itself says was done to it, whoever counted what.
+/// Totals of the flash array's own state, independent of the FTL's counters.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlashState {
     /// Logical pages that have a place.
@@ -68,7 +68,7 @@ pub trait Ftl: Sized {
     fn build(config: &DeviceConfig, geometry: &Geometry) -> Self;
 
     /// A hash of all that decides what preconditioning leaves behind, if a file may keep that:
-    /// never of a latency, since every backlog is 0 meanwhile. `None`: it is made anew every time.
+    /// never of a latency, since every backlog is 0 meanwhile. `None`: it is not kept.
     fn fingerprint(_config: &DeviceConfig) -> Option<u128> {
         None
     }
@@ -78,7 +78,7 @@ pub trait Ftl: Sized {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// Errors of `out`.
     fn save(&self, _config: &DeviceConfig, _out: &mut impl Write) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -120,12 +120,12 @@ pub trait Ftl: Sized {
         None
     }
 
-    /// What the first run of `fk` recorded.
+    /// Writes and trims that the first run of `fk` recorded.
     fn future(&self) -> Option<Future> {
         None
     }
 
-    /// Tells `fk` what the first run recorded. Before anything is written.
+    /// Gives `fk` the record of the first run, before the first write.
     fn foresee(&mut self, _: &Future) {}
 
     /// Writes the pages of a flush group, in the order of the record.

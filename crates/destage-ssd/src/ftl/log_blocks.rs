@@ -1,5 +1,5 @@
-//! What BAST and FAST share (`docs/spec/ftl.md` 2): data blocks, newest copies in log blocks,
-//! merges.
+//! Log-block mechanism of BAST and FAST (`docs/spec/ftl.md` 2): data blocks, newest copies in log
+//! blocks, merges.
 //!
 //! ```text
 //!  data       logical block -> its data block + 1; 0 if it has none
@@ -46,7 +46,7 @@ counters! {
 /// Counters of BAST and FAST.
 pub(super) const COUNTERS: &[&[Counter]] = &[Merges::DECLARED, Wear::DECLARED];
 
-/// What BAST and FAST take of their flash: the log blocks, and one that a merge copies to.
+/// Requirements of BAST and FAST on their blocks: the log blocks, and one that a merge copies to.
 pub(super) const ROW: Row = Row {
     stored_pages: |_, logical_pages| logical_pages.into(),
     least_beside: |config| u64::from(config.get::<u32>("log_blocks")) + 1,

@@ -53,7 +53,7 @@ macro_rules! ftls {
         /// Every FTL, in the order of a catalogue.
         pub static FTLS: &[&Info] = &[$(&$planes::INFO,)* $(&$row::INFO),*];
 
-        /// Their names.
+        /// Names of the FTLs, in the order of a catalogue.
         pub static NAMES: &[&str] = &[$($planes::INFO.name,)* $($row::INFO.name),*];
 
         /// The FTL of a drive.
@@ -65,7 +65,7 @@ macro_rules! ftls {
                 #[doc = concat!("`", stringify!($planes), "` of today.")]
                 $Today($planes::$Planes<true>),
             )*
-            /// One over a row of blocks.
+            /// An FTL over one row of blocks, striped over the planes.
             StripedFtl(StripedFtl<AnyBlockFtl>),
         }
 
@@ -79,7 +79,7 @@ macro_rules! ftls {
             )*
         }
 
-        /// The same expression for whichever it is.
+        /// Evaluates one expression for the FTL in use.
         macro_rules! each_ftl {
             ($d any:expr, $d ftl:ident => $d body:expr) => {
                 match $d any {
@@ -90,7 +90,8 @@ macro_rules! ftls {
             };
         }
 
-        /// The same for the type that this drive has, and what makes `AnyFtl` of it.
+        /// Evaluates one expression with the type of the configured FTL and its variant of
+        /// `AnyFtl`.
         macro_rules! ftl_of {
             ($d config:expr, $d Ftl:ident, $d any:ident => $d body:expr) => {
                 match $d config.ftl.info().name {
@@ -113,14 +114,14 @@ macro_rules! ftls {
             };
         }
 
-        /// As `each_ftl`.
+        /// Evaluates one expression for the FTL in use.
         macro_rules! each_machine {
             ($d any:expr, $d block_ftl:ident => $d body:expr) => {
                 match $d any { $(AnyBlockFtl::$Row($d block_ftl) => $d body,)* }
             };
         }
 
-        /// As `ftl_of`.
+        /// Evaluates one expression with the type of the FTL that `name` names, and its variant.
         macro_rules! machine_named {
             ($d name:expr, $d BlockFtl:ident, $d any:ident => $d body:expr) => {
                 match $d name {

@@ -60,7 +60,7 @@ use points::{NONE, Point};
 use state::UNMAPPED;
 use std::io::{self, Read, Write};
 
-/// What the catalogue says.
+/// Catalogue entry of the page-mapped FTL.
 pub static INFO: Info = Info {
     name: "page",
     title: "Page-mapped",

@@ -19,7 +19,7 @@ use crate::config::{FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, 
 use crate::geometry::{BlockId, DriveLpn, Ppn};
 use destage_core::pages::prefetch;
 
-/// What the catalogue says.
+/// Catalogue entry of the ideal page map.
 pub static INFO: Info = Info {
     name: "page-ideal",
     title: "Ideal page map",

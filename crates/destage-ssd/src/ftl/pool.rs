@@ -1,4 +1,4 @@
-//! What page-ideal and DFTL share (`docs/spec/ftl.md` 5): blocks programmed in slot order, and
+//! Block pool of page-ideal and DFTL (`docs/spec/ftl.md` 5): blocks programmed in slot order, and
 //! greedy collection.
 //!
 //! ```text
@@ -47,7 +47,7 @@ pub(super) static ALONE: Alone = Alone {
     blocks: physical_blocks,
 };
 
-/// Those given, else as many as over-provisioning makes.
+/// Spare blocks: the given number, or the number that the over-provisioning leaves.
 fn physical_blocks(
     config: &FtlConfig,
     pages: PagesOfBlocks,
@@ -90,12 +90,12 @@ pub(super) struct Pool {
     pub(super) counters: Collections,
 }
 
-/// What a collection takes out of its victim.
+/// Valid pages that a collection takes out of its victim.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Taken {
     /// Slots of the victim, ascending.
     pub(super) slots: Vec<u32>,
-    /// What each holds.
+    /// Owner of each slot's page.
     pub(super) owners: Vec<u32>,
 }
 
@@ -253,7 +253,7 @@ impl Pool {
         prefetch(self.sealed.keys(), block as usize);
     }
 
-    /// What all FTLs count, and collections.
+    /// Counters of all FTLs, and those of collections.
     pub(super) fn counted(&self) -> FtlCounters {
         FtlCounters::new(self.common).with(Collections::DECLARED, &self.counters.values())
     }

@@ -6,10 +6,10 @@ use destage_core::{Nanos, PlaneId, UnitId};
 
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
 pub trait Sink {
-    /// What is known of a submitted operation.
+    /// Completion of a submitted operation, as far as the sink knows it.
     type Served: Copy;
 
-    /// A drive is being prepared: nobody waits for anything.
+    /// No operation takes time: the device is being preconditioned.
     const IN_NO_TIME: bool = false;
 
     /// Appends an operation to its unit's queue.

@@ -1,12 +1,12 @@
 //! An FTL of `docs/spec/ftl.md` on the planes of a drive (`docs/spec/device.md` 12).
 //!
-//! Its block `k` is block `k / planes` of plane `k mod planes`: what it counts does not depend on
+//! Block `k` is block `k / planes` of plane `k mod planes`: the counters do not depend on
 //! the geometry. A copy within a plane is an M; between planes it is an R on the source's unit and
 //! a W on the target's, neither of which waits for the other. All but the host's own page counts
 //! as collection.
 //!
-//! Where every page of a kind takes as long as every other and nobody looks at single operations,
-//! a merge is told to the queues as a few numbers.
+//! Where all operations of a type take equally long and nothing records single operations,
+//! a merge enters the queues as a few totals.
 
 use super::bitmap::{bits, count, pages};
 use super::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
@@ -331,7 +331,7 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
         None
     }
 
-    /// Those of a free block: no plane has an active one.
+    /// Pages of a free block, since no plane has an active block.
     fn active_block_free_pages(&self, _: PlaneId) -> u32 {
         self.planes.pages_per_block
     }

@@ -104,7 +104,7 @@ impl Tournaments {
         }
     }
 
-    /// All keys anew, by block.
+    /// Sets all keys, by block.
     pub(super) fn set_all(&mut self, keys: impl Iterator<Item = u64>) {
         for (known, key) in self.keys.iter_mut().zip(keys) {
             *known = key;
@@ -190,10 +190,10 @@ mod tests {
                     trees.remove(plane, block);
                 }
                 if step % 500 == 0 {
-                    let mut anew = Tournaments::new(2, blocks, OUT);
-                    anew.set_all(keys.iter().flatten().copied());
-                    assert_eq!(anew.minima, trees.minima);
-                    trees = anew;
+                    let mut fresh = Tournaments::new(2, blocks, OUT);
+                    fresh.set_all(keys.iter().flatten().copied());
+                    assert_eq!(fresh.minima, trees.minima);
+                    trees = fresh;
                 }
                 let whole = BlockId(plane.0 * blocks + block);
                 assert_eq!(trees.key(whole), keys[plane.index()][block as usize]);

@@ -42,7 +42,7 @@ pub(super) struct Buffer {
     pages: u64,                        // P
     slots: BinaryHeap<Reverse<Nanos>>, // ends of the programs that have one
     held: HashMap<u32, Held, BuildHasherDefault<ByNumber>>,
-    // Programs in the order of their decisions, for who leaves `held`. Ends are not in order, so
+    // Programs in the order of their decisions, for pages that leave `held`. Ends are unordered, so
     // that some stay a while longer: whoever looks compares.
     leaving: VecDeque<(Nanos, u32)>,
     counts: InterfaceCounts,
@@ -64,7 +64,7 @@ impl Buffer {
     pub(super) fn take_slot(&mut self, acting: Nanos) -> Nanos {
         self.counts.buffer_writes += 1;
         if (self.slots.len() as u64) < self.pages {
-            return acting; // one that nobody has had yet
+            return acting; // one that was never used
         }
         let Reverse(free) = self.slots.peek().copied().unwrap_or(Reverse(0));
         if free > acting {

@@ -61,7 +61,7 @@ impl Link {
         self.in_until
     }
 
-    /// What has crossed it.
+    /// Writes the link's transfers and waits into `counts`.
     pub(super) fn count(&self, counts: &mut InterfaceCounts) {
         counts.link_busy_ns = self.busy_ns;
         counts.link_transfers = self.busy_ns.checked_div(self.page_ns).unwrap_or(0);

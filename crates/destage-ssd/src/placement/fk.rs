@@ -1,5 +1,5 @@
 //! FK, future knowledge: pages whose data die at about the same time share a class. An offline
-//! reference, as MIN is for caches, and no bound: nobody proves that these classes are best for
+//! reference, as MIN is for caches, and no bound: it is not proven that these classes are best for
 //! greedy collection.
 //!
 //! From the simulator of SepBIT (FAST 2022), as `docs/spec/device-today.md` 8.6 has it. The steps

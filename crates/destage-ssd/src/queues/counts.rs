@@ -1,4 +1,4 @@
-//! What units count.
+//! Operation counts and busy times of the units.
 
 use crate::timing::Kind;
 use destage_core::Nanos;
@@ -14,7 +14,7 @@ pub struct ChannelCounters {
     pub programs: u64,
 }
 
-/// What the units have served.
+/// Operations and nanoseconds that all units have served.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
     /// R operations of the host.

@@ -44,7 +44,8 @@ impl Queues {
         }
     }
 
-    /// What follows the transfer of a program; a read ends with its transfer.
+    /// Array time after an operation's transfer, nanoseconds: that of a program; 0 for a read,
+    /// which ends with its transfer.
     #[inline(always)]
     fn after_transfer(&self, op: &Operation) -> Nanos {
         match op.kind {
@@ -121,7 +122,7 @@ impl Queues {
         }
     }
 
-    /// Reads first: the end is known when the operation begins. `end`: of one that nobody waits
+    /// Reads first: the end is known when the operation begins. `end`: of one that no request waits
     /// for, as if it were the last.
     fn submit_to_lane(&mut self, op: &Operation, submission: u64, end: Nanos) -> Served {
         let place = self.places[op.plane.index()];

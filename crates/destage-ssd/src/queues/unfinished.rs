@@ -39,7 +39,7 @@ impl Log {
         self.served.push_back((end, counts));
     }
 
-    /// What ends after `now`.
+    /// Operations that end after `now`, by kind.
     pub(super) fn unfinished(&self, now: Nanos) -> Unfinished {
         let ended = self.ended_by(now);
         let before = ended.checked_sub(1).map_or(self.before, |last| self.served[last].1);

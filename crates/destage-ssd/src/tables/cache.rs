@@ -14,13 +14,13 @@ pub struct CacheConfig {
     pub frames: u32,
     /// DRAM access, nanoseconds, charged to every page access of a cached run.
     pub hit_ns: Nanos,
-    /// What a page that needs a frame waits for.
+    /// Event at which a frame becomes free for the page that needs it.
     pub evict_wait: EvictWait,
     /// Staging pages of the host, for [`EvictWait::Staged`].
     pub staging_pages: u32,
     /// When a missed read's data may go to the host.
     pub read_wait: ReadWait,
-    /// What is left: the policy's parameters, not checked.
+    /// The policy's parameters: the table's other keys, not checked.
     pub params: Table,
 }
 
@@ -60,7 +60,7 @@ impl CacheConfig {
     }
 }
 
-/// What a drive's table `[cache]` says to runs that do not say it themselves.
+/// Defaults for runs that name no policy or size, from a device file's table `[cache]`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CacheDefaults {
     /// Name of the policy; `None` if the run has to name one.
@@ -68,13 +68,13 @@ pub struct CacheDefaults {
     /// Cache sizes as on a command line, such as `8192p` or `32MiB`; empty if the run has to
     /// name them. Not checked.
     pub frames: Vec<String>,
-    /// As in [`CacheConfig`].
+    /// Service time of a hit, nanoseconds.
     pub hit_ns: Nanos,
-    /// As in [`CacheConfig`].
+    /// Event at which a frame becomes free for the page that needs it.
     pub evict_wait: EvictWait,
-    /// As in [`CacheConfig`].
+    /// Staging pages of the host, for [`EvictWait::Staged`].
     pub staging_pages: u32,
-    /// As in [`CacheConfig`].
+    /// When a missed read's data may go to the host.
     pub read_wait: ReadWait,
     /// The policy's parameters, not checked; empty without a policy.
     pub params: Table,

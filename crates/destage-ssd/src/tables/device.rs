@@ -17,7 +17,7 @@ pub(crate) fn without_effect(info: &Info) -> impl Iterator<Item = (&'static str,
     others.filter(|(key, _)| !info.device_keys.contains(key))
 }
 
-/// `gc_low_pages`, and how a drive is preconditioned, where nobody gives it.
+/// Defaults of `gc_low_pages` and `precondition`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Threshold {
     /// 5 % of a plane, at least a block: the specification's (`docs/spec/device.md` 3), which its
@@ -43,7 +43,7 @@ impl Threshold {
     }
 }
 
-/// What the sizes come to.
+/// Numbers of units, blocks and pages that follow from the geometry's keys.
 struct Sizes {
     levels: [u64; 4], // channels, chips of a channel, dies of a chip, planes of a die
     blocks: u64,
@@ -123,7 +123,7 @@ impl DeviceConfig {
     ///
     /// # Errors
     ///
-    /// As [`from_tables`](DeviceConfig::from_tables).
+    /// Errors of [`from_tables`](DeviceConfig::from_tables).
     pub fn from_table(table: &Table) -> Result<Self, ConfigError> {
         DeviceConfig::from_tables(table, &Table::new())
     }
@@ -132,7 +132,7 @@ impl DeviceConfig {
     ///
     /// # Errors
     ///
-    /// As [`with_threshold`](DeviceConfig::with_threshold).
+    /// Errors of [`with_threshold`](DeviceConfig::with_threshold).
     pub fn from_tables(table: &Table, parameters: &Table) -> Result<Self, ConfigError> {
         DeviceConfig::with_threshold(table, parameters, Threshold::Share)
     }
@@ -229,7 +229,7 @@ impl DeviceConfig {
         })
     }
 
-    /// What reads that overtake exclude.
+    /// Rejects combinations of keys that `sched = read_first` excludes.
     fn check_order(&self) -> Result<(), ConfigError> {
         if self.sched != Sched::ReadFirst {
             return Ok(());

@@ -17,10 +17,10 @@ pub struct HostConfig {
     /// none.
     #[serde(flatten)]
     pub writer: Option<WriterConfig>,
-    /// What becomes of trims.
+    /// Treatment of the trace's trims.
     #[serde(skip_serializing_if = "ignores_trims")]
     pub trim: TrimMode,
-    /// What becomes of flushes.
+    /// Treatment of the trace's flushes.
     #[serde(skip_serializing_if = "ignores_flushes")]
     pub flush: FlushMode,
 }
@@ -69,20 +69,20 @@ impl HostConfig {
         HostConfig { mode, queue_depth, writer, trim, flush }.checked(device)
     }
 
-    /// The same in a closed loop with so many requests outstanding.
+    /// The host in a closed loop with `queue_depth` requests outstanding.
     ///
     /// # Errors
     ///
-    /// As [`from_table`](HostConfig::from_table).
+    /// Errors of [`from_table`](HostConfig::from_table).
     pub fn closed(self, queue_depth: u32, device: &DeviceConfig) -> Result<Self, ConfigError> {
         HostConfig { mode: HostMode::Closed, queue_depth, ..self }.checked(device)
     }
 
-    /// The same in an open loop: requests arrive at the trace's times.
+    /// The host in an open loop: requests arrive at the trace's times.
     ///
     /// # Errors
     ///
-    /// As [`from_table`](HostConfig::from_table).
+    /// Errors of [`from_table`](HostConfig::from_table).
     pub fn open(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
         HostConfig { mode: HostMode::Open, queue_depth: 1, ..self }.checked(device)
     }
@@ -114,20 +114,20 @@ impl HostConfig {
         Ok(self)
     }
 
-    /// The same with this to become of trims.
+    /// The host with another treatment of trims.
     ///
     /// # Errors
     ///
-    /// As [`from_table`](HostConfig::from_table).
+    /// Errors of [`from_table`](HostConfig::from_table).
     pub fn with_trim(self, trim: TrimMode, device: &DeviceConfig) -> Result<Self, ConfigError> {
         HostConfig { trim, ..self }.checked(device)
     }
 
-    /// The same with this to become of flushes.
+    /// The host with another treatment of flushes.
     ///
     /// # Errors
     ///
-    /// As [`from_table`](HostConfig::from_table).
+    /// Errors of [`from_table`](HostConfig::from_table).
     pub fn with_flush(self, flush: FlushMode, device: &DeviceConfig) -> Result<Self, ConfigError> {
         HostConfig { flush, ..self }.checked(device)
     }

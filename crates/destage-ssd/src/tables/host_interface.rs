@@ -96,7 +96,7 @@ impl DeviceConfig {
         Ok(())
     }
 
-    /// What the keys of `docs/spec/device-today.md` 3 exclude.
+    /// Rejects combinations of keys that `docs/spec/device-today.md` 3 excludes.
     pub(super) fn check_interface(&self, keys: &Reader<'_>) -> Result<(), ConfigError> {
         if let Some(key) = self.interface_key() {
             self.takes("device", key)?;

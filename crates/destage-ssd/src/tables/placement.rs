@@ -49,7 +49,8 @@ impl PlacementConfig {
 }
 
 impl DeviceConfig {
-    /// Its placement policy with what is not its default, as one types it: `sepbit[window=4]`.
+    /// Placement policy and its keys that differ from their defaults, in the syntax of the command
+    /// line: `sepbit[window=4]`.
     pub fn placement_label(&self) -> String {
         let mut table = self.placement.to_table();
         table.remove("policy");
@@ -69,13 +70,13 @@ impl DeviceConfig {
         if pairs.is_empty() { name.into() } else { format!("{name}[{}]", pairs.join(";")) }
     }
 
-    /// What `fk` takes for its first step: the writes that fill one block of every plane.
+    /// Default step of `fk`: the writes that fill one block of every plane.
     fn first_step(&self) -> u64 {
         u64::from(self.planes()) * u64::from(self.data_pages())
     }
 }
 
-/// What excludes what.
+/// Rejects placement policies that the device's handles or isolation exclude.
 fn suits(policy: &str, device: &DeviceConfig) -> Result<(), ConfigError> {
     let excluded =
         |one, other, need| Err(ConfigError::Together { table: "placement", one, other, need });

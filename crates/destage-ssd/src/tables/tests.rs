@@ -238,7 +238,7 @@ fn all_keys() -> impl Iterator<Item = Row> {
     own.map(|(table, key)| (&page::INFO, table, key)).chain(ftl)
 }
 
-/// What the table of this key makes of one value, as JSON.
+/// JSON of the table with one key set to `value`.
 fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, ConfigError> {
     let given = table(&[(key.name, value)]);
     let json = |made: serde_json::Result<serde_json::Value>| made.expect("numbers and words");
@@ -296,7 +296,7 @@ fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, Config
 fn the_list_of_keys_is_that_of_the_tables() {
     let mut device = DeviceConfig::from_table(&Table::new()).expect("defaults are good");
     let host = HostConfig::from_table(&Table::new(), &device).expect("defaults are good");
-    // Left out of a record while nobody has said it.
+    // Left out of a record unless given.
     device.pe_cycles = 3000;
     let slc = table(&[("slc_blocks", Value::Int(2))]);
     device.slc = DeviceConfig::from_table(&slc).expect("an SLC cache").slc;

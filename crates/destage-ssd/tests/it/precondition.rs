@@ -1,4 +1,4 @@
-//! What a drive holds at time 0 (`docs/spec/device.md` 5.6): by default, in a steady state, and
+//! Preconditioned devices at time 0 (`docs/spec/device.md` 5.6): by default, in a steady state, and
 //! where idle units collect.
 
 use destage_ssd::config::{Precondition, Table, Value};

@@ -1,4 +1,4 @@
-//! What the flash says of itself, and whether all tables agree.
+//! Consistency check of the page-mapped FTL's tables.
 
 use super::points::NONE;
 use super::slc::Slc;

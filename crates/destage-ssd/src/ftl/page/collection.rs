@@ -58,8 +58,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if self.is_due(plane) { self.victim_at(plane, self.points.clock + 1) } else { None }
     }
 
-    /// Valid pages of that victim: what is asked of every plane at every eviction (ECR's
-    /// equation 3), so that nobody looks which block it is.
+    /// Valid pages of that victim. Asked for every plane at every eviction (ECR's
+    /// equation 3), so the block itself is not looked up.
     pub(super) fn next_victim_pages(&self, plane: PlaneId) -> Option<u32> {
         if TODAY {
             if let Some(open) = self.open_collection(plane).filter(|_| self.is_due(plane)) {
@@ -167,7 +167,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
     }
 
-    /// As many moved pages as the active block takes (5.3, steps 3 to 5). Returns how many.
+    /// Programs moved pages until the active block is full (5.3, steps 3 to 5). Returns their
+    /// number.
     #[inline(always)]
     pub(super) fn program_moved<S: Sink>(
         &mut self,

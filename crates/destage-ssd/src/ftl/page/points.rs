@@ -26,14 +26,14 @@ impl Point {
     pub(super) const NONE: Point = Point { active: NONE, next: 0 };
 }
 
-/// Open blocks, and who assigns them. Of a drive with one open block a plane all is empty.
+/// Open blocks and the placement policy. Empty for a device with one open block per plane.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Points {
     config: StreamsConfig,
     points: u32,      // A
     open: Vec<Point>, // by plane, then by write point
     openers: Vec<u8>, // by block, the write point that opened it last
-    opened: Vec<u64>, // by block, the clock at which that was; empty if nobody asks
+    opened: Vec<u64>, // by block, the clock at which that was; empty unless used
     // By slot, of the last host write; empty with one handle, and where a block has pages of one.
     handles: Vec<u8>,
     writing: (u32, u32), // slot and handle of the last host write
@@ -70,7 +70,7 @@ impl Points {
         }
     }
 
-    /// Of a drive that has but one open block a plane.
+    /// Write points of a device with one open block per plane.
     pub(super) fn none() -> Self {
         Points {
             config: StreamsConfig::ONE,

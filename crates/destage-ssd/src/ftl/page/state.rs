@@ -1,5 +1,4 @@
-//! What a page-mapped flash knows of itself: where every page is, which blocks are free, and how a
-//! block is programmed.
+//! State of a page-mapped flash: map, free blocks and write points, and the programming of a block.
 
 use super::gc::{AnyCollector, Collector, SealedBlock};
 use super::points::{NONE, Point, Points};
@@ -61,14 +60,14 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) page_bytes: u32,
 }
 
-/// What a collection moves; empty in between.
+/// Pages that a collection moves; empty between collections.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Moving {
     pub(super) slots: Vec<u32>,
     pub(super) from: Vec<u32>, // indices in the victim
 }
 
-/// What dynamic allocation wants to know of a unit.
+/// Free space of a unit, for dynamic allocation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct UnitRoom {
     pub(super) free_pages: u64,
@@ -225,7 +224,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         (index, ppn)
     }
 
-    /// If the active block is full, it is sealed (5.3, step 5).
+    /// Seals the active block if it is full (5.3, step 5).
     #[inline(always)]
     pub(super) fn seal_if_full<S: Sink>(
         &mut self,

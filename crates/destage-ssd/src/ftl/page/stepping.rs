@@ -56,8 +56,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         (moves, moves == left)
     }
 
-    /// What would precede the next program to the plane: victim, moves, and whether the erase
-    /// follows.
+    /// Collection work before the next program to the plane: victim, moves, and whether the erase
+    /// follows. `None` if none is due.
     pub(super) fn next_moves(&self, plane: PlaneId) -> Option<(u32, u32, bool)> {
         if !self.is_due(plane) {
             return None;

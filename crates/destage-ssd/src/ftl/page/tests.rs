@@ -58,7 +58,7 @@ fn filling_by_arithmetic_gives_the_state_of_writing_page_by_page() {
     for config in configurations() {
         let config = DeviceConfig { precondition_writes: 0, ..config };
         let mut filled = empty(&config);
-        precondition(&mut filled, &config, &mut |_, _| true).expect("nobody interrupts it");
+        precondition(&mut filled, &config, &mut |_, _| true).expect("no interruption");
         filled.check();
         let mut written = empty(&config);
         for lpn in (0..config.logical_pages).map(DriveLpn) {
@@ -75,7 +75,7 @@ fn writing_plane_by_plane_gives_the_state_of_writing_in_order() {
     let (mut tried, mut collected) = (0, 0);
     for config in configurations().step_by(3) {
         let mut at_once = empty(&config);
-        precondition(&mut at_once, &config, &mut |_, _| true).expect("nobody interrupts it");
+        precondition(&mut at_once, &config, &mut |_, _| true).expect("no interruption");
         at_once.check();
         let mut written = empty(&config);
         for lpn in (0..config.logical_pages).map(DriveLpn) {

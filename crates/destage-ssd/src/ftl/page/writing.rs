@@ -28,7 +28,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.write_slot(plane, handle, slot, sink)
     }
 
-    /// The same past the SLC cache: preconditioning (`docs/spec/device-today.md` 7.4).
+    /// Writes a page to the main area, past the SLC cache: for preconditioning
+    /// (`docs/spec/device-today.md` 7.4).
     pub(super) fn write_main<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) {
         let (home, slot) = self.home_and_slot(lpn);
         let hint = WriteHint { bytes: self.page_bytes.into(), label: 0 };

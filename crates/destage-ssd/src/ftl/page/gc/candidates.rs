@@ -1,4 +1,4 @@
-//! What a rule chooses among: the sealed blocks of a plane that have an invalid page.
+//! Candidate victims of a collector: the sealed blocks of a plane that have an invalid page.
 
 use crate::ftl::tournament::Tournaments;
 use crate::geometry::BlockId;
@@ -22,7 +22,7 @@ pub(in crate::ftl::page) struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    /// Those of a plane whose blocks have so many data pages.
+    /// No candidates yet, for a plane whose blocks have `data_pages` data pages.
     pub(in crate::ftl::page) fn new(sealed: &'a Tournaments, plane: PlaneId, data: u32) -> Self {
         let fully_valid = u64::from(data) << 32;
         Candidates { sealed, plane, keys: sealed.keys_of(plane), fully_valid }

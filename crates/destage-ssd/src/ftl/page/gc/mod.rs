@@ -47,7 +47,7 @@ pub(super) trait Collector {
     /// That block is going to be collected.
     fn collects(&mut self, _: SealedBlock) {}
 
-    /// Whether its choice depends on the clock: then planes cannot be filled one after the other.
+    /// Whether the victim depends on the clock: planes then cannot be preconditioned one by one.
     fn uses_clock(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ macro_rules! collectors {
             }
         }
 
-        /// The same expression for whichever it is.
+        /// Evaluates one expression for the collector in use.
         macro_rules! each {
             ($any:expr, $rule:ident => $body:expr) => {
                 match $any { $(AnyCollector::$Word($rule) => $body,)* }

@@ -11,7 +11,7 @@ use super::{Candidates, Collector, SealedBlock, window};
 use crate::config::DeviceConfig;
 use destage_core::PlaneId;
 
-/// What the limit grows by when the window has no block below it, 1/1000 of D.
+/// Increment of the limit when the window has no block below it, 1/1000 of D.
 const LIMIT_STEP: u64 = 50;
 
 #[derive(Clone, PartialEq, Debug)]
