@@ -1,6 +1,6 @@
 //! A policy whose type was known when it was made, and is not known any more.
 //!
-//! A run that nobody watches is compiled for each policy: that is what makes it fast. Runs that are
+//! An unobserved run is compiled for each policy: that is what makes it fast. Runs that are
 //! watched or checked, and the conformance vectors, would each be compiled for each policy again,
 //! some fifty times over; they take this one in its place, for a virtual call each time it is
 //! asked.

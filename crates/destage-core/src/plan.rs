@@ -228,7 +228,7 @@ impl Plan {
         self.groups[group].label
     }
 
-    /// All pages of the group stay: nobody waits for a frame of it.
+    /// All pages of the group stay: no admission waits for a frame of it.
     #[inline]
     pub fn stays(&self, group: usize) -> bool {
         let leaves = |page: &Page| self.evicted.iter().any(|evicted| evicted.page == *page);

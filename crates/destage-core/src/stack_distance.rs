@@ -15,7 +15,8 @@
 //!  before   0             2             4             4                in use before each word
 //! ```
 //!
-//! What is in use before a slot is a sum of five numbers: the bits before it in its word, and the
+//! The number of slots in use before a slot is a sum of five numbers: the bits before it in its
+//! word, and the
 //! counts before its word, its words of 1,024 slots, those of 32,768 and of 2^20, each within the
 //! next larger. None depends on another, so that they are read side by side. A slot that is given
 //! up takes one off the counts behind it, in each level's node: sixteen or 32 neighbours, which
@@ -189,7 +190,7 @@ impl StackDistances {
 /// Takes one off each count behind the place, and returns the one there. Those of words not yet
 /// begun are set when they are.
 ///
-/// What is added, nothing or all ones, is read from a row of both, begun where it suits the place:
+/// The addends, zeros or all ones, are read from a row of both, begun at an offset by the place:
 /// three instructions a register of counts, where a comparison of each takes ten times that.
 macro_rules! take_one_behind {
     ($name:ident, $count:ty) => {

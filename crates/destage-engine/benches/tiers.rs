@@ -77,7 +77,7 @@ fn requests(columns: &Columns<'_>) -> f64 {
             touch: Touch::TailFirst,
         };
         let lru = dense("lru", &Setup::new(PAGES / 10), PAGES).expect("a policy");
-        replay.run(lru, None, &mut Unobserved).expect("nobody stops it");
+        replay.run(lru, None, &mut Unobserved).expect("no stop");
     })
 }
 

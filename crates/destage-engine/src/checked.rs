@@ -47,7 +47,7 @@ pub struct Violation {
     pub access: u64,
     /// The call that broke it: `request`, `evict`, `admit`, ...
     pub call: &'static str,
-    /// What happened, in a sentence without its full stop.
+    /// The violation, as a sentence without its full stop.
     pub law: String,
 }
 
@@ -114,7 +114,7 @@ impl<P: Policy> Checked<P> {
         }
     }
 
-    /// What is cheap enough for every call.
+    /// Checks that are cheap enough for every call.
     fn counts(&self) -> Result<(), String> {
         let (says, holds, frames) =
             (self.inner.resident(), self.shadow.resident, self.inner.frames());

@@ -56,7 +56,7 @@ impl Cost {
         u128::from(reads) * u128::from(self.read) + u128::from(writes) * u128::from(self.write)
     }
 
-    /// What policies may take from here.
+    /// Parameters of policies that the cost model sets.
     pub fn says(cost: Option<Cost>) -> Vec<(FromRun, Value)> {
         cost.map_or(Vec::new(), |c| {
             vec![

@@ -17,9 +17,9 @@ pub struct Mounted {
     pub device: Device,
     /// When a page has its frame, and its data; `policy` and `frames` are those of each run.
     pub cache: CacheConfig,
-    /// Open or closed loop, and what becomes of trims and flushes.
+    /// Open or closed loop, and the treatment of trims and flushes.
     pub host: HostConfig,
-    /// Its placement policy, as one types it, if it has one.
+    /// Placement policy in the syntax of the command line, if there is one.
     pub placement: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Mounted {
     }
 }
 
-/// What policies may take from a drive: its units (`docs/spec/ace.md`, 1) and its own page times
+/// Parameters of policies that a device sets: its units (`docs/spec/ace.md`, 1) and its page times
 /// (`docs/spec/block-policies.md` 6.3).
 pub(crate) fn told_by(device: &Device) -> Vec<(FromRun, Value)> {
     let mut told = vec![(FromRun::Units, Value::Int(device.units().into()))];

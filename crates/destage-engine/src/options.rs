@@ -1,6 +1,6 @@
-//! What holds for all runs of a call: one struct, read from JSON, kept in results, and one list of
-//! what people may write. A new option is a field here, a row of [`RUN_OPTIONS`], the place where
-//! it acts, and a key of Python's `RunOptions`.
+//! Options of all runs of a call: one struct, read from JSON and kept in results, and one list of
+//! the options that users may set. A new option is a field here, a row of [`RUN_OPTIONS`], the
+//! place where it acts, and a key of Python's `RunOptions`.
 
 use crate::cost::Cost;
 use crate::mounted::Mounted;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunOptions {
-    /// What is not counted. As people write it, or as results have it.
+    /// Warm-up: replayed, not counted. In the user's or in the results' spelling.
     #[serde(deserialize_with = "warmup")]
     pub warmup: Warmup,
     /// A write miss reads the page from flash first; counts, never decides.
@@ -42,7 +42,7 @@ pub struct RunOptions {
     /// Pages that exist and may be padded; with a drive, the drive's.
     #[serde(deserialize_with = "pages", skip_serializing_if = "Option::is_none")]
     pub device_pages: Option<u64>,
-    /// What becomes of the trace's trims; with a drive, what the drive says unless this does.
+    /// Treatment of the trace's trims; `None`: the device's setting, without a device `ignore`.
     #[serde(deserialize_with = "trim", skip_serializing_if = "Option::is_none")]
     pub trim: Option<Trim>,
     /// With a drive: keep how the run developed. Nothing that a result must know: it is there or
@@ -57,7 +57,7 @@ pub struct RunOptions {
     pub drive: Option<Arc<Mounted>>,
 }
 
-/// What becomes of the trace's trims (`docs/spec/device-today.md` 4).
+/// Treatment of the trace's trims (`docs/spec/device-today.md` 4).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trim {
@@ -96,7 +96,7 @@ impl PartialEq for RunOptions {
     }
 }
 
-/// What a value of an option is.
+/// Value type of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptionKind {
@@ -115,11 +115,11 @@ pub struct RunOption {
     pub name: &'static str,
     /// Flag of the command line; empty if it has none.
     pub flag: &'static str,
-    /// What its value is.
+    /// Value type.
     pub kind: OptionKind,
-    /// What stands for the value in the help.
+    /// Placeholder of the value in the help.
     pub metavar: &'static str,
-    /// What holds if it is not given.
+    /// Default, as the help shows it.
     pub default: &'static str,
     /// The help text.
     pub about: &'static str,
@@ -288,19 +288,19 @@ pub static RUN_OPTIONS: &[RunOption] = &[
 ];
 
 impl RunOptions {
-    /// What becomes of trims in front of this host, or of none: an option goes before a drive.
+    /// Treatment of trims in front of this host, or without a device; the option takes precedence.
     pub fn trims(&self, host: Option<&HostConfig>) -> Trim {
         let of_host = host.map_or(Trim::Ignore, |host| host.trim.into());
         self.trim.unwrap_or(of_host)
     }
 
-    /// The same of the drive that is mounted, if one is.
+    /// Whether trims drop pages, in front of the mounted device if there is one.
     pub(crate) fn drops_trims(&self) -> bool {
         self.trims(self.drive.as_ref().map(|drive| &drive.host)) == Trim::Drop
     }
 
-    /// The same options with the moment of a warm-up `auto`, for runs of so many frames each over
-    /// this input.
+    /// The options with the end of a warm-up `auto` determined, for runs of `frames` frames each
+    /// over this input.
     pub(crate) fn with_moment(&self, input: &Input<'_>, frames: &[u32]) -> RunOptions {
         let mut options = self.clone();
         if self.warmup == Warmup::Auto(None) {

@@ -1,4 +1,4 @@
-//! What padding does: the pages that a policy adds to complete blocks, destage by destage.
+//! Padding: the pages that a policy adds to complete blocks, destage by destage.
 //!
 //! Yao et al. An advanced adaptive least recently used buffer management algorithm for SSD. IEEE
 //! Access 2019, figure 3, of BPLRU.
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Padding of one policy at one cache size over one trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Padding {
-    /// What tables call the policy.
+    /// Label of the policy in tables.
     pub policy: String,
     /// Cache size, pages.
     pub frames: u32,
@@ -38,7 +38,7 @@ impl Padding {
     ///
     /// # Errors
     ///
-    /// As of [`run`].
+    /// Errors of [`run`].
     pub fn of(
         input: &Input<'_>,
         spec: &PolicySpec,

@@ -6,7 +6,7 @@ use destage_replay::observe::Observer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one period counted.
+/// Counts of one period.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Period {
     /// First access of the period, counted from 0 over the whole run, warm-up included.

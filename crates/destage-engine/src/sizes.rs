@@ -22,7 +22,7 @@ pub enum CacheSize {
 pub struct Frames {
     /// Frames, 1..2^32.
     pub frames: u32,
-    /// As the user gave it.
+    /// Size in the user's spelling.
     pub given: String,
 }
 

@@ -77,7 +77,7 @@ impl PolicySpec {
         check_params(self.name, taken.chain(self.given.iter().map(|(k, v)| (k.as_str(), v))))
     }
 
-    /// As in a table: `cflru[window_fraction=0.75]`.
+    /// Label in tables: `cflru[window_fraction=0.75]`.
     pub fn label(&self) -> String {
         label(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v.spelled())))
     }

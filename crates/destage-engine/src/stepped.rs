@@ -41,7 +41,8 @@ impl Stepped {
     ///
     /// # Errors
     ///
-    /// Those of a run, and [`RunError::Impossible`] for a policy that needs a device or the future.
+    /// Errors of a run, and [`RunError::Impossible`] for a policy that needs a device or future
+    /// knowledge.
     pub fn new(spec: PolicySpec, frames: u32, options: RunOptions) -> Result<Stepped, RunError> {
         if spec.is_none() {
             return impossible("none: expected a policy; without a cache there is nothing to step");
@@ -63,7 +64,7 @@ impl Stepped {
         Ok(Stepped { spec, info, options, policy, plan, counters, changes })
     }
 
-    /// As new: history, targets, counters and random numbers too.
+    /// Resets the cache: pages, history, targets, counters and random numbers.
     pub fn clear(&mut self) {
         let frames = self.policy.frames();
         let built = build(&self.spec, frames, &self.options, &self.changes);
@@ -77,7 +78,7 @@ impl Stepped {
         self.spec.label()
     }
 
-    /// Its catalogue entry.
+    /// Catalogue entry of the policy.
     pub fn info(&self) -> &'static Info {
         self.info
     }
@@ -149,7 +150,7 @@ impl Stepped {
         }
     }
 
-    /// What left the cache in the last access.
+    /// Pages that left the cache in the last access.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -28,7 +28,7 @@ pub struct TierOptions {
     /// Pages that are offered to tier 2.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
-    /// What a hit in tier 2 does with the copy there.
+    /// Treatment of a tier-2 copy that is hit.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub promote: Option<Promote>,
     /// Whether admission is asked for dirty pages.
@@ -97,7 +97,7 @@ impl TierOptions {
         }))
     }
 
-    /// What tells runs of one policy apart: ` over s3-fifo 64GiB, admit nth, offer inserted`; empty
+    /// Part of a run's label for tier 2: ` over s3-fifo 64GiB, admit nth, offer inserted`; empty
     /// with one tier.
     pub fn label(&self) -> String {
         let Some(tier2) = &self.tier2 else { return String::new() };

@@ -37,7 +37,7 @@ impl AdmissionSpec {
     ///
     /// # Errors
     ///
-    /// As [`new`](AdmissionSpec::new), and of a form that is none.
+    /// Errors of [`new`](AdmissionSpec::new), and of text in another form.
     pub fn parse(text: &str) -> Result<AdmissionSpec, BuildError> {
         let (name, given) = written::read(text).map_err(|error| {
             let text = error.to_string();
@@ -56,7 +56,7 @@ impl AdmissionSpec {
         admission::check_params(self.name, given)
     }
 
-    /// As in a table: `nth[n=3]`.
+    /// Label in tables: `nth[n=3]`.
     pub fn label(&self) -> String {
         label(self.name, self.given.iter().map(|(k, v)| (k.as_str(), v.spelled())))
     }
@@ -65,13 +65,13 @@ impl AdmissionSpec {
 /// The flash tier of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tier2Spec {
-    /// Its policy.
+    /// Policy of tier 2.
     pub policy: PolicySpec,
-    /// Its frames, at least 1.
+    /// Frames of tier 2, at least 1.
     pub frames: u32,
     /// Which offers it takes.
     pub admit: AdmissionSpec,
-    /// Its rules.
+    /// Rules between the tiers.
     pub rules: TierRules,
 }
 

@@ -23,7 +23,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, as a sentence.
+    /// The fault, as a sentence.
     pub fn parse(text: &str) -> Result<Address, String> {
         let wrong = |why: &str| {
             format!("address {text:?}: {why}; expected unix:PATH, HOST:PORT, or PORT of localhost")

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MOST_REQUESTS: usize = 16;
 /// Bytes of a thread's stack.
 const STACK_BYTES: usize = 256 << 10;
-/// What the pool keeps of a page that is to be written, before it has bytes.
+/// Pool memory of a page that is being written, before it has bytes.
 const BYTES_OF_A_PAGE_UNDER_WAY: u64 = 256;
 /// Bytes of a reply's header.
 const REPLY_BYTES: usize = 16;

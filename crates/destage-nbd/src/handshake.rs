@@ -16,7 +16,7 @@ const MOST_NAME: usize = 4096;
 /// Most options of a handshake.
 const MOST_OPTIONS: u32 = 64;
 
-/// What a client is told of the export.
+/// Description of the export for clients.
 #[derive(Clone, Debug)]
 pub(crate) struct Export {
     pub(crate) name: String,

@@ -15,7 +15,7 @@ enum Out {
 /// A file that is written by the pool, and ended by whoever made it.
 pub(crate) struct Recording(Arc<Mutex<Out>>);
 
-/// What the pool writes to.
+/// Output of the pool's record.
 pub(crate) struct Lines(Arc<Mutex<Out>>);
 
 fn locked(out: &Mutex<Out>) -> MutexGuard<'_, Out> {
@@ -27,7 +27,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// Those of making it.
+    /// Errors of making it.
     pub(crate) fn create(path: &Path) -> io::Result<(Recording, Lines)> {
         let file = File::create(path)?;
         let out = match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
@@ -42,7 +42,7 @@ impl Recording {
     ///
     /// # Errors
     ///
-    /// Those of the last write.
+    /// Errors of the last write.
     pub(crate) fn finish(self) -> io::Result<()> {
         match &mut *locked(&self.0) {
             Out::Plain(file) => file.flush(),

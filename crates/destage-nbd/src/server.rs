@@ -22,14 +22,14 @@ const LAST_THREADS: Duration = Duration::from_secs(2);
 /// Time after which a line of the record is in its file.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 
-/// What a server offers, and to how many.
+/// Export and limits of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where it listens.
+    /// Address to listen on.
     pub address: Address,
     /// Name of the export; the empty name always means it too.
     pub export: String,
-    /// What clients are told of it.
+    /// Description of the export for clients.
     pub description: String,
     /// Bytes of a page of the pool.
     pub page_bytes: u32,
@@ -64,7 +64,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of binding it, with the pool.
+    /// Errors of binding it, with the pool.
     pub(crate) fn start(
         pool: AnyPool,
         options: &ServerOptions,
@@ -105,7 +105,7 @@ impl Server {
         (open.counts, open.all.len())
     }
 
-    /// Accepts nobody any more, ends the connections: requests under way get ten seconds.
+    /// Stops accepting clients and ends the connections; requests under way get ten seconds.
     pub(crate) fn stop(&mut self) {
         let Some(acceptor) = self.acceptor.take() else { return };
         self.state.is_stopping.store(true, Relaxed);

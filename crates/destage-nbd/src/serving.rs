@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What is served.
+/// Store that is served.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A file or a block device. With `bytes`, a file is made if there is none, and one that is
@@ -24,14 +24,14 @@ pub enum Source {
     File {
         /// Where it is.
         path: PathBuf,
-        /// Its size, bytes.
+        /// Size of the store, bytes.
         bytes: Option<u64>,
         /// Past the page cache of the operating system.
         direct: bool,
     },
     /// Memory.
     Memory {
-        /// Its size, bytes.
+        /// Size of the store, bytes.
         bytes: u64,
     },
 }
@@ -39,7 +39,7 @@ pub enum Source {
 /// All of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What is served.
+    /// Store that is served.
     pub source: Source,
     /// The policy, as users write it; `none`: no cache.
     pub policy: String,
@@ -54,7 +54,7 @@ pub struct Settings {
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// What was asked for cannot be (exit status 2).
+    /// An unusable argument (exit status 2).
     #[error("{0}")]
     Usage(String),
     /// The file is missing (66).
@@ -98,7 +98,7 @@ pub struct Snapshot {
     pub interval: Interval,
 }
 
-/// What happened between two snapshots.
+/// Activity between two snapshots.
 #[derive(Clone, Debug, Serialize)]
 pub struct Interval {
     /// Requests answered.
@@ -107,9 +107,9 @@ pub struct Interval {
     pub p50_ns: Option<u64>,
     /// 99 % of them took at most this.
     pub p99_ns: Option<u64>,
-    /// What clients did wrong: how often, and the last of it.
+    /// Protocol violations of clients.
     pub complaints: u64,
-    /// The last of it.
+    /// Last protocol violation.
     pub complaint: Option<String>,
 }
 
@@ -118,7 +118,7 @@ impl Serving {
     ///
     /// # Errors
     ///
-    /// What is wrong, in the words of the command line.
+    /// The fault, in the terms of the command line.
     pub fn start(settings: &Settings) -> Result<Serving, ServeError> {
         check_names(settings)?;
         let store = open(settings)?;

@@ -84,7 +84,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// As [`read`](Socket::read).
+    /// Errors of [`read`](Socket::read).
     pub(crate) fn read_message(&self, into: &mut [u8], patience: Duration) -> io::Result<Begun> {
         let first = loop {
             match self.read_some(into) {
@@ -105,7 +105,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// As [`read`](Socket::read).
+    /// Errors of [`read`](Socket::read).
     pub(crate) fn read_data(&self, into: &mut [u8], patience: Duration) -> io::Result<()> {
         let deadline = Instant::now() + patience;
         match self.read_some(into) {

@@ -1,4 +1,4 @@
-//! What all connections of a server share: the pool, limits, counts.
+//! State that all connections of a server share: the pool, limits, counts.
 
 use crate::budget::Budget;
 use crate::handshake::Export;
@@ -48,7 +48,7 @@ counts! {
     write_zeroes
     /// Reads into the cache.
     cache
-    /// Those of all that were answered with an error.
+    /// Requests answered with an error.
     errors
 }
 
@@ -63,7 +63,7 @@ pub struct ConnectionCounts {
     pub most: u64,
 }
 
-/// What clients did wrong.
+/// Protocol violations of clients.
 #[derive(Default)]
 pub(crate) struct Complaints {
     pub(crate) count: u64,

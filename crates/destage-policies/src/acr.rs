@@ -396,7 +396,7 @@ impl<D: Directory> Policy for Acr<D> {
         self.pages: [self.c.top, self.c.bottom, self.d.top, self.d.bottom]; frames: self.frames
     }
 
-    /// The wanted lengths of the bottoms stay, until the next access sets them anew.
+    /// The wanted lengths of the bottoms stay, until the next access sets them again.
     fn forget(&mut self, page: Page) -> Option<bool> {
         let slot = self.pages.find(page)?;
         let dirty = self.pages[slot].dirty;

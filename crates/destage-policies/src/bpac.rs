@@ -24,7 +24,7 @@
 //! A write (Algorithm 1). Hit in the b-list: the page becomes hot, unless its block loops. Hit in
 //! the p-list: it moves to the MRU end. Miss: evict if full; the page joins its cluster. Then hot
 //! pages that are out of lifetime return to their clusters, and at the end of a period the
-//! thresholds are set anew.
+//! thresholds are recomputed.
 //!
 //! Patterns (4.5). A block is sequential, looping or random by the order in which its pages come
 //! (`bpac/pattern.rs`). BIRDs of sequential blocks are not sampled.

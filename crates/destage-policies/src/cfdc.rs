@@ -39,7 +39,7 @@
 //! and choosing compares their heads, once per drained cluster. `cfdc/clusters.rs` chains the
 //! pages, `cfdc/waiting.rs` chooses.
 //!
-//! What is linked is frames, not pages: a buffer has far fewer frames than a trace has pages, and
+//! Frames are linked, not pages: a buffer has far fewer frames than a trace has pages, and
 //! so they stay in the processor's caches.
 
 mod clusters;

@@ -124,7 +124,7 @@ impl<D: Directory> Clc<D> {
         }
     }
 
-    /// A cluster that is on no list is the most recent; then the border is drawn anew.
+    /// A cluster that is on no list is the most recent; then the border is recomputed.
     #[inline(always)]
     fn used(&mut self, block: u32) {
         let blocks = &mut self.pages.blocks;
@@ -207,7 +207,7 @@ impl<D: Directory> Policy for Clc<D> {
 
     in_blocks! { self.pages: |_: &()| true; frames: self.frames }
 
-    /// The cluster keeps its place in its region. With one cluster fewer the border is drawn anew.
+    /// The cluster keeps its place in its region. With one cluster fewer the border is recomputed.
     fn forget(&mut self, page: Page) -> Option<bool> {
         let (_, frame) = self.pages.find(page)?;
         let block = self.pages.block_of(frame);

@@ -21,7 +21,7 @@
 //! * The sweep comes after the choice, also if the victim was under the hand (the program).
 //! * Hot by writes, as in the other write-only buffers; with `read_recency` by reads that hit, too.
 //!   The program makes no difference between them.
-//! * The incoming page's own block may be the victim; it then comes in anew, cold.
+//! * The incoming page's own block may be the victim; it then returns as a new, cold block.
 //!
 //! State. The ring is a list whose oldest block is under the hand. A block is put among the cold
 //! ones of its size when it comes in or is cooled, and again when the hand passes it: each time it
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_of_the_incoming_page_may_be_the_victim_and_comes_in_anew() {
+    fn the_block_of_the_incoming_page_may_be_the_victim_and_returns_cold() {
         let mut p = lb_clock(2);
         assert_eq!(victims(&drive(&mut p, &writes(&[0, 1, 2]))), [0, 1]);
         assert_eq!(ring(&p), "0");

@@ -111,7 +111,7 @@ pub trait Visitor {
 ///
 /// # Errors
 ///
-/// Those of [`build`].
+/// Errors of [`build`].
 pub fn dense(name: &str, setup: &Setup, pages: u32) -> Result<AnyPolicy, BuildError> {
     build(name, setup, Dense::new(pages), Erase)
 }
@@ -120,7 +120,7 @@ pub fn dense(name: &str, setup: &Setup, pages: u32) -> Result<AnyPolicy, BuildEr
 ///
 /// # Errors
 ///
-/// Those of [`build`].
+/// Errors of [`build`].
 pub fn hashed(name: &str, setup: &Setup) -> Result<AnyPolicy, BuildError> {
     hashed_with(name, setup, Hashed::new())
 }
@@ -129,7 +129,7 @@ pub fn hashed(name: &str, setup: &Setup) -> Result<AnyPolicy, BuildError> {
 ///
 /// # Errors
 ///
-/// Those of [`build`].
+/// Errors of [`build`].
 pub fn hashed_with(name: &str, setup: &Setup, pages: Hashed) -> Result<AnyPolicy, BuildError> {
     build(name, setup, pages, Erase)
 }

@@ -27,7 +27,7 @@
 //!                9                   3
 //! ```
 //!
-//! What lies farthest ahead is kept sorted, in `front`: the last bucket that was opened, and all
+//! The farthest next uses are kept sorted, in `front`: the last bucket that was opened, and all
 //! that came in behind it since.
 //!
 //! Cost. O(1) amortised, but for a search in a three-level bitmap when a bucket is opened; eight

@@ -111,27 +111,27 @@ impl Ring {
         self.len -= 1;
     }
 
-    /// Takes the oldest entry out. `soon` is told each entry whose turn comes in [`SOON`] steps,
-    /// for a prefetch; of a hole it is told `u32::MAX`.
+    /// Takes the oldest entry out. `ahead` gets each entry whose turn comes in [`SOON`] steps,
+    /// for a prefetch, or `u32::MAX` for a hole.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, mut soon: impl FnMut(u32)) -> Option<u32> {
+    pub(crate) fn pop(&mut self, mut ahead: impl FnMut(u32)) -> Option<u32> {
         if self.len == 0 {
             return None;
         }
         self.len -= 1;
         loop {
-            let entry = self.step(&mut soon);
+            let entry = self.step(&mut ahead);
             if entry != HOLE {
                 return Some(entry);
             }
         }
     }
 
-    /// Takes the oldest entry out if it has expired at `now`; `soon` as with [`pop`](Ring::pop).
+    /// Takes the oldest entry out if it has expired at `now`; `ahead` as with [`pop`](Ring::pop).
     #[inline(always)]
-    pub(crate) fn pop_expired(&mut self, now: u64, mut soon: impl FnMut(u32)) -> Option<u32> {
+    pub(crate) fn pop_expired(&mut self, now: u64, mut ahead: impl FnMut(u32)) -> Option<u32> {
         while self.due() < now {
-            let entry = self.step(&mut soon);
+            let entry = self.step(&mut ahead);
             if entry != HOLE {
                 self.len -= 1;
                 return Some(entry);
@@ -142,8 +142,8 @@ impl Ring {
 
     /// Goes past the oldest place.
     #[inline(always)]
-    fn step(&mut self, soon: &mut impl FnMut(u32)) -> u32 {
-        soon(self.entries[self.at(self.oldest.wrapping_add(SOON))]);
+    fn step(&mut self, ahead: &mut impl FnMut(u32)) -> u32 {
+        ahead(self.entries[self.at(self.oldest.wrapping_add(SOON))]);
         let entry = self.entries[self.at(self.oldest)];
         self.oldest = self.oldest.wrapping_add(1);
         entry

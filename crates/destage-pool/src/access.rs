@@ -129,7 +129,8 @@ impl<S: Store> Shared<S> {
         old.lock(&self.table.marks).users -= 1;
     }
 
-    /// Takes the latch of a resident page at once, if its bytes are there and nobody is in the way.
+    /// Takes the latch of a resident page at once, if its bytes are there and no other latch is in
+    /// the way.
     pub(crate) fn latch_resident(&self, page: u64, change: bool) -> Option<Arc<Frame>> {
         self.table.with(page, |frame, state| {
             let free = state.exclusive == Exclusive::No && !(change && state.readers > 0);

@@ -1,4 +1,4 @@
-//! What a pool counts.
+//! Counters of a pool.
 
 use destage_core::{Op, Plan};
 use serde::Serialize;
@@ -13,15 +13,15 @@ pub struct PolicyCounters {
     pub read_misses: u64,
     /// Write accesses that found their page resident.
     pub write_hits: u64,
-    /// Write accesses that did not.
+    /// Write accesses whose page was not resident.
     pub write_misses: u64,
     /// Misses that were not admitted (they are in the misses too).
     pub bypasses: u64,
-    /// Those of them that were writes, and went through to the store.
+    /// Bypassed writes, written through to the store.
     pub written_through: u64,
     /// Pages that left the cache because of a miss.
     pub evictions: u64,
-    /// Those of them that the policy took for clean.
+    /// Evicted pages that the policy considers clean.
     pub clean_evictions: u64,
     /// Flush groups.
     pub destages: u64,
@@ -76,9 +76,9 @@ impl PolicyCounters {
 pub struct TrimCounters {
     /// Trims.
     pub trim_requests: u64,
-    /// Resident pages that they dropped.
+    /// Resident pages that trims dropped.
     pub trim_cache_drops: u64,
-    /// Those of them that the policy took for dirty.
+    /// Dropped pages that the policy considers dirty.
     pub trim_dirty_drops: u64,
 }
 

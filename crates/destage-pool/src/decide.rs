@@ -143,7 +143,7 @@ impl Core {
         }
     }
 
-    /// What the plan means for the frames.
+    /// Applies an eviction plan to the frames.
     fn evict(&self, table: &Table, work: &mut Work) {
         for (pages, pads) in self.plan.groups() {
             let mut frames = Vec::with_capacity(pages.len());

@@ -10,7 +10,7 @@ use destage_core::Pad;
 use std::io;
 use std::sync::Arc;
 
-/// What a write is counted as.
+/// Counter that a write belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reason {
     /// A group of a plan: all its pages are counted already, so those left out are counted too.

@@ -75,7 +75,7 @@ impl<S: Store> Shared<S> {
         if state.detached || state.mark != Mark::Dirty {
             return Ok(());
         }
-        state.readers += 1; // nobody changes it again before it is written
+        state.readers += 1; // keeps writers out until it is written
         state.store_pins += 1;
         drop(state);
         let pages = [frame.page];

@@ -7,7 +7,8 @@
 //!  exclusive   who changes them: a fetch, a write guard           (exclusive latch)
 //! ```
 //!
-//! A frame leaves memory when the policy does not hold its page, nobody holds it, and it is clean.
+//! A frame leaves memory when the policy does not hold its page, no guard holds it, and it is
+//! clean.
 
 use crate::bytes::PageBytes;
 use crate::lock::lock;
@@ -16,7 +17,7 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// What the pool knows of a page's bytes.
+/// State of a page's bytes relative to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mark {
     /// As in the store, durably.
@@ -30,7 +31,7 @@ pub(crate) enum Mark {
 /// Who has the exclusive latch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exclusive {
-    /// Nobody.
+    /// Not latched.
     No,
     /// A fetch, which waits for the store alone.
     Fill,
@@ -78,7 +79,7 @@ impl FrameState {
         }
     }
 
-    /// Nobody needs the frame: it may leave memory.
+    /// Whether the frame may leave memory: no guard, policy or destage needs it.
     pub(crate) fn is_free(&self) -> bool {
         !self.resident && self.users == 0 && self.store_pins == 0 && self.mark == Mark::Clean
     }
@@ -97,7 +98,7 @@ pub(crate) struct Frame {
 unsafe impl Sync for Frame {}
 
 impl Frame {
-    /// In limbo, without bytes, with nobody's hands on it. It counts from its first lock on.
+    /// A frame in limbo, without bytes and without holders. It counts from its first lock on.
     pub(crate) fn new(page: u64) -> Frame {
         let state = FrameState {
             resident: false,
@@ -141,7 +142,7 @@ impl Frame {
     /// The caller has the shared or the exclusive latch for as long as it uses them, and the bytes
     /// are valid.
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
-        // SAFETY: with the latch nobody changes them.
+        // SAFETY: under the latch no thread changes them.
         unsafe { (*self.bytes.get()).as_ref().expect("valid bytes are there") }
     }
 
@@ -152,7 +153,7 @@ impl Frame {
     /// The caller has the exclusive latch for as long as it uses them.
     #[expect(clippy::mut_from_ref, reason = "the latch makes the reference unique")]
     pub(crate) unsafe fn bytes_mut(&self, page_bytes: usize) -> &mut [u8] {
-        // SAFETY: with the exclusive latch nobody else reads or changes them.
+        // SAFETY: under the exclusive latch no other thread reads or changes them.
         let bytes = unsafe { &mut *self.bytes.get() };
         bytes.get_or_insert_with(|| PageBytes::zeroed(page_bytes))
     }

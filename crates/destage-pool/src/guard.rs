@@ -27,12 +27,12 @@ impl<S: Store> Latches for Shared<S> {
     }
 }
 
-/// A page that is being read. It stays in memory, and nobody changes it, until the guard is
+/// A page that is being read. It stays in memory, unchanged, until the guard is
 /// dropped.
 pub struct ReadGuard<'a> {
     pool: &'a dyn Latches,
     frame: Arc<Frame>,
-    /// What a thread holds is known to the thread alone.
+    /// Guards held are tracked per thread.
     not_send: PhantomData<*const ()>,
 }
 

@@ -1,4 +1,4 @@
-//! What the calling thread holds: guards, and hits that the policy has not seen yet.
+//! Guards of the calling thread, and hits that the policy has not seen yet.
 
 use crate::shared::Inner;
 use destage_core::Op;
@@ -45,7 +45,7 @@ pub(crate) fn release(pool: *const Inner, page: u64, change: bool) {
     });
 }
 
-/// Nobody waits for itself.
+/// Refuses to wait for a guard of the calling thread.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
 //! Store operations under way: one for a page at a time.
 //!
-//! Whoever holds pages here waits for nothing but the store, so nobody waits for long.
+//! A thread that holds pages here waits for the store alone, so waits are short.
 
 use crate::lock::lock;
 use foldhash::fast::FixedState;
@@ -28,7 +28,7 @@ impl State {
 }
 
 impl InFlight {
-    /// Takes all the pages, as soon as nobody has any of them.
+    /// Takes all the pages, once no thread has any of them.
     pub(crate) fn take<'a>(&'a self, pages: &'a [u64]) -> Taken<'a> {
         let mut state = lock(&self.state);
         while pages.iter().any(|&page| state.is_busy(page)) {
@@ -38,7 +38,7 @@ impl InFlight {
         Taken { all: self, pages }
     }
 
-    /// Takes a range: from now on nobody begins anything there; waits until what was begun ends.
+    /// Takes a range: no access begins there from now on; waits until those under way end.
     pub(crate) fn take_range(&self, range: Range<u64>) -> TakenRange<'_> {
         let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
         let mut state = lock(&self.state);

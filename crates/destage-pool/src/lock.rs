@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-/// Locks. A holder that panicked has left a policy or a table half changed: nobody goes on with it.
+/// Locks. A holder that panicked has left a policy or a table half changed: every later call
+/// panics.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("a thread panicked inside the pool; its state is not known any more")
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What a frame is to the sets.
+/// Set membership of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Class {
     pub(crate) dirty: bool,
@@ -114,7 +114,7 @@ impl Marks {
         self.limbo_max.load(Relaxed)
     }
 
-    /// Pages in limbo that nobody holds.
+    /// Pages in limbo without a guard.
     pub(crate) fn idle_limbo(&self) -> usize {
         self.idle_limbo.load(Relaxed)
     }

@@ -30,11 +30,11 @@ pub struct Options {
     pub limbo_pages: u32,
     /// Pages of an erase block, for policies that cluster. Default 64.
     pub pages_per_block: u32,
-    /// Writes pages ahead in the background. Default: nobody does.
+    /// Background writer. Default: none.
     pub writer: Option<Writer>,
     /// Keeps a CRC-32C of each page, and compares it at each fetch. Default: no.
     pub checksums: bool,
-    /// What the record calls the volume. Default `pool`.
+    /// Name of the volume in the record. Default `pool`.
     pub name: String,
 }
 

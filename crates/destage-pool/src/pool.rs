@@ -37,7 +37,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the policy, the options or the store, in the words of the command line.
+    /// The fault of the policy, the options or the store, in the terms of the command line.
     pub fn open(store: S, policy: &str, options: Options) -> Result<Pool<S>, OpenError> {
         options.check(store.pages())?;
         let policy = options.policy(policy, store.pages())?;
@@ -48,7 +48,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`open`](Pool::open).
+    /// Errors of [`open`](Pool::open).
     pub fn with_policy(
         store: S,
         mut policy: AnyPolicy,
@@ -84,7 +84,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Pool::read).
+    /// Errors of [`read`](Pool::read).
     pub fn write(&self, page: u64) -> io::Result<WriteGuard<'_>> {
         let (frame, through) = self.shared.one_page(page, Op::Write, false)?;
         Ok(WriteGuard::new(&*self.shared, frame, through))
@@ -94,7 +94,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Pool::read).
+    /// Errors of [`read`](Pool::read).
     pub fn overwrite(&self, page: u64) -> io::Result<WriteGuard<'_>> {
         let (frame, through) = self.shared.one_page(page, Op::Write, true)?;
         Ok(WriteGuard::new(&*self.shared, frame, through))
@@ -104,7 +104,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read`](Pool::read), and [`io::ErrorKind::InvalidInput`] if `into` is empty.
+    /// Errors of [`read`](Pool::read), and [`io::ErrorKind::InvalidInput`] if `into` is empty.
     pub fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<Done> {
         let bytes = self.shared.range(offset, into.len() as u64)?;
         self.shared.read_bytes(&bytes, Some(into)).map(|()| Done::default())
@@ -114,7 +114,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Pool::read_at).
+    /// Errors of [`read_at`](Pool::read_at).
     pub fn cache_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
         self.shared.read_bytes(&bytes, None).map(|()| Done::default())
@@ -124,7 +124,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Pool::read_at).
+    /// Errors of [`read_at`](Pool::read_at).
     pub fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<Done> {
         let bytes = self.shared.range(offset, from.len() as u64)?;
         self.shared.write_bytes(&bytes, Source::Bytes(from)).map(|()| Done::default())
@@ -134,7 +134,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Pool::read_at).
+    /// Errors of [`read_at`](Pool::read_at).
     pub fn zero_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
         self.shared.zero(&bytes).map(|()| Done::default())
@@ -144,7 +144,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Pool::read_at).
+    /// Errors of [`read_at`](Pool::read_at).
     pub fn write_zeros_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
         self.shared.write_bytes(&bytes, Source::Zeros).map(|()| Done::default())
@@ -155,7 +155,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Pool::read_at).
+    /// Errors of [`read_at`](Pool::read_at).
     pub fn trim_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
         self.shared.trim(&bytes).map(|()| Done::default())
@@ -165,7 +165,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// As [`trim_at`](Pool::trim_at).
+    /// Errors of [`trim_at`](Pool::trim_at).
     pub fn forget(&self, pages: Range<u64>) -> io::Result<()> {
         let page_bytes = u64::from(self.shared.options.page_bytes);
         let start = pages.start.saturating_mul(page_bytes);
@@ -202,7 +202,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// Those of what was recorded before, to another place.
+    /// Errors of what was recorded before, to another place.
     pub fn record(&self, to: Box<dyn Write + Send>) -> io::Result<()> {
         let before = self.flush_record();
         let mut core = self.shared.core();
@@ -214,7 +214,7 @@ impl<S: Store> Pool<S> {
     ///
     /// # Errors
     ///
-    /// Those of decisions that were written before, to another place.
+    /// Errors of decisions that were written before, to another place.
     pub fn decisions(&self, to: Box<dyn Write + Send>) -> io::Result<()> {
         let before = self.flush_record();
         self.shared.core().decisions = Some(Decisions { lines: Lines::new(to), index: 0 });

@@ -1,4 +1,4 @@
-//! What all threads of a pool share.
+//! State that all threads of a pool share.
 
 use crate::bell::Bell;
 use crate::counters::{PoolCounters, Tally};

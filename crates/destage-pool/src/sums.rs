@@ -40,7 +40,7 @@ impl Sums {
         piece.sums[at as usize] = sum;
     }
 
-    /// Nobody knows any more what the store has.
+    /// Drops a page's checksum: after a failed write the content of the store is unknown.
     pub(crate) fn forget(&self, page: u64) {
         if let Some(piece) = lock(&self.0).get_mut(&(page / PAGES)) {
             let at = page % PAGES;

@@ -63,7 +63,7 @@ impl Table {
         frame
     }
 
-    /// Takes the frame out if nobody needs it.
+    /// Takes the frame out if it is unused.
     pub(crate) fn remove_if_free(&self, page: u64) {
         let mut shard = self.write(page);
         let Some(frame) = shard.get(&page) else { return };
@@ -90,7 +90,7 @@ impl Table {
     }
 
     /// The page has been trimmed: its bytes are gone. A write guard keeps them, and its drop will
-    /// be a new write; a read guard keeps the frame, which is nobody else's any more.
+    /// be a new write; a read guard keeps the frame, which no other thread reaches any more.
     pub(crate) fn drop_bytes(&self, page: u64) {
         let mut shard = self.write(page);
         let Some(frame) = shard.get(&page).map(Arc::clone) else { return };

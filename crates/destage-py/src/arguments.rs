@@ -1,4 +1,4 @@
-//! What a call asks for: policies, cache sizes, options of its runs.
+//! Arguments of a call: policies, cache sizes, options of its runs.
 
 use crate::convert::value_of;
 use crate::drive::Drive;
@@ -118,7 +118,7 @@ pub fn caches_full(
     (found.requests, found.pages)
 }
 
-/// What tables call a policy with these parameters, which are JSON, as a user would type it.
+/// Label of a policy with these parameters (JSON), as in tables and on the command line.
 #[pyfunction]
 #[pyo3(name = "label")]
 pub fn label_of(py: Python<'_>, name: &str, params: &str) -> PyResult<String> {

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Most lists of a policy.
 const MOST_LISTS: u8 = 32;
 
-/// What a hit does to its page.
+/// Move of a page at a hit.
 #[derive(Clone, Copy)]
 enum OnHit {
     Stay,
@@ -96,7 +96,7 @@ impl State {
         self.find(page).map(|slot| self.pages[slot].dirty)
     }
 
-    /// What `ListPolicy.evict` does: the oldest page of the first list that has one leaves.
+    /// `ListPolicy.evict`: evicts the oldest page of the first list that has one.
     pub(crate) fn evict(&mut self, plan: &mut Plan) {
         let pages = &mut self.pages;
         if let Some(slot) = self.lists.iter_mut().find_map(|kept| kept.list.pop_lru(pages)) {
@@ -105,8 +105,8 @@ impl State {
         }
     }
 
-    /// What `ListPolicy.admit` does: the page comes to the front of the first list. `None` if there
-    /// is no list.
+    /// `ListPolicy.admit`: puts the page at the front of the first list. `None` if there is no
+    /// list.
     pub(crate) fn admit(&mut self, page: Page, dirty: bool) -> Option<Slot> {
         if self.lists.is_empty() {
             return None;
@@ -155,7 +155,7 @@ impl Shelf {
     }
 }
 
-/// What `on_hit` says, for the lists of `state`.
+/// Parses `on_hit`, for the lists of `state`.
 fn rule(py: Python<'_>, state: &Rc<RefCell<State>>, given: &Bound<'_, PyAny>) -> PyResult<OnHit> {
     if let Ok(list) = given.extract::<PyRef<'_, PageList>>() {
         let here = Rc::ptr_eq(&list.state, state);
@@ -223,7 +223,7 @@ impl Shelf {
         self.state.borrow_mut().hit(r.r.page, r.r.op.is_write()).is_some()
     }
 
-    /// What `ListPolicy.evict` does.
+    /// `ListPolicy.evict`: evicts the oldest page of the first list that has one.
     fn evict(&self, py: Python<'_>, plan: &mut PyPlan) -> PyResult<()> {
         let lists = self.state.borrow().lists.len() as u8;
         let of = |tag| PageList { state: self.state.clone(), tag };
@@ -233,12 +233,12 @@ impl Shelf {
         Ok(())
     }
 
-    /// What `ListPolicy.forget` does.
+    /// `ListPolicy.forget`: removes the page; false if it was not resident.
     fn discard(&self, page: Number) -> bool {
         self.state.borrow_mut().remove(Page(page.0)).is_some()
     }
 
-    /// What `ListPolicy.admit` does.
+    /// `ListPolicy.admit`: puts the page at the front of the first list.
     fn admit(&self, py: Python<'_>, r: &Request) -> PyResult<()> {
         if self.state.borrow().lists.is_empty() {
             return Err(no_list(py));
@@ -306,7 +306,7 @@ impl PageList {
     }
 }
 
-/// What to say of a policy without lists, on which nothing can be admitted.
+/// Error of a policy without lists, which can admit no page.
 pub(crate) fn no_list(py: Python<'_>) -> PyErr {
     usage(py, "the policy has no list: make one in __init__ (new_list)")
 }

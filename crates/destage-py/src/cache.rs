@@ -31,7 +31,7 @@ pub struct Access {
     /// Keys that were written to flash, in order.
     #[pyo3(get)]
     destaged: Py<PyTuple>,
-    /// The same, a tuple for each flush group.
+    /// Keys that were written to flash, a tuple for each flush group.
     #[pyo3(get)]
     groups: Py<PyTuple>,
 }
@@ -161,7 +161,7 @@ impl Inside {
         keys
     }
 
-    /// What a list of the policy has, with keys in place of pages.
+    /// Content of a policy's list, with keys in place of pages.
     fn part<'py>(&self, py: Python<'py>, part: &Part) -> PyResult<Bound<'py, PyAny>> {
         Ok(match part {
             Part::Count(count) => count.into_pyobject(py)?.into_any(),
@@ -374,7 +374,7 @@ impl Cache {
         Ok(Some(evicted))
     }
 
-    /// As new: history, targets, counters and random numbers too.
+    /// Resets the cache: keys, history, targets, counters and random numbers.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         let mut inside = self.enter(py)?;
         inside.policy.clear();
@@ -464,7 +464,7 @@ impl Cache {
 }
 
 impl Cache {
-    /// The state of a key; one that is not known is remembered of nobody.
+    /// The state of a key; no policy remembers an unknown key.
     fn state(&self, key: &Bound<'_, PyAny>) -> PyResult<State> {
         let inside = self.enter(key.py())?;
         let page = inside.keys.find(key)?.page;

@@ -102,7 +102,7 @@ fn run_own(
     if failure.is_set() { Err(stopped()) } else { outcome }
 }
 
-/// What every line of the file decides, as JSON lines.
+/// Decisions of every line of the file, as JSON lines.
 #[pyfunction]
 pub fn conform_emit<'py>(py: Python<'py>, file: PathBuf) -> PyResult<Bound<'py, PyBytes>> {
     let watch = Watch::default();

@@ -146,7 +146,7 @@ fn told(py: Python<'_>, trace: &Trace, curves: &Mrc) -> PyResult<(String, Vec<(u
     Ok((json!({ "trace": trace.identity(), "mrc": curves }).to_string(), every_size))
 }
 
-/// What padding does, of one policy at one cache size without a device, as JSON.
+/// Padding of one policy at one cache size without a device, as JSON.
 #[pyfunction]
 #[pyo3(signature = (trace, spec, sizes, pages_per_block, progress = None))]
 pub fn padding(

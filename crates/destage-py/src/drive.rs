@@ -29,7 +29,7 @@ impl IntoPyErr for DriveError {
 /// A drive; prepared when the first run needs it, and then kept.
 #[pyclass(frozen, module = "destage._destage")]
 pub struct Drive {
-    /// What it is.
+    /// The configuration.
     pub drive: destage_ssd::Drive,
     keep: bool,
     mounted: Mutex<Option<Arc<Mounted>>>,
@@ -79,7 +79,7 @@ impl Drive {
         raise(py, mounted)
     }
 
-    /// As a table names it.
+    /// Name of the device in tables.
     #[getter]
     fn name(&self) -> &str {
         &self.drive.name
@@ -90,7 +90,7 @@ impl Drive {
         self.drive.to_json().to_string()
     }
 
-    /// What follows from the geometry, as JSON.
+    /// Capacity, units and over-provisioning, as JSON.
     fn size(&self) -> String {
         json!(self.drive.size()).to_string()
     }
@@ -101,7 +101,7 @@ impl Drive {
         self.drive.device.page_bytes
     }
 
-    /// Pages that the host sees.
+    /// Logical pages.
     #[getter]
     fn logical_pages(&self) -> u32 {
         self.drive.device.logical_pages
@@ -119,20 +119,20 @@ impl Drive {
         self.drive.states_address_mode.then(|| self.drive.device.address_mode.name())
     }
 
-    /// The same with options of `device_options`, a JSON object.
+    /// The device with options of `device_options`, a JSON object.
     fn with_options(&self, py: Python<'_>, options: &str) -> PyResult<Drive> {
         let options = serde_json::from_str(options);
         let options = options.map_err(|e| usage(py, format!("options of a device: {e}")))?;
         Ok(Drive::new(raise(py, self.drive.with_options(&options))?, self.keep))
     }
 
-    /// Its placement policy as one types it, `none` too.
+    /// Placement policy in the syntax of the command line, `none` included.
     #[getter]
     fn placement(&self) -> String {
         self.drive.device.placement_label()
     }
 
-    /// The same with as many more blocks per plane as so many pages take.
+    /// The device with enough more blocks per plane for `pages` logical pages.
     fn extended(&self, py: Python<'_>, pages: u64) -> PyResult<Drive> {
         Ok(Drive::new(raise(py, self.drive.extended(pages))?, self.keep))
     }
@@ -157,7 +157,7 @@ fn reader_knows(py: Python<'_>, drive: &destage_ssd::Drive, spec: &str) -> PyRes
 /// is kept in the cache folder, or not.
 #[pyfunction]
 pub fn open_drive(py: Python<'_>, spec: &str, keep: bool) -> PyResult<Drive> {
-    // The file may be a pipe that nobody writes to.
+    // The file may be a pipe without a writer.
     let watch = Watch::default();
     let drive = follow(py, None, &watch, |_| destage_ssd::Drive::from_spec(spec))?;
     let drive = raise(py, drive)?;

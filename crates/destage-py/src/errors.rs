@@ -13,7 +13,7 @@ use pyo3::types::PyType;
 pub enum Kind {
     /// Status 2.
     Usage,
-    /// The same, of two things that exclude each other.
+    /// Status 2: two arguments that exclude each other.
     Excluded,
     /// Status 65.
     Data,
@@ -51,7 +51,7 @@ pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
     }
 }
 
-/// What was asked for cannot be.
+/// `UsageError`: an argument that cannot be used.
 pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
     error(py, Kind::Usage, message)
 }

@@ -25,7 +25,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// times in this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What the two threads share.
+/// State that the two threads share.
 #[derive(Default)]
 pub struct Watch {
     /// Stop flag, and what was done.
@@ -45,7 +45,7 @@ impl Watch {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// What the user should know, in the order it came up.
+    /// Notes for the user, in the order of their events.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *locked(&self.notes))
     }
@@ -143,7 +143,7 @@ impl Drop for Ringer<'_> {
     }
 }
 
-/// What a mutex holds; what is in them here is whole at every moment, also after a panic.
+/// Locks a mutex, after a panic too: the values here are consistent at every moment.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,7 +22,7 @@ pub enum Keys {
 pub struct Kept {
     /// The object that brought the page in.
     pub key: Py<PyAny>,
-    /// Its page's state.
+    /// State of the key's page.
     pub state: State,
 }
 
@@ -40,9 +40,9 @@ pub enum State {
 /// A key as it was looked up.
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// Its page, if it has one.
+    /// Page of the key, if it has one.
     pub page: Option<Page>,
-    /// Its hash, or the integer that it is.
+    /// Hash of the key, or the key itself if it is an integer.
     number: u64,
 }
 

@@ -1,8 +1,7 @@
 //! The Python face of Destage: argument conversion, error mapping, GIL release. No logic.
 //!
-//! What crosses the boundary is plain: strings, numbers, JSON, and two classes, `Trace` and
-//! `Drive`. The typed
-//! interface that people use is the Python package around it (`python/destage`).
+//! Only strings, numbers, JSON and two classes, `Trace` and `Drive`, cross the boundary. The typed
+//! interface for users is the Python package around it (`python/destage`).
 //!
 //! ```text
 //!  catalogue  policies, formats, reader options, metrics

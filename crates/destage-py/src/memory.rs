@@ -1,6 +1,6 @@
-//! What is said where there is no memory left.
+//! Message and exit status when memory runs out.
 //!
-//! Rust ends a process whose allocation fails with SIGABRT and a line that names nobody. Here it
+//! Rust ends a process whose allocation fails with SIGABRT and a line without a cause. Here it
 //! ends with a sentence and a status of its own: a run that does not fit is no bug, and what was
 //! written before stays. An exception would be kinder to a notebook, but an allocation has nowhere
 //! to raise it: the hook of the standard library for this is not stable.

@@ -189,7 +189,7 @@ fn split<T, U>(values: &[Option<T>], convert: impl Fn(&T) -> U) -> (Vec<U>, Vec<
 /// A column's name and values, as Python has them.
 type Named<'py> = (String, Vec<Bound<'py, PyAny>>);
 
-/// What `parquet_bytes` made, out of a file: columns and their values, and its metadata.
+/// Reads a file that `parquet_bytes` made: columns, their values, and the metadata.
 ///
 /// `names` says which columns are wanted, in what order; those that the file has not are left out.
 /// All of them without it. `DataError` for a file that is none of ours.

@@ -77,19 +77,18 @@ pub struct PyPolicy {
     frames: u32,
     /// Units of the drive behind the cache, if there is one.
     units: Option<u32>,
-    /// Its class says that a write answered with `BYPASS` goes through to flash.
+    /// The class declares that a bypassed write goes through to flash.
     writes_through: bool,
     /// It has a method `forget`.
     forgets: bool,
-    /// Units where there is a drive (without one they are not looked at), next uses if its class
-    /// asks
-    /// for them, idle instants if it has a method `idle`.
+    /// Units in front of a device, next uses if the class asks for them, idle instants if it has a
+    /// method `idle`.
     requirements: Requirements,
     /// Resident pages: the policy's own lists, or one that follows from its answers.
     state: Rc<RefCell<State>>,
     /// Where a plain policy's pages are; `None` for one with lists of its own.
     plain: Option<PageList>,
-    /// Of a policy with lists: its calls that are left as `ListPolicy` has them are done here.
+    /// Methods of a policy with lists that are `ListPolicy`'s own, run natively.
     native: Native,
     /// The access that is going on, from 1.
     accesses: u64,
@@ -198,7 +197,7 @@ impl PyPolicy {
         raised
     }
 
-    /// What it has put into the plan since the last time.
+    /// Takes the steps that the policy has added to the plan since the last call.
     fn steps(&self, py: Python<'_>) -> Vec<Step> {
         self.plan.borrow_mut(py).take()
     }
@@ -228,7 +227,7 @@ impl PyPolicy {
         }
     }
 
-    /// What the policy says of an access; `None` if it has failed.
+    /// Answer of the policy to an access; `None` if it has failed.
     fn ask(&mut self, r: &destage_core::Request) -> Option<Lookup<Option<Py<PyAny>>>> {
         self.guarded("request", Some(r.page), |py| {
             let request = Py::new(py, Request::of(*r, self.units))?;

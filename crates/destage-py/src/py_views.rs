@@ -1,5 +1,5 @@
-//! What a policy written in Python is told, and what it answers: requests, views of the drive,
-//! answers of a look-up, and the plan of an eviction.
+//! Arguments and answers of a policy written in Python: requests, device views, results of a
+//! look-up, and eviction plans.
 
 use crate::errors::usage;
 use destage_core::{DeviceView, Lpn, Nanos, Page, UnitId};
@@ -8,7 +8,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// What the policy is told of an access.
+/// An access, as a Python policy sees it.
 #[pyclass(frozen, module = "destage")]
 pub struct Request {
     pub(crate) r: destage_core::Request,
@@ -24,7 +24,7 @@ impl Request {
         Request {
             r,
             unit_if_clean: units.map(|_| r.units.clean.0),
-            // One past the last unit: nobody knows before the page is written.
+            // One past the last unit: unknown until the page is written.
             unit_if_dirty: units.and_then(|n| Some(r.units.dirty.0).filter(|&unit| unit < n)),
         }
     }
@@ -157,8 +157,7 @@ impl Miss {
     }
 }
 
-/// What a policy may ask the drive when it must evict. A copy: Python may keep it, and it then says
-/// how the drive was.
+/// State of the device for an eviction. A copy: Python may keep it, and it does not change.
 #[pyclass(name = "DeviceView", frozen, module = "destage")]
 pub struct PyDeviceView {
     backlogs_ns: Vec<Nanos>,
@@ -215,7 +214,7 @@ impl PyDeviceView {
     }
 }
 
-/// What one eviction gives up, step by step.
+/// Step of an eviction plan.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
     Evict(Page, bool),
@@ -244,7 +243,7 @@ impl<'py> FromPyObject<'_, 'py> for Number {
     }
 }
 
-/// What the policy gives up.
+/// Eviction plan: pages that leave, in groups.
 #[pyclass(name = "Plan", module = "destage")]
 #[derive(Default)]
 pub struct PyPlan {

@@ -26,7 +26,7 @@ pub struct Recorders<'a> {
 /// Where a log goes.
 type Out = BufWriter<Box<dyn Write + Send>>;
 
-/// What is to be recorded.
+/// Recordings of a run.
 pub struct RecordOptions<'a> {
     /// A file for every decision.
     pub decisions: Option<&'a Path>,

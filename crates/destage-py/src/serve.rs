@@ -10,7 +10,7 @@ use std::io::{Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a call asks for, as JSON.
+/// Arguments of a call, as JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -74,7 +74,7 @@ fn raised(py: Python<'_>, failed: &ServeError) -> PyErr {
     error(py, kind, failed.to_string())
 }
 
-/// A server that runs, until it is stopped or nobody has it any more.
+/// A server that runs, until it is stopped or its last reference goes.
 #[pyclass(frozen, module = "destage._destage")]
 pub struct Server {
     serving: Mutex<Serving>,

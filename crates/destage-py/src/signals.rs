@@ -2,12 +2,12 @@
 //!
 //! Python runs its handlers on the main thread, between byte codes. That is soon enough as long as
 //! the main thread comes back; a library that computes for minutes, or a read that waits for a pipe
-//! nobody writes to, keeps it. The command line asks for both calls here; a notebook for neither.
+//! without a writer, keeps it. The command line makes both calls here; a notebook neither.
 
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// What is called when work does not stop although it was told to.
+/// Callback for work that does not stop after its stop flag was set.
 static STUCK: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
 
 /// Sets what to call, on the calling thread and about ten times a second, when work that was told
@@ -52,7 +52,7 @@ pub fn end_at_second_signal(signals: Vec<u8>) -> PyResult<Option<i32>> {
     Ok(Some(writer.into_raw_fd()))
 }
 
-/// As above, where signals are none.
+/// Without effect on systems without these signals.
 #[cfg(not(unix))]
 #[pyfunction]
 pub fn end_at_second_signal(_signals: Vec<u8>) -> Option<i32> {

@@ -24,14 +24,14 @@ use std::sync::Arc;
 pub struct Trace {
     /// Columns.
     pub trace: Arc<destage_trace::Trace>,
-    /// What it was made from, as it was named.
+    /// Source files, in the user's spelling.
     pub sources: Vec<String>,
-    /// How it was made.
+    /// Decoding options.
     pub options: Value,
 }
 
 impl Trace {
-    /// What a result says of the trace.
+    /// Identity of the trace, for results.
     pub fn identity(&self) -> TraceIdentity {
         let identity = TraceIdentity::of(&self.trace, self.options.clone());
         // As they were given, so that `rerun` finds them; the trace keeps names only.
@@ -82,7 +82,7 @@ impl Trace {
         ]
     }
 
-    /// What it looks like, as JSON; looks at every access.
+    /// Statistics of the trace, as JSON; reads every access.
     #[pyo3(signature = (progress = None))]
     fn info(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<String> {
         let watch = Watch::default();
@@ -139,7 +139,7 @@ pub fn decode_options(
     Ok(options)
 }
 
-/// What is needed to decode the trace again.
+/// Options to decode the trace again.
 pub fn decoded_with(
     mut options: Value,
     trace: &destage_trace::Trace,

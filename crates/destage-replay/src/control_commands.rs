@@ -14,10 +14,10 @@ pub struct ControlCommands<'a> {
 }
 
 impl<'a> ControlCommands<'a> {
-    /// None: what a run has that ignores them.
+    /// No commands, for runs that ignore them.
     pub const NONE: ControlCommands<'static> = ControlCommands { list: &[], logical_pages: None };
 
-    /// Those of a trace.
+    /// Control commands of a trace.
     pub fn of(trace: &'a Trace) -> Self {
         let wrap = trace.meta().wrap.as_ref();
         ControlCommands {

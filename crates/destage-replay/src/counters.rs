@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 pub struct Counters {
     /// Read accesses that found their page resident.
     pub read_hits: u64,
-    /// Read accesses that did not.
+    /// Read accesses whose page was not resident.
     pub read_misses: u64,
     /// Write accesses that found their page resident.
     pub write_hits: u64,
-    /// Write accesses that did not.
+    /// Write accesses whose page was not resident.
     pub write_misses: u64,
     /// Misses that were not admitted (they are in the misses too).
     pub bypasses: u64,
-    /// Those of them that were writes, and went through to flash.
+    /// Bypassed writes, written through to flash.
     #[serde(default)]
     pub written_through: u64,
     /// Pages read from flash: read misses, fetches on write misses if asked for, padding reads.
@@ -27,12 +27,12 @@ pub struct Counters {
     /// flushes.
     pub physical_writes: u64,
     /// Pages written while a unit of the drive was idle, which stayed, by the writer of the host or
-    /// by the policy; absent where nobody does (`docs/spec/writer.md`, 6).
+    /// by the policy; absent without either (`docs/spec/writer.md`, 6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_writes: Option<u64>,
     /// Pages that left the buffer because of a miss.
     pub evictions: u64,
-    /// Those of them that were clean, and so were not written.
+    /// Clean victims, dropped without a flash write.
     #[serde(default)]
     pub clean_evictions: u64,
     /// Flush groups: what went to flash in one piece.
@@ -48,7 +48,7 @@ pub struct Counters {
     /// Pages that trims dropped; a result has them apart, if they are part of the run.
     #[serde(skip)]
     pub trims: TrimCounters,
-    /// Of the flash tier; a result has them apart, if there is one.
+    /// Counters of tier 2, which a result with two tiers has separately.
     #[serde(skip)]
     pub tiers: TierCounters,
 }
@@ -203,7 +203,7 @@ impl DestageSizes {
 pub struct OwnCounters(Vec<(&'static str, u64)>);
 
 impl OwnCounters {
-    /// As they stand.
+    /// Current counters of a policy.
     pub fn of<P: Policy>(policy: &P) -> Self {
         let mut counters = Vec::new();
         policy.counters(&mut |name, count| counters.push((name, count)));
@@ -218,7 +218,7 @@ impl OwnCounters {
         self
     }
 
-    /// As a result keeps them.
+    /// Counters by name, for results.
     pub fn by_name(&self) -> BTreeMap<String, u64> {
         self.0.iter().map(|&(name, count)| (name.to_string(), count)).collect()
     }

@@ -69,8 +69,8 @@ pub enum NextUses<'a> {
 }
 
 impl NextUses<'_> {
-    /// Number of the next access to the page of this one; [`NEVER`] if there is none, or if nobody
-    /// needs it.
+    /// Number of the next access to the page of this one; [`NEVER`] if there is none, or if no
+    /// policy needs it.
     #[inline(always)]
     pub fn of(&self, access: usize) -> u64 {
         match self {

@@ -1,6 +1,6 @@
 //! Replay loops: a policy over a decoded trace, without a device or in front of one.
 //!
-//! Every policy is compiled here once, for runs that nobody watches; a change in the crates above,
+//! Every policy is compiled here once, for unobserved runs; a change in the crates above,
 //! which make results of what is counted, compiles none again.
 //!
 //! ```text

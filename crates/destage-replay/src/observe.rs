@@ -1,4 +1,4 @@
-//! Who sees what a run decides: observers, alone, in pairs, or absent.
+//! Observers of a run's decisions: one, a pair, or none.
 
 use crate::control_commands::ControlKind;
 use crate::kv::decision::KvDecision;
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A request of a run with a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completed {
-    /// Its number, from 0, warm-up included.
+    /// Number of the request, from 0, warm-up included.
     pub number: u64,
     /// Read or write; of no meaning for a trim or flush.
     pub op: Op,
@@ -26,8 +26,8 @@ pub struct Completed {
 
 /// Sees every decision of a run.
 pub trait Observer {
-    /// It wants to be shown something of this run, beyond its progress; asked once, before the
-    /// run. A run that nobody watches is faster: its loop is compiled for the policy.
+    /// Whether this observer records anything beyond progress; asked once, before the run. An
+    /// unobserved run is faster: its loop is compiled for the policy.
     fn watches(&self) -> bool {
         true
     }
@@ -47,8 +47,8 @@ pub trait Observer {
     /// With prefix semantics: what was decided on a request.
     fn chain(&mut self, _: &KvDecision) {}
 
-    /// It wants to be shown the operations of the device; asked once, before the first. A device
-    /// that nobody watches keeps no record of them.
+    /// Whether this observer records flash operations; asked once, before the first. Otherwise the
+    /// device keeps no record of them.
     fn wants_operations(&self) -> bool {
         false
     }
@@ -87,9 +87,8 @@ pub(crate) fn show_gauges<P: Policy>(policy: &P, observer: &mut dyn Observer) {
     }
 }
 
-/// The observer of a run with a device: called only if it watches, so that a run that nobody
-/// watches
-/// pays a branch and no call.
+/// The observer of a run with a device: called only if it watches, so that an unobserved run pays a
+/// branch and no call.
 pub(crate) struct Watcher<'o> {
     observer: &'o mut dyn Observer,
     watches: bool,

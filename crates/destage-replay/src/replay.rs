@@ -62,7 +62,7 @@ impl Replayed {
     }
 }
 
-/// How far the loop has come.
+/// Progress of the loop.
 #[derive(Default)]
 struct Done {
     accesses: u64,
@@ -107,14 +107,14 @@ impl<'a> Replay<'a> {
         self.whole(&mut Loop::<P, true> { policy, plan: Plan::new() }, observer)
     }
 
-    /// Runs the policy of this name with nobody watching, in a loop compiled for it; the observer
+    /// Runs the policy of this name unobserved, in a loop compiled for it; the observer
     /// is asked for its progress alone.
     ///
     /// Returns `None` when the observer stopped it.
     ///
     /// # Errors
     ///
-    /// Those of [`destage_policies::build`].
+    /// Errors of [`destage_policies::build`].
     pub fn run_unwatched(
         &self,
         name: &str,
@@ -271,9 +271,9 @@ impl<'a> Replay<'a> {
 /// Accesses in a row.
 #[derive(Clone, Copy)]
 pub(crate) struct Block<'a> {
-    /// Those of the block, and those that are looked ahead to.
+    /// Accesses of the block, followed by those that are prefetched.
     pub(crate) accesses: &'a [Access],
-    /// How many of them are run.
+    /// Number of accesses that are run.
     pub(crate) run: usize,
     /// Number of the first, among all of the trace.
     pub(crate) first: u64,
@@ -296,7 +296,7 @@ pub(crate) trait Replays {
     fn dirty_pages(&self) -> u64;
 }
 
-/// The loop over a block. If nobody watches, evictions are counted a block at a time, which saves a
+/// The loop over a block. Unobserved, evictions are counted a block at a time, which saves a
 /// third of the instructions of a miss.
 struct Loop<'p, P, const WATCHED: bool> {
     policy: &'p mut P,
@@ -381,7 +381,7 @@ impl<P: Policy, const WATCHED: bool> Replays for Loop<'_, P, WATCHED> {
     }
 }
 
-/// A run that nobody watches, for whichever policy is built.
+/// An unobserved run, for whichever policy is built.
 #[cfg(not(debug_assertions))]
 struct Unwatched<'a> {
     replay: &'a Replay<'a>,

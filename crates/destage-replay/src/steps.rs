@@ -58,7 +58,7 @@ pub struct Step {
     pub zones: Vec<[u64; 2]>,
 }
 
-/// What one step measured.
+/// Measurements of one step.
 #[derive(Clone, Serialize, Debug)]
 pub struct Played {
     /// First issue that counts.

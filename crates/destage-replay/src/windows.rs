@@ -66,7 +66,7 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// Its work since it had done `before`.
+    /// Work since `before`.
     fn since(self, before: Flash) -> Flash {
         Flash {
             host_programs: self.host_programs - before.host_programs,
@@ -217,11 +217,11 @@ pub struct Windows {
     pub requests: Vec<u64>,
     /// Page accesses.
     pub accesses: Vec<u64>,
-    /// Those that found their page.
+    /// Page accesses that found their page resident.
     pub hits: Vec<u64>,
     /// Accesses that read.
     pub read_accesses: Vec<u64>,
-    /// Those that found their page.
+    /// Read accesses that found their page resident.
     pub read_hits: Vec<u64>,
     /// Pages read from flash.
     pub physical_reads: Vec<u64>,
@@ -239,8 +239,8 @@ pub struct Windows {
     /// With a device, what it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashWindows>,
-    /// With a device, for each percentile of a run's response times: requests that took longer,
-    /// those about as long shared out.
+    /// With a device, for each percentile of a run's response times: requests above the percentile;
+    /// ties in its bin split pro rata.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests_beyond: BTreeMap<String, Vec<f64>>,
 }
@@ -256,17 +256,17 @@ pub struct FlashWindows {
     pub erases: Vec<u64>,
     /// Pages that were evicted.
     pub evictions: Vec<u64>,
-    /// Those that were dirty.
+    /// Evicted pages that were dirty.
     pub dirty_victims: Vec<u64>,
-    /// Dirty pages that were written back: those, and pages that stay.
+    /// Dirty pages that were destaged, evicted ones and pages that stay.
     pub write_backs: Vec<u64>,
-    /// Those of them whose unit was collecting.
+    /// Destaged pages whose unit was collecting garbage.
     pub write_backs_in_gc: Vec<u64>,
-    /// Sum of the times that they waited in their unit's queue, nanoseconds.
+    /// Sum of the destaged pages' waits in their unit's queue, nanoseconds.
     pub eviction_wait_ns_sum: Vec<u64>,
-    /// Sum of the unbalance rates that they met, thousandths.
+    /// Sum of the unbalance rates at destages, thousandths.
     pub unbalance_permille_sum: Vec<u64>,
-    /// Those that met any queue, and so a rate.
+    /// Destages with a busy unit, for which the rate is defined.
     pub unbalance_samples: Vec<u64>,
 }
 

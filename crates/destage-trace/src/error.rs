@@ -59,13 +59,13 @@ pub enum TraceError {
     /// The file is not there (exit status 66).
     #[error("{}: no such file", shown(path))]
     Missing {
-        /// As given.
+        /// User's spelling of the path.
         path: PathBuf,
     },
     /// The file is there but cannot be read.
     #[error("{}: {source}", shown(path))]
     Io {
-        /// As given.
+        /// User's spelling of the path.
         path: PathBuf,
         /// Error of the system.
         source: std::io::Error,
@@ -88,7 +88,7 @@ pub enum TraceError {
          --allow-truncated would use what came"
     )]
     Truncated {
-        /// As in `Data`.
+        /// File, with the member of an archive.
         file: String,
         /// `gzip`, `xz`, `tar`, ...
         layer: &'static str,

@@ -1,8 +1,8 @@
-//! What a policy has in its buffer, as its answers tell.
+//! Shadow of a policy's cache, built from its answers.
 
 use destage_core::{Directory, Lpn, Near, Page, Slot};
 
-/// What the shadow knows of a resident page.
+/// Shadow entry of a resident page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) lpn: Lpn,

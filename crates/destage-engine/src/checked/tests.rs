@@ -50,7 +50,7 @@ fn mixed(accesses: usize, pages: u64) -> Vec<(Op, u64)> {
     .collect()
 }
 
-/// What a [`Faulty`] policy does wrong, from its third eviction or its third hit on.
+/// Fault of a [`Faulty`] policy, from its third eviction or hit on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,

@@ -63,7 +63,7 @@ pub struct BlockDecision {
     decision: Decision,
 }
 
-/// What a run made of a vector, in the vectors' own terms.
+/// Outcome of a run of a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct BlockOutcome {
     /// One per access.

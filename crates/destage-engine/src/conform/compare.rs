@@ -66,7 +66,7 @@ pub fn conform(files: &[PathBuf], control: &Control) -> Result<Report, ConformEr
     })
 }
 
-/// What the runs over both directories differ in.
+/// First difference between vector and runs over either directory.
 fn over_both(dense: Option<Found>, hashed: Option<Found>) -> Option<(Over, Found)> {
     match (dense, hashed) {
         (Some(dense), Some(hashed)) if dense == hashed => Some((Over::Both, dense)),
@@ -84,7 +84,7 @@ fn over_both(dense: Option<Found>, hashed: Option<Found>) -> Option<(Over, Found
 ///
 /// # Errors
 ///
-/// As [`conform`]. A [`Fault`] of the policy counts as a difference.
+/// Errors of [`conform`]. A [`Fault`] of the policy counts as a difference.
 pub fn conform_own(
     files: &[PathBuf],
     only: Option<&str>,
@@ -118,7 +118,7 @@ pub fn conform_own(
     })
 }
 
-/// What comparing a vector showed.
+/// Result of comparing a vector.
 enum Compared {
     Skipped(String),
     Found { found: Option<(Over, Found)>, not_compared: Vec<String> },

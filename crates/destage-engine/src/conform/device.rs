@@ -55,14 +55,14 @@ pub struct DeviceDecision {
     decision: Decision,
 }
 
-/// What a run made of a vector, in the vectors' own terms.
+/// Outcome of a run of a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceOutcome {
     /// Per request.
     pub completions_ns: Vec<Nanos>,
     /// Per page access of a cached run.
     pub decisions: Vec<DeviceDecision>,
-    /// What was written while a unit was idle, instant and page; absent without a writer.
+    /// Background writes: instant, nanoseconds, and page; absent without a writer.
     pub written: Option<Vec<[u64; 2]>>,
     /// Every counter of section 8.
     pub counters: Map<String, Json>,
@@ -93,7 +93,7 @@ worded!(
     }
 );
 row!(
-    /// What was written while a unit was idle.
+    /// A background write.
     Ahead(at: Count, page: PageNumber), "a list [instant_ns, page]"
 );
 row!(
@@ -199,7 +199,7 @@ fn workload(rows: Vec<Row>, device: &DeviceConfig) -> Result<Workload, Malformed
         .map_err(|e| malformed("requests", e.to_string()))
 }
 
-/// What the policy of the vector is built from.
+/// Setup of the vector's policy.
 fn setup(
     cache: &CacheConfig,
     device: &DeviceConfig,
@@ -265,7 +265,7 @@ impl Observer for Recorder<'_> {
 ///
 /// # Errors
 ///
-/// As [`TimedReplay::run`].
+/// Errors of [`TimedReplay::run`].
 pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunError> {
     let mut device = Device::new(&vector.device);
     let outcome = run_on(vector, &mut device)?;

@@ -1,4 +1,4 @@
-//! What every vector of a file decides, written instead of compared.
+//! Emits the decisions of every vector of a file instead of comparing them.
 
 use super::block::{BlockOutcome, BlockRuns};
 use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_kv, run_on_device, run_tiers};

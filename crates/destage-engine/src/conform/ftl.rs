@@ -27,7 +27,7 @@ pub struct FtlVector {
     unknown_keys: Vec<String>,
 }
 
-/// What a run made of a vector, in the vectors' own terms.
+/// Outcome of a run of a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FtlOutcome {
     /// After each operation, pages read, pages programmed, blocks erased.
@@ -51,7 +51,7 @@ worded!(
     FtlPage(u64), "a page number", |found| found.as_u64()
 );
 worded!(
-    /// What an operation cost.
+    /// Flash operations of one operation.
     Step([u64; 3]), "a list of reads, programs and erases",
     |found| serde_json::from_value(found.clone()).ok()
 );

@@ -176,7 +176,7 @@ impl KvVector {
                 replay.run(tier1, tier2.transpose()?, &mut recorder)
             }
         };
-        let counters = self.counters(&replayed.expect("nobody stops it"));
+        let counters = self.counters(&replayed.expect("no stop"));
         Ok(ObjectOutcome { decisions: recorder.decisions, counters })
     }
 

@@ -49,7 +49,7 @@ pub enum ConformError {
         /// Key, what was expected and what was found.
         message: String,
     },
-    /// What was emitted could not be written (exit status 74).
+    /// The emitted lines could not be written (exit status 74).
     #[error("the output could not be written: {0}")]
     Output(io::Error),
     /// The two directories decide differently, or a policy frees no frame: our own bug (exit
@@ -87,7 +87,7 @@ impl Place<'_> {
     }
 }
 
-/// What a line asks for.
+/// A parsed line of a vector file.
 pub(super) enum Entry {
     Page(Box<PageVector>),
     Block(Box<BlockVector>),

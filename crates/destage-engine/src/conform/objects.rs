@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 /// Keys of a decision that repeat its access for the human reader.
 const REPEATED: [&str; 3] = ["index", "op", "page"];
 
-/// What a run made of a vector, in the vectors' own terms.
+/// Outcome of a run of a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ObjectOutcome {
     /// One per access or request.
@@ -18,7 +18,7 @@ pub struct ObjectOutcome {
     pub counters: Map<String, Json>,
 }
 
-/// What a vector expects; what it leaves out is not compared.
+/// Expected outcome of a vector; absent parts are not compared.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Expectation {
     pub(super) decisions: Option<Vec<Map<String, Json>>>,

@@ -1,5 +1,5 @@
-//! What a line of a vector file says, by serde: the shape is a struct, and what is wrong is told
-//! with the path of its key, what was expected and what was found.
+//! Reads a line of a vector file by serde: the shape is a struct, and errors name the path of the
+//! key, the expected and the found value.
 
 use super::json::shown;
 use destage_core::{Nanos, Op};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What is wrong with a line, and at which key.
+/// A fault of a line, and the key that has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Malformed {
     /// Path of the key, such as `accesses[3][1]`; empty for the line as a whole.

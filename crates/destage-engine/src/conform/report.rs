@@ -1,4 +1,4 @@
-//! What a run of conformance vectors showed: per file, and where each failed vector differs first.
+//! Report on conformance vectors: counts per file, and the first difference of each failed vector.
 
 use super::run::{Fault, Outcome};
 use super::vector::{COUNTERS, Decision, Expected, PageVector};
@@ -7,14 +7,14 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What the vectors of some files showed.
+/// Report on the vectors of some files.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Report {
     /// One per file, in the order given.
     pub files: Vec<FileReport>,
 }
 
-/// What the vectors of one file showed.
+/// Report on the vectors of one file.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct FileReport {
     /// The file, as it was named.
@@ -91,7 +91,7 @@ pub struct Difference {
     pub policy: String,
     /// Which run differs.
     pub over: Over,
-    /// What differs.
+    /// The first difference.
     #[serde(flatten)]
     pub found: Found,
 }
@@ -103,7 +103,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What differs.
+/// The first difference.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "differs", rename_all = "snake_case")]
 pub enum Found {
@@ -115,47 +115,47 @@ pub enum Found {
         op: char,
         /// Its page.
         page: u64,
-        /// What the vector says.
+        /// Expected by the vector.
         expected: Expected,
-        /// What the policy did.
+        /// Decision of the policy.
         got: Decision,
     },
     /// The decision of an access or a request, as an object.
     Object {
-        /// What the decision is about: `access` or `request`.
+        /// Step of the decision: `access` or `request`.
         step: &'static str,
         /// Its number, from 0.
         number: u64,
-        /// What the vector says.
+        /// Expected by the vector.
         expected: Json,
-        /// What was decided.
+        /// Decision found.
         got: Json,
     },
     /// A counter; looked at when all decisions and completions agree.
     Counter {
         /// Its name.
         counter: String,
-        /// What the vector says: a number, or a list of them.
+        /// Expected by the vector: a number, or a list of numbers.
         expected: Json,
-        /// What was counted.
+        /// Counted in the run.
         got: Json,
     },
     /// The completion of a request; looked at when all decisions agree.
     Completion {
         /// Number of the request, from 0.
         request: u64,
-        /// What the vector says, nanoseconds.
+        /// Expected by the vector, nanoseconds.
         expected: u64,
         /// When it completed, nanoseconds.
         got: u64,
     },
-    /// What was written while a unit was idle; looked at when all decisions agree.
+    /// A background write; compared when all decisions agree.
     Idle {
         /// Number of the page among them, from 0.
         write: u64,
-        /// What the vector says: instant, nanoseconds, and page; none if there are no more.
+        /// Expected by the vector: instant, nanoseconds, and page; none if there are no more.
         expected: Option<[u64; 2]>,
-        /// What was written.
+        /// Background write of the run.
         got: Option<[u64; 2]>,
     },
     /// The counts after an operation of an FTL.
@@ -166,25 +166,25 @@ pub enum Found {
         op: char,
         /// Its page.
         page: u64,
-        /// What the vector says: pages read, pages programmed, blocks erased.
+        /// Expected by the vector: pages read, pages programmed, blocks erased.
         expected: [u64; 3],
-        /// What was counted.
+        /// Counted in the run.
         got: [u64; 3],
     },
     /// A list of the policy's at the end; looked at when all decisions and counters agree.
     Final {
         /// Its name.
         list: String,
-        /// What the vector says.
+        /// Expected by the vector.
         expected: Json,
-        /// What the policy shows.
+        /// List that the policy shows.
         got: Json,
     },
     /// The policy could not go on.
     Fault {
         /// Number of the access, from 0, if it happened in one.
         access: Option<u64>,
-        /// What happened.
+        /// The fault, as a sentence.
         message: String,
     },
 }

@@ -16,7 +16,7 @@ use destage_replay::warmup::Warmup;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a policy made of a vector, in the vectors' own terms.
+/// Decisions of a policy on a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// One per access.
@@ -31,7 +31,7 @@ pub struct Outcome {
 pub struct Fault {
     /// Number of the access, from 0, if it happened in one.
     pub access: Option<u64>,
-    /// What happened.
+    /// The fault, as a sentence.
     pub message: String,
 }
 

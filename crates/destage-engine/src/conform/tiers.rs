@@ -40,7 +40,7 @@ worded!(
     Offered(Offer), "\"evicted\" or \"inserted\"", |found| found.as_str().and_then(Offer::parse)
 );
 worded!(
-    /// What becomes of a copy that is found.
+    /// Treatment of a tier-2 copy that is hit.
     Promoted(Promote), "\"copy\" or \"move\"", |found| found.as_str().and_then(Promote::parse)
 );
 worded!(
@@ -162,7 +162,7 @@ impl TierVector {
         let tier2 = self.tier2.build(lpns, &[])?;
         let mut recorder = Recorder { lpns, below: TierDecision::default(), decisions: Vec::new() };
         let replayed = untimed::run(&replay, &mut tier1, tier2, &mut recorder);
-        let mut replayed = replayed.expect("nobody stops it");
+        let mut replayed = replayed.expect("no stop");
         if self.flush_at_end {
             replayed.flush();
         }

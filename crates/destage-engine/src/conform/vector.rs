@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a line of a vector file is about, told by its keys.
+/// Type of a vector, detected from the keys of its line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Page,
@@ -57,7 +57,7 @@ impl Serialize for PageCounters {
     }
 }
 
-/// What a policy decided on one access (`docs/spec/page-policies.md` 2.4).
+/// Decision of a policy on one access (`docs/spec/page-policies.md` 2.4).
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Decision {
     /// The page was resident when the access arrived.
@@ -88,7 +88,7 @@ impl Decision {
     }
 }
 
-/// What a vector says of one decision; a key that it leaves out is not compared.
+/// Expected decision on one access; absent keys are not compared.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Expected {
     /// The page was resident.

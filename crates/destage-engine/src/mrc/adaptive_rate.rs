@@ -84,12 +84,12 @@ struct Board<'a> {
     open: BTreeSet<Place>,
     /// Places that run over the whole trace.
     exact: BTreeSet<Place>,
-    /// What is known; of open places an interval that is too wide.
+    /// Known points; those of open places have too wide an interval.
     found: BTreeMap<Place, Cell>,
     every_size: BTreeMap<usize, EverySize>,
-    /// By halvings.
+    /// Samples by the number of halvings of the rate.
     samples: BTreeMap<i32, SampleSize>,
-    /// Of every page.
+    /// Rank of every page in the order of sampling.
     ranks: Option<Vec<u32>>,
     stopped: bool,
 }

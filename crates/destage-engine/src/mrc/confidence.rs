@@ -19,20 +19,20 @@
 //!   also said how much of it to take, which costs a degree of freedom; and what they do not show
 //!   does not shrink with them ([`LEAST_LEFT`]).
 //!
-//! What this covers has been measured (`benches/coverage.py`, `docs/sampling.md`), and where it has
-//! not been shown to cover there is no interval: [`is_shown`].
+//! The coverage of the intervals has been measured (`benches/coverage.py`, `docs/sampling.md`);
+//! policies whose coverage was not shown have none: [`is_shown`].
 
 use super::sample::GROUPS;
 use destage_policies::info;
 
-/// Share of the groups' variance that the whole has: what is alike within a stratum does not vary,
-/// and the strata of the whole are finer than those of its groups.
+/// Variance of the sample relative to that of its groups: the strata of the sample are finer than
+/// those of its groups.
 const FINER: f64 = 0.5;
 
-/// How much of what groups and whole are apart the whole may be off.
+/// Bias allowance of the sample, as a share of its distance to the mean of the groups.
 const BIAS: f64 = 0.6;
 
-/// Share of the accesses that no sample is surer than.
+/// Smallest standard error of a sample, as a share of the accesses.
 pub(super) const FLOOR: f64 = 0.0003;
 
 /// Share of the accesses by which the groups are apart where a step of the curve may be near.
@@ -84,7 +84,7 @@ pub(super) struct Estimates {
     pub(super) groups: Vec<f64>,
     /// With a few frames less, and with a few more; none where it does not matter.
     pub(super) beside: Vec<f64>,
-    /// What they were before that was taken out which LRU was off; `None`: nothing was.
+    /// The estimates before the correction by LRU; `None` without a correction.
     pub(super) before: Option<Box<Estimates>>,
 }
 
@@ -128,8 +128,8 @@ impl Estimates {
         self.with(FINER, rate, accesses)
     }
 
-    /// The same of a difference: what two policies do otherwise is not what pages were put in order
-    /// by, and the strata help less.
+    /// Interval of a difference of two policies. Strata help less here, since pages are ordered by
+    /// use, not by the policies' difference.
     pub(super) fn uncertain_difference(&self, rate: f64, accesses: f64) -> Uncertain {
         self.with(1.0, rate, accesses)
     }

@@ -89,7 +89,7 @@ impl Variate<'_> {
         }
     }
 
-    /// What a sample says of LRU at a size of the trace.
+    /// Sample's estimate for LRU with `frames` frames over the whole trace.
     fn sampled(&self, sample: usize, frames: u32) -> Estimate {
         let rate = if sample == 0 { self.rate } else { self.rate / GROUPS as f64 };
         let frames = f64::from(frames) * rate;

@@ -1,4 +1,4 @@
-//! What a curve is, and how one is made.
+//! Miss-ratio curves: their options and results.
 
 use super::sample::{GROUPS, Sample, Sampling};
 use crate::options::RunOptions;
@@ -19,7 +19,7 @@ pub struct MrcOptions {
     /// In place of one rate, the rate for each policy and size that such an error needs; the whole
     /// trace where no sample serves.
     pub within: Option<Within>,
-    /// What runs over the whole trace beside samples, to put them right.
+    /// Policy that also runs over the whole trace, as control variate of the samples.
     pub control: Option<ControlVariate>,
     /// Threads, at least 1. The result does not depend on them.
     pub jobs: usize,
@@ -69,7 +69,7 @@ pub struct Mrc {
     /// Half the width of the intervals that was wanted, in place of one rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
-    /// What ran over the whole trace to put the samples right.
+    /// Policy that ran over the whole trace as control variate of the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlVariate>,
     /// The samples that it took, the largest first.
@@ -80,7 +80,7 @@ pub struct Mrc {
     /// How far the points of a sample are apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differences: Option<Apart>,
-    /// What a reader of these numbers must know.
+    /// Warnings for the reader of these numbers.
     pub warnings: Vec<String>,
     /// Passes and runs that had not ended when it was told to stop.
     #[serde(skip)]
@@ -90,7 +90,7 @@ pub struct Mrc {
     pub tasks: usize,
 }
 
-/// What was sampled.
+/// Rate and size of a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SampleSize {
     /// R, the rate that was used.
@@ -125,7 +125,7 @@ pub struct Apart {
     pub groups: Vec<ApartAt>,
 }
 
-/// The same at one cache size.
+/// Paired differences of the policies at one cache size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ApartAt {
     /// Numbers of the points, which are counted curve by curve.
@@ -150,7 +150,7 @@ pub enum Method {
 pub struct Curve {
     /// Name of the policy.
     pub policy: String,
-    /// As in a table: `cflru[window_fraction=0.75]`.
+    /// Label in tables: `cflru[window_fraction=0.75]`.
     pub label: String,
     /// All parameters, after defaults.
     pub params: BTreeMap<String, serde_json::Value>,
@@ -158,7 +158,7 @@ pub struct Curve {
     pub method: Method,
     /// One per size, in the order given.
     pub points: Vec<Point>,
-    /// What one pass over the whole trace tells of sizes that were not asked for.
+    /// Results of one pass at all sizes, those not requested included.
     #[serde(skip)]
     pub every_size: Option<EverySize>,
 }
@@ -191,9 +191,9 @@ pub struct Point {
     pub accesses: u64,
     /// Accesses whose page was not resident.
     pub misses: u64,
-    /// Those that read.
+    /// Read accesses whose page was not resident.
     pub read_misses: u64,
-    /// Those that wrote.
+    /// Write accesses whose page was not resident.
     pub write_misses: u64,
     /// Misses / accesses, 0..1; 0 if nothing was counted.
     pub miss_ratio: f64,
@@ -203,11 +203,11 @@ pub struct Point {
     pub physical_writes: Option<u64>,
     /// Pages that left the cache because of a miss.
     pub evictions: u64,
-    /// What stands behind it, if it comes from a sample; `None`: it is exact.
+    /// Sample behind an estimated point; `None` for an exact one.
     pub sampled: Option<SampledPoint>,
 }
 
-/// What stands behind a sampled point.
+/// Sample and intervals behind an estimated point.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SampledPoint {
     /// Frames that the sample had; with LRU between two whole numbers.

@@ -43,10 +43,10 @@ pub fn planned_accesses(
 ///
 /// # Errors
 ///
-/// As [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page, for a
-/// policy with a parameter in pages or accesses, which a sample of single pages does not scale, and
-/// for one that clusters by erase block, which it takes apart; and for a sample of a run with
-/// trims; and for LRU that is to put samples right where one pass does not tell of it. With
+/// Errors of [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page,
+/// for a policy with a parameter in pages or accesses, which a sample of single pages does not
+/// scale, and for one that clusters by erase block, which it takes apart; and for a sample of a run
+/// with trims; and for LRU that is to put samples right where one pass does not tell of it. With
 /// [`MrcOptions::within`] all these run over the whole trace.
 pub fn mrc(
     input: &Input<'_>,

@@ -74,7 +74,7 @@ pub(super) fn draw(
     Ok(drawn)
 }
 
-/// What is known of a policy at a size, and which task of the first trace told it.
+/// Estimates of a policy at a size, and the task of the first trace that they come from.
 struct Known {
     spec: usize,
     size: usize,

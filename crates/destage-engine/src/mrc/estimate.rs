@@ -57,7 +57,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Of a run that counted its end flushes.
+    /// Estimate from the counters of a run that counted its end flushes.
     pub(super) fn of(counters: &Counters) -> Estimate {
         Estimate {
             reads: (counters.read_hits + counters.read_misses) as f64,
@@ -187,7 +187,7 @@ impl Number {
     }
 }
 
-/// What was estimated of a point.
+/// Estimates of a point: by the sample and its groups.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Estimated {
     /// By the whole sample, or by the trace.
@@ -197,7 +197,7 @@ pub(super) struct Estimated {
     /// By the whole sample with a few frames less, and with a few more; none where it does not
     /// matter ([`Estimated::is_steep`]).
     pub(super) beside: Vec<Estimate>,
-    /// The same before what LRU was off was taken out; `None`: nothing was.
+    /// The estimates before the correction by LRU; `None` without a correction.
     pub(super) before: Option<Box<Estimated>>,
 }
 
@@ -266,7 +266,7 @@ pub(super) fn point(
     }
 }
 
-/// What stands behind a point whose intervals are known.
+/// Sample and intervals of a point.
 fn with_intervals(
     frames: f64,
     rate: f64,

@@ -43,7 +43,7 @@ const COUNT_BEHIND: usize = 16;
 /// `dirty_from` of a page that is clean everywhere.
 const CLEAN: u32 = u32::MAX;
 
-/// What is counted at one cache size.
+/// Counts at one cache size.
 #[derive(Clone, Copy, Default, Debug)]
 struct AtSize {
     read_hits: u64,
@@ -54,8 +54,8 @@ struct AtSize {
     end_dirty: u64,
 }
 
-/// What a size has more than the next smaller, of the last uses: half as wide, since a pass waits
-/// for these.
+/// Increments of a size over the next smaller one, for the last uses: half as wide, since a pass
+/// waits for these loads.
 #[derive(Clone, Copy, Default)]
 #[repr(align(16))]
 struct Step {
@@ -68,7 +68,7 @@ struct Step {
 /// Uses after which steps are added up: none of their counts can be larger.
 const STEPS_HOLD: u64 = if cfg!(test) { BLOCK as u64 } else { i32::MAX as u64 - BLOCK as u64 };
 
-/// What LRU counts at every cache size.
+/// Counts of LRU at every cache size.
 #[derive(Clone, Debug)]
 pub struct LruCurve {
     /// Index: frames, 0 to the number of pages. Without a frame everything misses, and every write
@@ -110,7 +110,7 @@ impl LruCurve {
         self.pages
     }
 
-    /// What a run with these options counts at every size.
+    /// Counts at every size of a run with these options.
     pub fn every_size(&self, options: &RunOptions) -> EverySize {
         let sizes = &self.sizes[1..];
         let fetched =
@@ -119,8 +119,8 @@ impl LruCurve {
             true => at.read_hits + at.write_hits,
             false => at.read_hits,
         };
-        let owed = u64::from(options.flush_at_end);
-        let writes = sizes.iter().map(|at| at.flushes + owed * at.end_dirty);
+        let flushed = u64::from(options.flush_at_end);
+        let writes = sizes.iter().map(|at| at.flushes + flushed * at.end_dirty);
         EverySize {
             accesses: self.reads + self.writes,
             hits: sizes.iter().map(|at| at.read_hits + at.write_hits).collect(),
@@ -129,7 +129,7 @@ impl LruCurve {
         }
     }
 
-    /// What LRU counts with so many frames. `end_flushes` counts the dirty pages that are resident
+    /// Counters of LRU with `frames` frames. `end_flushes` counts the dirty pages that are resident
     /// at the end of the trace; the `physical_*` counters, which depend on a run's options, are 0.
     pub fn counters(&self, frames: u32) -> Counters {
         let resident = |pages: u32| u64::from(pages.min(frames));
@@ -151,10 +151,10 @@ impl LruCurve {
     }
 }
 
-/// What is kept of a page, in one place: a pass waits for it once.
+/// State of a page, in one place, so that a pass waits for one load.
 #[derive(Clone, Copy)]
 struct Page {
-    /// Of its last use; [`NO_SLOT`] before the first.
+    /// Slot of its last use; [`NO_SLOT`] before the first.
     slot: u32,
     /// Frames of the smallest cache in which it is dirty.
     dirty_from: u32,

@@ -44,7 +44,7 @@ use std::sync::atomic::Ordering;
 /// Uses of a window, at least.
 const LEAST_WINDOW: usize = 1 << 20;
 
-/// What MIN hits at every cache size.
+/// Hits of MIN at every cache size.
 #[derive(Clone, Debug)]
 pub struct MinCurve {
     /// Read and write hits; index: frames, from none to the number of pages.
@@ -112,7 +112,7 @@ impl MinCurve {
         (self.reads + self.writes - hits) - (resident(self.pages) - resident(self.warm_pages))
     }
 
-    /// What it counts at every size; not what is written, which ties decide.
+    /// Counts at every size, without flash writes, which depend on ties.
     pub fn every_size(&self, options: &RunOptions) -> EverySize {
         let fetched = u64::from(options.fetch_on_write_miss);
         let read =
@@ -135,7 +135,7 @@ struct Windows<'a> {
     carried: Vec<(u64, u32)>,
     /// Uses taken so far.
     done: usize,
-    /// Of them, what is counted: reads and writes.
+    /// Counted reads and writes among the uses taken so far.
     uses: [u64; 2],
     /// Distinct pages used so far.
     pages: u32,

@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering;
 /// No instant lies between two events: any cache holds what is held over it.
 pub(super) const NO_INSTANT: i32 = i32::MIN / 2;
 
-/// What an interval's end says: a read hits, a write hits, or from here on the place among those
-/// that leave the window.
+/// Tag of an interval's end: 0 for a read hit, 1 for a write hit; from 2 on, its place among the
+/// intervals that leave the window.
 pub(super) const LEAVES: u32 = 2;
 
 /// Where an interval begins or ends.
@@ -25,7 +25,8 @@ pub(super) struct Event {
     pub(super) other: u32,
     /// Frames taken by what smaller caches hold, at the fullest instant since the event before.
     pub(super) taken: i32,
-    /// Of a beginning: the smallest cache that holds it already. Of an end: what it says.
+    /// At a beginning, the smallest cache that holds the page already; at an end, the hit
+    /// ([`LEAVES`]).
     pub(super) tag: u32,
 }
 
@@ -56,7 +57,7 @@ pub(super) struct Halving {
 }
 
 impl Halving {
-    /// Of a trace of so many pages: no interval needs more frames.
+    /// Bisection for a trace of `pages` pages, the most frames that an interval can need.
     pub(super) fn new(pages: usize) -> Self {
         Halving { hits: vec![[0; 2]; pages + 1], ..Halving::default() }
     }
@@ -181,7 +182,7 @@ impl Halving {
 struct Half {
     start: usize,
     end: usize,
-    /// As of an [`Event`], of the next one.
+    /// `taken` of the next [`Event`].
     taken: i32,
     /// Intervals that are open.
     open: i32,
@@ -196,7 +197,7 @@ impl Half {
         Half { start, end: start, taken: NO_INSTANT, open: 0, fullest: 0, needs: 0 }
     }
 
-    /// As a part, with the frames that its intervals need at most.
+    /// The half as a part, with the most frames that its intervals need.
     fn part(&self, from: usize, (low, high): (u32, u32)) -> Part {
         let enough = (self.fullest.max(0) as u32 + 1).max(self.needs).max(low + 1);
         Part { from: from + self.start, to: from + self.end, low, high: high.min(enough) }

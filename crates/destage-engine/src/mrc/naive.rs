@@ -70,9 +70,9 @@ proptest! {
             prop_assert_eq!(every.hits[frames - 1], want.hits());
             let fetches = if fetch { want.write_misses } else { 0 };
             prop_assert_eq!(every.physical_reads[frames - 1], want.read_misses + fetches);
-            let owed = if flush { want.end_flushes } else { 0 };
+            let pending = if flush { want.end_flushes } else { 0 };
             let writes = every.physical_writes.as_ref().expect("LRU tells");
-            prop_assert_eq!(writes[frames - 1], want.destaged_pages + owed);
+            prop_assert_eq!(writes[frames - 1], want.destaged_pages + pending);
         }
         prop_assert_eq!(curve.counters(1000), curve.counters(24));
     }

@@ -22,7 +22,7 @@ impl Found {
     }
 }
 
-/// What policies are compared by.
+/// Metrics that policies are compared by.
 const COMPARED: [(&str, Number); 3] = [
     ("hit_ratio", Number::Misses),
     ("physical_reads", Number::PhysicalReads),

@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 
 /// A policy at a size.
 pub(super) struct Cell {
-    /// Its place among the policies.
+    /// Index among the policies.
     pub(super) spec: usize,
-    /// Its place among the sizes.
+    /// Index among the sizes.
     pub(super) size: usize,
     pub(super) point: Point,
     pub(super) placed: Placed,
@@ -80,7 +80,7 @@ impl<'a> Asked<'a> {
         self.options.run.warmup.rows(columns.first_ids.len(), arrivals_ns)
     }
 
-    /// What the trace has to count; `None` if that is another number at each size.
+    /// Accesses that count; `None` if their number depends on the cache size.
     pub(super) fn totals(&self) -> Option<Totals> {
         self.warmup_requests().map(|warm| Totals::of(self.input.columns, warm))
     }
@@ -90,7 +90,7 @@ impl<'a> Asked<'a> {
         Trace { input: *self.input, rate: 1.0, warmup_requests: self.warmup_requests() }
     }
 
-    /// What is told of a policy at a size, by its places.
+    /// The point of a policy at a size, by their indices.
     pub(super) fn cell(
         &self,
         (spec, size): (usize, usize),
@@ -105,7 +105,7 @@ impl<'a> Asked<'a> {
         Cell { spec, size, point, placed }
     }
 
-    /// What is told of LRU at a size, by its places: it is known over the whole trace.
+    /// The exact point of LRU at a size, by their indices.
     pub(super) fn known(
         &self,
         places: (usize, usize),

@@ -50,7 +50,7 @@ pub(super) fn ranks(columns: Columns<'_>, seed: u64, control: &Control) -> Optio
     Some(classes.iter().map(rank).collect())
 }
 
-/// What each page is used like.
+/// Stratum of each page, by its use.
 fn classes(columns: Columns<'_>, control: &Control) -> Option<Vec<u8>> {
     let mut uses = vec![Uses::default(); columns.lpns.len()];
     let mut expander = Expander::new(columns, 0, columns.first_ids.len());

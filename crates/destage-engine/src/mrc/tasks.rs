@@ -48,7 +48,7 @@ pub(super) struct Task<'a> {
     pub(super) sizes: Sizes<'a>,
 }
 
-/// What a task finds out at once.
+/// Cache sizes of one task.
 #[derive(Clone, Copy)]
 pub(super) enum Sizes<'a> {
     /// All sizes, of LRU or MIN: one outcome.
@@ -57,7 +57,7 @@ pub(super) enum Sizes<'a> {
     These(&'a [Frames]),
 }
 
-/// What a task found.
+/// Outcome of a task.
 #[expect(clippy::large_enum_variant, reason = "one for each size, and they are few")]
 pub(super) enum Outcome {
     OnePass(LruCurve),
@@ -66,7 +66,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// What it says of a size of the whole trace.
+    /// Estimate at a size of the whole trace.
     pub(super) fn estimate(&self, size: &Frames, trace: &Trace<'_>) -> Estimate {
         let of_sample = match self {
             Outcome::OnePass(curve) => Estimate::on_curve(curve, trace.frames(size)),
@@ -77,7 +77,7 @@ impl Outcome {
         of_sample.scaled(1.0 / trace.rate)
     }
 
-    /// What a pass tells of every size; `None` of a run.
+    /// Results of a pass at every size; `None` for a run.
     pub(super) fn every_size(&self, options: &RunOptions) -> Option<EverySize> {
         match self {
             Outcome::OnePass(curve) => Some(curve.every_size(options)),
@@ -151,7 +151,7 @@ pub(super) fn stack_order(spec: &PolicySpec) -> Option<StackOrder> {
     info(spec.name).ok()?.stack_order
 }
 
-/// What became of a task; `None`: it had not begun.
+/// Result of a task; `None` if it had not begun.
 type Ended = Option<Result<Vec<Outcome>, RunError>>;
 
 /// Runs all tasks; outcomes come in the order of the tasks and of their sizes, whatever the number

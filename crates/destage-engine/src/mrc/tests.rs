@@ -112,7 +112,7 @@ pub(super) fn exact(trace: &Owned, policies: &str, sizes: &[Frames], run: RunOpt
         .expect("curves")
 }
 
-/// What a run of its own counts at the point's size.
+/// The point equals a separate run at its size.
 fn assert_is_a_run(point: &Point, trace: &Owned, policy: &str, options: &RunOptions) {
     let size = &sizes([point.frames])[0];
     let spec = &specs(policy)[0];

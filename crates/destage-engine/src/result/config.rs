@@ -1,11 +1,11 @@
-//! What a run was asked to do.
+//! Configuration of a run.
 
 use crate::options::RunOptions;
 use crate::spec::{label, spelled};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run was asked to do, after defaults.
+/// Configuration of a run, after defaults.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunConfig {
     /// Name of the policy.
@@ -18,14 +18,14 @@ pub struct RunConfig {
     pub frames: u32,
     /// The cache size as the user gave it.
     pub cache: String,
-    /// What holds for all runs of the call; of pages of an erase block and pages that may be padded
-    /// only what the policy has, in a run without a device.
+    /// Options of all runs of the call. `pages_per_block` and `device_pages` only for policies that
+    /// use them, in a run without a device.
     #[serde(flatten)]
     pub options: RunOptions,
     /// Name of the drive behind the cache, if there is one; all of it is in the result set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Its placement policy, as one types it, if it has one.
+    /// Placement policy in the syntax of the command line, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
     /// SHA-256 of the Python file that the policy is in, if it is in one: hexadecimal digits.
@@ -34,7 +34,7 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// As in a table, and as a user would type it: `acr-h[file_pages=none]`.
+    /// Label in tables and on the command line: `acr-h[file_pages=none]`.
     pub fn label(&self) -> String {
         let tier1 = label(&self.policy, self.given.iter().map(|(k, v)| (k.as_str(), spelled(v))));
         tier1 + &self.options.tiers.label()

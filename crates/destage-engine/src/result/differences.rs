@@ -204,7 +204,7 @@ fn of_responses(draws: &Draws, windows: &Windows) -> Drawn {
     values
 }
 
-/// What the drive did, and what evictions met there.
+/// Resampled metrics of the device and of evictions.
 fn of_drive(draws: &Draws, flash: &FlashWindows, timing: &Timing) -> Drawn {
     let counters = &timing.counters;
     // What the drive does after the last request is the same in every draw.

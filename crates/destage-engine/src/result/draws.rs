@@ -63,7 +63,7 @@ impl Draws {
         self.sums_of(&list.iter().map(|&x| x as f64).collect::<Vec<_>>())
     }
 
-    /// The same of numbers that are not whole.
+    /// Sums of a list of real numbers, one for each draw, scaled to as many windows as there are.
     pub(super) fn sums_of(&self, list: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.drawn.len()];
         for (times, &x) in self.times.iter().zip(list) {

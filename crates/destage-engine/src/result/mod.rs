@@ -1,4 +1,4 @@
-//! What a run leaves behind: enough to read it, and enough to make it again.
+//! Results of runs: enough to read them, and enough to rerun them.
 //!
 //! One schema for JSON, CSV, Parquet, Python and the report. Every derived number is listed in
 //! [`METRICS`], once; the tables' columns, their units and which way is better come from there.

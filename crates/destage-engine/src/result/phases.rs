@@ -19,7 +19,7 @@ const LEAST: f64 = 0.1;
 /// 97.5 % quantiles of Student's t, from two degrees of freedom on.
 const STUDENT: [f64; 10] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201];
 
-/// The same of the normal distribution.
+/// 97.5 % quantile of the normal distribution.
 const NORMAL: f64 = 1.96;
 
 /// Windows of a block for this series; `None` if it has too few independent parts.

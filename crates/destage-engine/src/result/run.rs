@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 /// The outcome of one run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunResult {
-    /// What was asked.
+    /// Configuration of the run.
     pub config: RunConfig,
     /// Requests that were replayed before counting began.
     pub warmup_requests: u64,
     /// The part that was measured; absent in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
-    /// What was counted.
+    /// Counters of the cache.
     pub counters: Counters,
-    /// What trims dropped, if they were part of a run without a device.
+    /// Pages that trims dropped, in a run without a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<TrimCounters>,
-    /// What only this policy counts, such as hits by list.
+    /// Counters of this policy alone, such as hits by list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_counters: BTreeMap<String, u64>,
     /// Where an adaptive policy had adapted to at the end, such as AALRU's tau.
@@ -58,9 +58,9 @@ pub struct RunResult {
     /// The run in sixty parts; absent if it has too few requests for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
-    /// What a reader of these numbers must know.
+    /// Warnings for the reader of these numbers.
     pub warnings: Vec<String>,
-    /// What each period of so many accesses counted, if that was asked for.
+    /// Counts of each period of `series` accesses, if requested.
     #[serde(default, skip_serializing)] // comes last, after the metrics
     pub series: Vec<Period>,
     /// Page size of the trace, bytes; 0 before the run is in a result set, which has it.
@@ -83,7 +83,7 @@ impl RunResult {
         Some(u64::try_from(writes.max(0)).unwrap_or(u64::MAX))
     }
 
-    /// As in a table, and as a user would type it: `acr-h[file_pages=none]`.
+    /// Label in tables and on the command line: `acr-h[file_pages=none]`.
     pub fn label(&self) -> String {
         self.config.label()
     }

@@ -1,5 +1,4 @@
-//! The schema of results, written down once: what `docs/results.md` is made from, and what a test
-//! holds results to.
+//! Schema of results: `docs/results.md` is generated from it, and a test checks results against it.
 
 use super::metric::{Better, METRIC_GROUPS, MetricKind};
 use super::metrics::METRICS;
@@ -7,11 +6,11 @@ use std::fmt::Write;
 
 /// An object of the schema.
 pub struct Object {
-    /// Its name here; JSON does not have it.
+    /// Name in the documentation; JSON does not have it.
     pub name: &'static str,
-    /// What it is.
+    /// One-line definition.
     pub about: &'static str,
-    /// Its keys, in the order in which they are written.
+    /// Keys, in the order of the JSON.
     pub fields: &'static [Field],
 }
 
@@ -21,9 +20,9 @@ pub struct Field {
     pub key: &'static str,
     /// It may be absent.
     pub may_be_absent: bool,
-    /// What it holds: words, or an object of the schema behind `@`, a list of them behind `[@`.
+    /// Value type: words, or an object of the schema behind `@`, a list of them behind `[@`.
     pub holds: &'static str,
-    /// What it is.
+    /// One-line definition.
     pub about: &'static str,
 }
 
@@ -378,7 +377,7 @@ fn capital(name: &str) -> String {
     })
 }
 
-/// What a key holds, objects of the schema linked.
+/// Value type of a key, with objects of the schema linked.
 fn held(holds: &str) -> String {
     let link = |name: &str| format!("[{name}](#{})", name.replace(' ', "-"));
     match (holds.strip_prefix("[@"), holds.strip_prefix('@')) {

@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Version of the schema below; a change that a reader could trip over raises it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What tells a result set from other JSON.
+/// Key that identifies a result set among other JSON.
 const SCHEMA: &str = "destage.results";
 
 /// A set of runs over one trace, with all that is needed to make it again.
@@ -42,7 +42,7 @@ pub struct ResultSet {
     /// The drive behind the cache, as it was given and after defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Value>,
-    /// What reading the trace counted: malformed lines that were skipped, and the like.
+    /// Counts of the trace reader, such as skipped malformed lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Value>,
 }
@@ -67,7 +67,7 @@ impl ResultSet {
         }
     }
 
-    /// As JSON, whole.
+    /// The whole set as JSON.
     pub fn to_json(&self) -> String {
         let whole = WrittenSet { set: self, differences: Differences::of(&self.runs) };
         serde_json::to_string(&whole).expect("names, numbers and lists of them are JSON")

@@ -29,7 +29,7 @@ pub struct Steady {
 const HALF: usize = WINDOWS / 2;
 
 impl Steady {
-    /// Of a run in windows.
+    /// Steady-state check of a run in windows.
     pub fn of(windows: &Windows) -> Self {
         let halves = [(0, HALF), (HALF, WINDOWS)].map(|(from, to)| half(windows, from, to));
         Steady { filled_after: windows.filled_after, halves }

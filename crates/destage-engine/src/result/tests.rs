@@ -180,7 +180,7 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     }
 }
 
-/// Set `DESTAGE_WRITE_DOCS` to write the page anew.
+/// Set `DESTAGE_WRITE_DOCS` to write the page.
 #[test]
 fn the_page_on_results_is_what_the_schema_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
@@ -263,7 +263,7 @@ fn windows_add_up_to_the_run_whoever_goes_first() {
     }
 }
 
-/// What a metric says of a run.
+/// Value of a metric of a run.
 fn value(run: &RunResult, name: &str) -> Option<Number> {
     METRICS.iter().find(|metric| metric.name == name).expect(name).value(run)
 }

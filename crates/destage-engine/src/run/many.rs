@@ -86,7 +86,7 @@ pub fn compare_each(
 struct Task<'a> {
     spec: &'a PolicySpec,
     sizes: &'a [Frames],
-    /// Its first run's place among all.
+    /// Index of its first run among all runs.
     first: usize,
 }
 
@@ -100,10 +100,10 @@ impl Task<'_> {
         blocks: &Blocks,
     ) -> Vec<Result<RunResult, RunError>> {
         let Task { spec, sizes, .. } = self;
-        let mut nobody = Unobserved;
+        let mut unobserved = Unobserved;
         match sizes {
             [size] => {
-                vec![run_beside(input, spec, size, options, control, &mut nobody, blocks)]
+                vec![run_beside(input, spec, size, options, control, &mut unobserved, blocks)]
             }
             sizes => match run_together(input, spec, sizes, options, control) {
                 Ok(results) => results,
@@ -150,7 +150,7 @@ fn tasks<'a>(
     tasks
 }
 
-/// Does the work in this thread and as many others as make up `threads`, or as there is room for.
+/// Runs `work` in this thread and up to `threads - 1` others, fewer if the system refuses threads.
 pub(crate) fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
     std::thread::scope(|scope| {
         for _ in 1..threads {

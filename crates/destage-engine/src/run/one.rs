@@ -160,7 +160,7 @@ fn foresee(
 ///
 /// # Errors
 ///
-/// As [`run`]; [`RunError::Broken`] with the first law that it breaks.
+/// Errors of [`run`]; [`RunError::Broken`] with the first invariant that the policy violates.
 pub fn run_own<P: Policy>(
     input: &Input<'_>,
     named: Named,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A policy of the user's own, as a result names it.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    /// Its name.
+    /// Name of the policy.
     pub policy: String,
     /// Parameters that were given.
     pub given: BTreeMap<String, serde_json::Value>,

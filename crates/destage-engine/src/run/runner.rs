@@ -29,7 +29,7 @@ pub(super) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// A policy of the table: in a loop of its own if there is no drive and nobody watches.
+    /// A policy of the table: in a loop of its own without a drive and an observer.
     pub(super) fn named(self, name: &str, setup: &Setup) -> Result<Outcome, RunError> {
         let Runner { options, .. } = self;
         if options.drive.is_some() || options.check || self.observer.watches() {
@@ -180,7 +180,7 @@ pub(super) struct Followed<'a> {
 }
 
 impl<'a> Followed<'a> {
-    /// Of a run that has not begun.
+    /// Follows a run from its beginning.
     pub(super) fn new(observer: &'a mut dyn Observer, control: &'a Control) -> Self {
         Followed { observer, control, reported: 0 }
     }

@@ -1,5 +1,5 @@
-//! What a reader of a run's numbers must know: sentences, without numbers of the run, so that many
-//! runs say them once.
+//! Warnings for the reader of a run's numbers: sentences without numbers of the run, so that many
+//! runs share them.
 
 use super::outcome::Outcome;
 use super::requirements::caveats;
@@ -85,7 +85,7 @@ fn padded_for_nothing(counters: &Counters, timing: &Timing) -> Option<String> {
     })
 }
 
-/// What response times rest on.
+/// Warnings about response times.
 fn of_times(
     timing: &Timing,
     drive: &Mounted,
@@ -139,7 +139,7 @@ fn not_steady(timing: &Timing, drive: &Mounted) -> Option<String> {
 /// The last request was complete long after it had arrived, compared with the time of all arrivals.
 fn is_behind(timing: &Timing, input: &Input<'_>, options: &RunOptions) -> bool {
     let arrivals = input.arrivals_ns;
-    // With a warm-up until the cache is full nobody knows beforehand when counting starts.
+    // When a warm-up until the cache is full ends is unknown beforehand.
     let Some(warm) = options.warmup.rows(arrivals.len(), arrivals) else { return false };
     let (Some(first), Some(last)) = (arrivals.get(warm), arrivals.last()) else { return false };
     let arriving_ns = last - first;

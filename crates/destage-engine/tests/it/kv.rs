@@ -119,7 +119,7 @@ fn run(
         let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
         replay.run(dense(policy, &setup, pages).expect("a policy"), None, observer)
     };
-    replayed.expect("nobody stops it")
+    replayed.expect("no stop")
 }
 
 proptest! {
@@ -147,7 +147,7 @@ proptest! {
             prop_assert_eq!(got, model.counters[counter], "{}", counter);
         }
         let unwatched = run(&replay, policy, frames, &mut Unobserved);
-        prop_assert_eq!(unwatched.kv, replayed.kv, "nobody watching, it counts the same");
+        prop_assert_eq!(unwatched.kv, replayed.kv, "an unobserved run counts the same");
     }
 
     #[test]

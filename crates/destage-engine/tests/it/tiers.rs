@@ -197,8 +197,8 @@ fn product(case: &Case) -> (Vec<models::TierDecision>, Replayed) {
     let mut recorder = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
     let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
     let replayed = untimed::run(&trace.replay(), &mut policy, tier2, &mut recorder);
-    let mut replayed = replayed.expect("nobody stops it");
-    // Nobody watching, it counts the same.
+    let mut replayed = replayed.expect("no stop");
+    // An unobserved run counts the same.
     let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
     let unwatched = untimed::run_unwatched(
         &trace.replay(),
@@ -207,7 +207,7 @@ fn product(case: &Case) -> (Vec<models::TierDecision>, Replayed) {
         tier2,
         &mut Unobserved,
     );
-    let unwatched = unwatched.expect("a policy").expect("nobody stops it");
+    let unwatched = unwatched.expect("a policy").expect("no stop");
     assert_eq!(unwatched.counters, replayed.counters);
     if case.flush_at_end {
         replayed.flush();
@@ -328,7 +328,7 @@ fn laws(
     let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
         .expect("a policy of the table");
     let mut alone = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
-    trace.replay().run(&mut policy, &mut alone).expect("nobody stops it");
+    trace.replay().run(&mut policy, &mut alone).expect("no stop");
     for (alone, tiers) in alone.decisions.iter().zip(decisions) {
         prop_assert_eq!(alone.hit, tiers.hit);
         prop_assert_eq!(&alone.evicted, &tiers.evicted);
@@ -364,7 +364,7 @@ fn a_run_counts_from_the_end_of_the_warm_up() {
         let below = tier2("lru", 8, "always", TierRules::default());
         let below = below.build(&trace.lpns, &[]).expect("a tier");
         let replay = Replay { warmup, ..trace.replay() };
-        untimed::run(&replay, &mut policy, below, &mut Unobserved).expect("nobody stops it")
+        untimed::run(&replay, &mut policy, below, &mut Unobserved).expect("no stop")
     };
     let (all, half) = (whole(Warmup::None), whole(Warmup::Requests(450)));
     assert_eq!(all.counters.tiers.admitted, 896, "every page that leaves tier 1");

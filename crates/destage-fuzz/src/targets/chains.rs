@@ -51,11 +51,11 @@ fn replay(trace: &Trace) {
         touch: Touch::TailFirst,
     };
     let lru = dense("lru", &Setup::new(FRAMES), trace.pages()).expect("a policy of the table");
-    let lru = replay.run(lru, None, &mut Unobserved).expect("nobody stops it").kv;
+    let lru = replay.run(lru, None, &mut Unobserved).expect("no stop").kv;
     assert_eq!(lru.blocks, trace.accesses());
     assert!(lru.hit_blocks <= lru.blocks && lru.hit_tokens <= lru.tokens);
     if let Ok(bound) = prefix_min::run(&replay, FRAMES, &mut Unobserved) {
-        let bound = bound.expect("nobody stops it").kv;
+        let bound = bound.expect("no stop").kv;
         assert!(lru.hit_blocks <= bound.hit_blocks && bound.stranded_blocks == 0);
     }
 }

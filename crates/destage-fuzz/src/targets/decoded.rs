@@ -1,4 +1,4 @@
-//! A decoded trace in the cache folder, damaged: it is noticed, and the trace is decoded anew.
+//! A decoded trace in the cache folder, damaged: it is noticed, and the trace is decoded again.
 
 use crate::Target;
 use destage_synth::{Workload, open_workload};

@@ -9,7 +9,7 @@
 //! Clusters expire in the order of their recency, so the border moves by one, and what it passes
 //! joins the new end of the list of its size. It goes back when BIRD_thd grows.
 //!
-//! What comes out of turn is a hot page that returns to a cluster: it makes an expired cluster
+//! A hot page that returns to a cluster comes out of turn: it makes an expired cluster
 //! larger, or an empty one a cluster again, without making it recent. Such clusters are *odd*: off
 //! the order, in maps by recency until they are used or destaged. So are the few that are ready to
 //! go, beside their place.

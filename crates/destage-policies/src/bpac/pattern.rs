@@ -6,7 +6,7 @@
 //!     └────────────── out of turn ─────────────────────────────▶┘
 //! ```
 //!
-//! A block starts anew, `seq` with an empty run, when its cluster is destaged.
+//! A block starts again, `seq` with an empty run, when its cluster is destaged.
 
 use crate::clusters::NIL;
 

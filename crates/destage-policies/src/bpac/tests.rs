@@ -64,7 +64,7 @@ fn with_every_page_hot_the_least_recent_goes_alone() {
 }
 
 #[test]
-fn hot_pages_stay_when_their_cluster_goes_and_their_block_starts_anew() {
+fn hot_pages_stay_when_their_cluster_goes_and_their_block_starts_again() {
     let mut p = bpac(4, &[("initial_bird_thd", Value::Int(0))]);
     drive(&mut p, &writes(&[0, 1, 1, 8, 12]));
     assert_eq!(victims(&drive(&mut p, &writes(&[16]))), [0]);

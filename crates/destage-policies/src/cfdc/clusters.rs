@@ -4,8 +4,8 @@
 //! priority depends on is kept up to date with each link: its pages, and the sum of their
 //! distances. A victim cluster needs neither any more.
 //!
-//! Clusters that change are filed anew ([`Waiting`]) only when the next victim cluster is chosen: a
-//! run of pages demoted into one cluster then costs one filing.
+//! Clusters that change are sorted in again ([`Waiting`]) only when the next victim cluster is
+//! chosen: a run of pages demoted into one cluster then costs one filing.
 
 use super::waiting::{Entry, Pair, Waiting};
 use super::{Frame, NO_FRAME, NONE};

@@ -326,6 +326,6 @@ fn a_ghost_that_survives_its_trim_is_told_from_one_that_does_not() {
             prop_assert_eq!(wrong, model_run(name, frames, &[], &steps));
             Ok(())
         });
-        assert!(verdict.is_err(), "{name}: nobody notices that ghosts survive");
+        assert!(verdict.is_err(), "{name}: surviving ghosts went unnoticed");
     }
 }

@@ -1,5 +1,5 @@
-//! What a flush has acknowledged survives faults of the store and power cuts (`docs/spec/pool.md`
-//! 6): ten thousand seeds, and each promise by itself.
+//! Flushed writes survive faults of the store and power cuts (`docs/spec/pool.md` 6): ten thousand
+//! seeds, and each promise by itself.
 
 use crate::support::Random;
 use destage_pool::{Fault, FaultStore, Faults, MemoryStore, Options, Pool, Store};
@@ -11,8 +11,8 @@ const PAGES: u64 = 12;
 
 type Faulty = Arc<FaultStore<Arc<MemoryStore>>>;
 
-/// What each sector may read as after a power cut: its bytes at the last flush, and every version
-/// since.
+/// Permitted contents of each sector after a power cut: its bytes at the last flush, and every
+/// version since.
 struct Expected {
     now: Vec<u8>,
     versions: Vec<Vec<Vec<u8>>>,

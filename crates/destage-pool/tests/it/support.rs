@@ -1,4 +1,4 @@
-//! What several tests use.
+//! Helpers of several tests.
 
 use destage_core::{Requirements, SplitMix64};
 use destage_policies::{POLICIES, requirements};

@@ -53,7 +53,7 @@ pub(crate) struct Operation {
     /// When it ends unless it is suspended; known while it is served.
     pub(crate) ends_at: Option<u64>,
     pub(crate) end: Option<u64>,
-    /// What it needs, and what of that has not been served (`docs/spec/gc-steps.md` 6).
+    /// Unit time in total, and unit time left (`docs/spec/gc-steps.md` 6).
     pub(crate) work: u64,
     pub(crate) rest: u64,
     pub(crate) suspensions: u64,

@@ -169,7 +169,7 @@ impl Placement for FutureKnowledge {
     }
 }
 
-/// For every write, the clock at which its data are written anew or trimmed.
+/// For every write, the clock at which its data are overwritten or trimmed.
 fn deaths(history: &[Event]) -> Vec<Option<u64>> {
     let mut deaths = Vec::new();
     let mut newest = BTreeMap::new(); // the clock at which a page was written last

@@ -65,7 +65,7 @@ impl Ssd {
         }
     }
 
-    /// What a timer starts: a whole block, or one step.
+    /// Idle collection: a whole block, or one step.
     pub(super) fn collect_idle(&mut self, plane: usize) {
         match self.config.steps.step {
             Step::WholeBlocks => self.collect(plane),

@@ -1,4 +1,4 @@
-//! ACE: its vectors are what the reference model says (`DESTAGE_WRITE_VECTORS=1` writes them anew),
+//! ACE: its vectors equal the reference model (`DESTAGE_WRITE_VECTORS=1` writes them),
 //! and the checks of `docs/spec/ace.md`, 6.
 
 use std::collections::BTreeSet;

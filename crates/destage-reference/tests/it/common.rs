@@ -67,7 +67,7 @@ pub fn line(mut vector: Map<String, Value>) -> String {
     Value::Object(vector).to_string()
 }
 
-/// The file holds these lines, or is written anew if that is asked for.
+/// The file holds these lines, or is rewritten if that is requested.
 pub fn holds(file: &str, lines: &[String]) {
     let path = format!("{VECTORS}{file}");
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();

@@ -1,5 +1,5 @@
 //! Collection in steps and suspension: vectors that the reference model writes
-//! (`DESTAGE_WRITE_VECTORS=1` writes them anew), and the examples of `docs/spec/gc-steps.md` 3 and
+//! (`DESTAGE_WRITE_VECTORS=1` writes them), and the examples of `docs/spec/gc-steps.md` 3 and
 //! 6.
 
 use crate::common::{device_input, holds, object};

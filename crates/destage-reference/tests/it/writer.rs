@@ -1,5 +1,5 @@
 //! The background writer: its vectors are what the reference model says (`DESTAGE_WRITE_VECTORS=1`
-//! writes them anew), the micro-trace and the checks of `docs/spec/writer.md`, 8.
+//! writes them), the micro-trace and the checks of `docs/spec/writer.md`, 8.
 
 use std::collections::BTreeMap;
 

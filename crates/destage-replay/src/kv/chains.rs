@@ -14,7 +14,7 @@ pub struct Chains<'a> {
 }
 
 impl<'a> Chains<'a> {
-    /// Those of a trace, after checks of every row.
+    /// Requests of a trace, after checks of every row.
     ///
     /// # Errors
     ///

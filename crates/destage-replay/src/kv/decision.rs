@@ -1,9 +1,9 @@
-//! What is decided on a request of a language model (`docs/spec/tiers.md` 9).
+//! Decision on a request of a language model (`docs/spec/tiers.md` 9).
 
 use crate::tiers::events::TierDecision;
 use destage_core::Page;
 
-/// What was decided on a request.
+/// Decision on a request.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct KvDecision {
     /// The tier of each block of the cached prefix at arrival.
@@ -12,6 +12,6 @@ pub struct KvDecision {
     pub inserted: Vec<Page>,
     /// Blocks that tier 1 gave up, in order.
     pub evicted: Vec<Page>,
-    /// What was decided below tier 1; `None` with one tier.
+    /// Decision below tier 1; `None` with one tier.
     pub below: Option<TierDecision>,
 }

@@ -50,7 +50,7 @@ const PROGRESS_BLOCKS: u64 = 1024;
 pub struct KvReplay<'a> {
     /// The decoded trace.
     pub columns: Columns<'a>,
-    /// Its requests.
+    /// Requests of the trace.
     pub chains: Chains<'a>,
     /// Next use of each block, for policies that need it.
     pub next_uses: NextUses<'a>,

@@ -22,7 +22,7 @@ struct Bits {
 
 /// The pages of one size in their order, and a hand over them.
 pub(super) trait Hand {
-    /// Of a cache with so many frames.
+    /// Hand of an empty cache of `frames` frames.
     fn new(frames: u32) -> Self;
 
     /// A page comes in; returns the page that leaves. `passes` is asked whether the hand passes a
@@ -33,7 +33,7 @@ pub(super) trait Hand {
     fn ahead(&self) -> Option<u32>;
 }
 
-/// As in `destage-policies`: a survivor keeps its place in the ring.
+/// CLOCK's hand, as in `destage-policies`: a survivor keeps its place in the ring.
 pub(super) struct Clock {
     ring: Vec<u32>,
     hand: usize,
@@ -68,7 +68,8 @@ impl Hand for Clock {
     }
 }
 
-/// As in `destage-policies`: a survivor stays behind the hand, and new pages come before it.
+/// SIEVE's hand, as in `destage-policies`: a survivor stays behind the hand, and new pages come
+/// before it.
 pub(super) struct Sieve {
     passed: VecDeque<u32>,
     ahead: VecDeque<u32>,

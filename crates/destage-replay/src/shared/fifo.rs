@@ -1,7 +1,7 @@
 //! FIFO at several sizes: no list, only when each page came in.
 //!
 //! A page that came in with the n-th miss of a cache of `c` frames leaves with miss `n + c`, so it
-//! is resident as long as fewer than `c` misses have followed. Nobody needs to know *which* page
+//! is resident as long as fewer than `c` misses have followed. It does not matter *which* page
 //! leaves: that one has left shows at its next use, or at the end, and then a dirty one is counted.
 //!
 //! ```text

@@ -28,7 +28,7 @@ fn alone(policy: &str, columns: Columns<'_>, frames: u32, warmup: usize) -> Repl
     };
     let setup = Setup { params, ..Setup::new(frames) };
     let ran = replay.run_unwatched(policy, &setup, &mut Unobserved).expect("it can be built");
-    ran.expect("nobody stopped it")
+    ran.expect("no stop")
 }
 
 fn windows(of: &Replayed) -> Option<Windows> {

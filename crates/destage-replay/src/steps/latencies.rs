@@ -42,7 +42,7 @@ fn bin_of(ns: Nanos) -> u64 {
     (shift + 1) * BINS + (ns >> shift) - BINS
 }
 
-/// What fio calls the bin.
+/// Value that fio prints for the bin: its middle, nanoseconds.
 fn middle_ns(bin: u64) -> Nanos {
     if bin < EXACT {
         return bin;

@@ -1,4 +1,4 @@
-//! Who sees what happens below tier 1: nobody, the record of decisions, or a device.
+//! Observers of tier 2: none, the record of decisions, or a device.
 
 use destage_core::Page;
 
@@ -26,10 +26,10 @@ pub trait TierEvents {
     fn declined(&mut self, _: Page) {}
 }
 
-/// Nobody.
+/// No observer.
 impl TierEvents for () {}
 
-/// What was decided below tier 1 on one access (`docs/spec/tiers.md` 4.7).
+/// Decision below tier 1 on one access (`docs/spec/tiers.md` 4.7).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TierDecision {
     /// 1 or 2 if the page was found there; 0 if it came from the backing store, or was written

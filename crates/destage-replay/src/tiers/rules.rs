@@ -16,7 +16,7 @@ words! {
 }
 
 words! {
-    /// What a hit in tier 2 does with the page's copy there.
+    /// Treatment of a tier-2 copy that is hit.
     #[derive(Default, Hash, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
     Promote {
@@ -33,10 +33,10 @@ words! {
     #[derive(Default, Hash, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
     AdmitDirty {
-        /// As for clean ones.
+        /// Admission is asked, as for clean pages.
         #[default]
         Ask = "ask",
-        /// They are taken.
+        /// Dirty pages are admitted.
         Always = "always",
     }
 }
@@ -44,11 +44,11 @@ words! {
 /// The rules of tier 2.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TierRules {
-    /// What is offered.
+    /// Pages that are offered to tier 2.
     pub offer: Offer,
-    /// What becomes of a copy that is found.
+    /// Treatment of a tier-2 copy that is hit.
     pub promote: Promote,
-    /// Who decides about dirty pages.
+    /// Tier that decides on the admission of dirty pages.
     pub admit_dirty: AdmitDirty,
     /// A write miss reads the page first.
     pub fetch_on_write_miss: bool,

@@ -38,7 +38,7 @@ pub struct Tier2<'a> {
 pub struct Below<'t, 'a, E> {
     /// The tier.
     pub tier2: &'t mut Tier2<'a>,
-    /// Its counts.
+    /// Counters of the tier.
     pub counters: &'t mut TierCounters,
     /// Sees what happens.
     pub events: &'t mut E,
@@ -51,7 +51,7 @@ impl<'a> Tier2<'a> {
         Tier2 { policy, admission, rules, lpns, copies, plan: Plan::new() }
     }
 
-    /// Its rules.
+    /// Rules between the tiers.
     pub fn rules(&self) -> TierRules {
         self.rules
     }

@@ -29,13 +29,13 @@ pub fn run<P: Policy>(
     tiers.whole(replay, observer)
 }
 
-/// Runs two tiers with nobody watching, tier 1 in a loop compiled for its policy.
+/// Runs two tiers unobserved, tier 1 in a loop compiled for its policy.
 ///
 /// Returns `None` when the observer stopped it.
 ///
 /// # Errors
 ///
-/// Those of [`destage_policies::build`].
+/// Errors of [`destage_policies::build`].
 pub fn run_unwatched(
     replay: &Replay<'_>,
     name: &str,

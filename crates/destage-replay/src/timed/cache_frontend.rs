@@ -109,7 +109,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         ledger: &mut Ledger,
     ) -> PendingTime {
         if self.policy.resident() < self.policy.frames() {
-            // One that nobody has had yet, or one that an earlier group left.
+            // A frame never used, or one that an earlier group left.
             let frame = device.queues().times().take_frame();
             return device.queues().times().later(PendingTime::at(now), frame);
         }
@@ -256,7 +256,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     ) -> (Option<Served>, bool) {
         device.command(Command::Access(Op::Read));
         let served = device.read(lpn);
-        // What the drive served without its flash has no number, and nobody hears of its end.
+        // What the drive served without its flash has no number, and its end is not reported.
         let reached = served.is_some_and(|served| served.submission != NEVER);
         if reached {
             self.submitted(page, Op::Read, now);
@@ -308,8 +308,8 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         served.end
     }
 
-    /// What a write-back touches lies far apart, and each step names the next: the page's LPN, its
-    /// place on flash, the block that it leaves. One step per eviction, for three victims at once.
+    /// Prefetches the dependent loads of coming write-backs: the page's LPN, its place on flash,
+    /// the block that it leaves. One step per eviction, for three victims at once.
     #[inline(always)]
     fn prefetch_victims(&mut self, device: &Device) {
         let [nearest, near, far] = self.coming;

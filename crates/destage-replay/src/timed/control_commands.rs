@@ -9,7 +9,7 @@ use destage_core::NEVER;
 use destage_ssd::config::{FlushMode, TrimMode};
 use destage_ssd::{Command, Device, DriveLpn, HostConfig, PendingTime};
 
-/// Those that are part of the run, in order; and what else is known of a run row by row.
+/// Control commands of the run in order, and request sizes row by row.
 pub(super) struct ControlQueue<'a> {
     control_commands: ControlCommands<'a>,
     input: Input<'a>,
@@ -22,7 +22,7 @@ pub(super) struct ControlQueue<'a> {
 }
 
 impl<'a> ControlQueue<'a> {
-    /// Of a run; tells the drive what will be asked of it.
+    /// Queue of a run; announces its commands to the device.
     pub(super) fn new(input: &Input<'a>, host: HostConfig, device: &mut Device) -> Self {
         if host.flush == FlushMode::Drain {
             device.serve_flushes();
@@ -67,7 +67,7 @@ impl<'a> ControlQueue<'a> {
         self.page_bytes.map_or(0, |page_bytes| self.bytes_of(row, page_bytes))
     }
 
-    /// In whole pages, if nobody says more.
+    /// In whole pages, without further details.
     #[inline(never)]
     fn bytes_of(&self, row: usize, page_bytes: u32) -> u64 {
         let Input { columns, continuations, request_bytes, .. } = self.input;

@@ -51,7 +51,7 @@ impl TimedReplay<'_> {
     ///
     /// # Errors
     ///
-    /// As [`run`](TimedReplay::run).
+    /// Errors of [`run`](TimedReplay::run).
     pub fn run_bare(
         &self,
         device: &mut Device,

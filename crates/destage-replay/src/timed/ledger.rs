@@ -77,7 +77,8 @@ impl Ledger {
         }
     }
 
-    /// As vectors have them. `None` if a sum of responses does not fit into 64 bits.
+    /// Counters of conformance vectors. `None` if a sum of response times does not fit into 64
+    /// bits.
     pub(super) fn counters(
         &self,
         device: DeviceCounters,

@@ -7,7 +7,7 @@ use destage_ssd::timing::Kind;
 use serde::{Deserialize, Serialize};
 
 /// Most periods that are kept. When a run needs more, pairs are joined and a period is twice as
-/// long: nobody has to know beforehand how long a run will be.
+/// long: the length of the run need not be known beforehand.
 const MOST_PERIODS: usize = 240;
 
 /// Requests and operations that began in one period.
@@ -27,10 +27,10 @@ pub struct Period {
     pub collection_programs: u64,
     /// Erases that began.
     pub erases: u64,
-    /// Of the programs for the host, those to the SLC cache.
+    /// Host programs to the SLC cache.
     #[serde(default, skip_serializing_if = "is_none")]
     pub slc_programs: u64,
-    /// Of the erases, those of SLC blocks.
+    /// Erases of SLC blocks.
     #[serde(default, skip_serializing_if = "is_none")]
     pub slc_erases: u64,
 }
@@ -74,7 +74,8 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Of a drive with so many units, and so many blocks before those of an SLC cache.
+    /// Profiler of a device with `units` units, whose blocks from `main_blocks` on are an SLC
+    /// cache.
     pub fn new(units: u32, main_blocks: u32) -> Self {
         let none = vec![Vec::new(); units as usize];
         let (unit_busy_ns, unit_collecting_ns) = (none.clone(), none);

@@ -75,7 +75,7 @@ fn name(op: &OperationRecord) -> (&'static str, &'static str) {
 }
 
 impl<W: Write> Timeline<W> {
-    /// Of a drive whose units lie on these channels. `out` should be buffered.
+    /// Timeline of a device; `channels` has the channel of each unit. `out` should be buffered.
     pub fn new(out: W, channels: impl IntoIterator<Item = u32>) -> Self {
         let mut timeline = Timeline {
             out,

@@ -133,7 +133,7 @@ impl Workload {
         }
     }
 
-    /// As the engine takes it.
+    /// The workload as input of a run.
     pub fn input(&self) -> Input<'_> {
         Input {
             columns: Columns {

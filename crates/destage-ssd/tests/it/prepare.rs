@@ -54,7 +54,7 @@ impl Drop for Folder {
 }
 
 fn prepare(config: &DeviceConfig, folder: &Path) -> (Device, Origin) {
-    Device::prepare(config, Some(folder), &mut |_, _| true).expect("nobody interrupts it")
+    Device::prepare(config, Some(folder), &mut |_, _| true).expect("no interruption")
 }
 
 /// The effect of further random writes on the drive.
@@ -113,7 +113,7 @@ fn a_damaged_file_is_noticed_wherever_it_is_damaged_and_made_anew() {
     fs::write(&file, &bad).expect("writable");
     let (again, origin) = prepare(&config, &folder.0);
     assert_eq!(origin, Origin::Made);
-    assert_eq!(fs::read(&file).expect("written anew"), good);
+    assert_eq!(fs::read(&file).expect("written again"), good);
     assert_eq!(fate(made), fate(again));
 }
 
@@ -298,7 +298,7 @@ fn progress_ascends_to_all_pages_and_stops_the_work() {
             told.push(done);
             true
         };
-        Device::prepare(&config, None, &mut hear).expect("nobody interrupts it");
+        Device::prepare(&config, None, &mut hear).expect("no interruption");
         assert!(told.len() >= 8 && told.is_sorted(), "{told:?}");
         assert!(total - told[told.len() - 1] < total / 8);
 

@@ -210,7 +210,7 @@ fn a_link_that_is_the_narrowest_place_passes_a_page_in_its_own_time() {
     assert_eq!(ends.iter().max(), Some(&(2000 * 4096)), "the buffer never makes one wait");
     let today = device.counters().today.expect("a link");
     assert_eq!((today.link_busy_ns, today.link_transfers), (2000 * 4096, 2000));
-    // 64 come at once: the first waits for nobody, the last for 63. Later ones wait for a slot,
+    // 64 come at once: the first waits for no other, the last for 63. Later ones wait for a slot,
     // until the program behind the transfer of 64 before has ended, and then for the link.
     let waited = (0..64).sum::<u64>() * 4096 + (2000 - 64) * (63 * 4096 - 1000);
     assert_eq!(today.link_wait_ns_sum, waited);

@@ -28,7 +28,7 @@ enum Generator {
 ///
 /// # Errors
 ///
-/// As [`Recipe::check`]; `Interrupted`.
+/// Errors of [`Recipe::check`]; `Interrupted`.
 pub fn generate(recipe: &Recipe, seed: u64, hooks: &mut dyn Hooks) -> Result<Arc<SurrogateTrace>> {
     recipe.check()?;
     if recipe.kind == RecipeKind::Apart {

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_spread_over_the_channels_as_well() {
+    fn pages_that_are_never_read_are_spread_over_the_channels() {
         let load = generated(&Recipe { write_ratio: 1.0, mean_pages: 1.2, ..plain() }, 3);
         for wanted in [0.0, 1.0] {
             let on = Channels { count: 8, stretch_pages: 2, deviation: wanted };

@@ -186,7 +186,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// As [`from_map`](Self::from_map).
+    /// Errors of [`from_map`](Self::from_map).
     pub fn set(&mut self, key: &str, value: &serde_json::Value) -> Result<()> {
         let kind = self.kind;
         let field = find(of(kind), key).map_err(|unknown| elsewhere(kind, &unknown))?;

@@ -38,7 +38,7 @@ pub struct SynthSource {
 impl SynthSource {
     /// # Errors
     ///
-    /// As [`Workload::check`].
+    /// Errors of [`Workload::check`].
     pub fn new(workload: &Workload) -> Result<Self> {
         workload.check()?;
         let mut random = Pcg64::seed_from_u64(workload.seed);
@@ -118,7 +118,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check).
+    /// Errors of [`check`](Self::check).
     pub fn source(&self) -> Result<SynthSource> {
         SynthSource::new(self)
     }

@@ -301,12 +301,12 @@ fn list(dir: &Path) -> Result<Vec<(PathBuf, fs::Metadata)>> {
     }
 }
 
-/// Opens a file of the cache: what is called like one and is none (a pipe, which nobody may ever
-/// write, a device) is passed over.
+/// Opens a file of the cache. Anything else by its name (a device, a pipe, which may never get a
+/// writer) is skipped.
 ///
 /// # Errors
 ///
-/// Those of the system; `Unsupported` for anything but a file.
+/// Errors of the system; `Unsupported` for anything but a file.
 pub(crate) fn open_entry(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true);

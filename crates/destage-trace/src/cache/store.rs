@@ -15,7 +15,7 @@ use destage_keys::printable;
 ///
 /// # Errors
 ///
-/// Those of `make`, and `Write` if there is no place left to write.
+/// Errors of `make`, and `Write` if there is no place left to write.
 pub(crate) fn store(
     path: Option<(&Path, &Cache)>,
     hooks: &mut dyn Hooks,

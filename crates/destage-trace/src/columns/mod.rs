@@ -12,8 +12,8 @@
 //! check of a file larger than memory, all need one block at a time.
 //!
 //! The header is written last. A file without a valid one, one that is shorter or longer than it
-//! says, and one with a wrong byte anywhere (padding included) is *damaged*: the cache makes it
-//! anew.
+//! says, and one with a wrong byte anywhere (padding included) is *damaged*: the cache
+//! replaces it.
 
 pub mod meta;
 

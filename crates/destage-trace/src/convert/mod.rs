@@ -67,8 +67,8 @@ pub fn find(name: &str) -> Result<&'static Target> {
 ///
 /// # Errors
 ///
-/// Those of `source`; `Usage` for what the target cannot hold, no request at all, or an option that
-/// makes no sense; `Write`; `Interrupted`.
+/// Errors of `source`; `Usage` for what the target cannot hold, no request at all, or an option
+/// that makes no sense; `Write`; `Interrupted`.
 pub fn convert(
     source: &mut dyn RecordSource,
     target: &'static Target,

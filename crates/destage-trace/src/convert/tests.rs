@@ -1,5 +1,4 @@
-//! What is written is what was meant: every target is read back by its own reader, on random
-//! records.
+//! Every export target is read back by its own reader, on random records.
 
 use std::path::{Path, PathBuf};
 

@@ -147,7 +147,7 @@ fn take_all(
 ) -> Result<ChunkSink> {
     for (mut chunk, devices) in taken {
         sink.take(&mut chunk, devices)?;
-        // Nobody wants it when no more will come.
+        // Not needed when no more will come.
         let _ = done.send(chunk);
     }
     Ok(sink)

@@ -53,7 +53,7 @@ pub use source::RecordSource;
 ///
 /// # Errors
 ///
-/// Those of the source; `Usage` for options out of range and for more different pages than can
+/// Errors of the source; `Usage` for options out of range and for more different pages than can
 /// be numbered; `Write` if a file cannot be written; `Interrupted`.
 pub(crate) fn decode<S: RecordSource + ?Sized>(
     source: &mut S,

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!  SIGBUS ──▶ which file lies at this address? ──▶ its sentence to standard error, status 65
-//!                              none of ours ──▶ as if nobody had asked
+//!                              none of ours ──▶ the default action
 //! ```
 
 use std::fs::File;
@@ -56,7 +56,7 @@ impl Mapped {
     ///
     /// # Errors
     ///
-    /// Those of the system.
+    /// Errors of the system.
     pub(crate) fn new(file: &File, path: &Path) -> io::Result<Self> {
         let file = file.try_clone()?;
         // SAFETY: a column file is never written again once its header is there: the writer gives
@@ -90,8 +90,8 @@ impl Drop for Mapped {
         slot.start.store(TAKEN, Ordering::SeqCst);
         let sentence = slot.sentence.swap(ptr::null_mut(), Ordering::SeqCst);
         // SAFETY: it was made by `Box::into_raw` in `register`, and this slot alone held it. The
-        // signal reads it only for an address within the mapping, which nobody can be reading while
-        // its owner is dropped.
+        // signal reads it only for an address within the mapping, which no thread can be reading
+        // while its owner is dropped.
         drop(unsafe { Box::from_raw(sentence) });
         slot.start.store(0, Ordering::SeqCst);
     }
@@ -119,7 +119,7 @@ fn register(map: &Mmap, path: &Path) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// Those of the system.
+/// Errors of the system.
 #[cfg(unix)]
 pub fn report_shrunk_files() -> io::Result<()> {
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_sigbus;

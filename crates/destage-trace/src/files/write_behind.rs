@@ -65,7 +65,7 @@ impl WriteBehind {
         let full = self.under_way == UNDER_WAY;
         let oldest = if full { self.oldest() } else { None };
         let blocks = self.blocks.as_ref().expect("it takes blocks until it is dropped");
-        blocks.send(block).expect("the thread takes blocks until nobody sends any");
+        blocks.send(block).expect("the thread takes blocks until the channel closes");
         self.under_way += 1;
         oldest
     }

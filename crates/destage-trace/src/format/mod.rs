@@ -90,7 +90,7 @@ pub type Draft = fn(&Sample) -> Option<String>;
 pub struct Opening {
     /// Options of the reader.
     pub options: Arc<ReaderOptions>,
-    /// As which format.
+    /// Format to read as.
     pub format: &'static Format,
     /// Found out, not given.
     pub detected: bool,
@@ -98,7 +98,7 @@ pub struct Opening {
     /// the first lines are malformed. `None` where the format is not doubted, as when it is only
     /// tried on a sample.
     pub closest: Option<Closest>,
-    /// Drafts the mapping of a table whose columns nobody has named.
+    /// Drafts the mapping of a table without column names.
     pub draft: Option<Draft>,
     /// Threads that may parse beside the reader's; 0: none. Set when all files are open.
     pub threads: Arc<AtomicUsize>,
@@ -165,7 +165,7 @@ pub enum FormatKind {
 /// One format: the row of the table.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Format {
-    /// As in `--format`.
+    /// Name in `--format`.
     pub name: &'static str,
     /// Title for people.
     pub title: &'static str,

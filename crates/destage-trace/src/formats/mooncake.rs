@@ -49,7 +49,7 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         .open(input, opening)
 }
 
-/// What the layouts of such traces differ in.
+/// Layout of a trace: the differences between the variants.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     pub(super) format: &'static str,

@@ -186,7 +186,7 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
 struct Srt {
     records: Records,
     header: Header,
-    /// As given; goes before the header's.
+    /// Value of the option, which takes precedence over the header's.
     sector_bytes: Option<u64>,
 }
 

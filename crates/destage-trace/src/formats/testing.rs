@@ -1,5 +1,5 @@
-//! What the tests of the formats share: a file read whole, as the run would, and the laws that hold
-//! for every binary reader.
+//! Helpers of the tests of formats: a file read whole, as a run reads it, and the invariants of
+//! every binary reader.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
 use crate::record::{DeviceTable, Record, RecordOp};
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug)]
 pub(crate) struct Whole {
     pub(crate) records: Vec<Record>,

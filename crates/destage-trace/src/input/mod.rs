@@ -279,7 +279,8 @@ impl Input {
     ///
     /// # Errors
     ///
-    /// As [`ensure`](Self::ensure); `Data` if they are too many, `Write` if they cannot be kept.
+    /// Errors of [`ensure`](Self::ensure); `Data` if they are too many, `Write` if they cannot be
+    /// kept.
     pub(crate) fn into_spooled(mut self) -> Result<(SpooledStream, u64)> {
         let mut budget = SpoolBudget::default();
         let name = self.name.clone();

@@ -23,7 +23,7 @@ words! {
         Run = "run",
         /// Each file's own first record.
         File = "file",
-        /// As the format has it.
+        /// Default of the format.
         Absolute = "absolute",
     }
 }

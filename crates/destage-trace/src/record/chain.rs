@@ -27,7 +27,7 @@ impl ChainMark {
         ChainMark(tokens as u16 | u16::from(begins) << 15)
     }
 
-    /// As it is stored.
+    /// Stored form.
     pub fn bits(self) -> u16 {
         self.0
     }

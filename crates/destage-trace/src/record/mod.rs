@@ -52,7 +52,7 @@ pub struct Record {
     pub device: u32,
     /// Operation.
     pub op: RecordOp,
-    /// Its place in a chain of blocks; [`ChainMark::NONE`] where the format has no chains.
+    /// Position in a chain of blocks; [`ChainMark::NONE`] where the format has no chains.
     pub chain: ChainMark,
 }
 

@@ -10,7 +10,7 @@ const NAMED: usize = 10;
 
 /// The members that the user asked for, and those that were not taken.
 pub(super) struct Catalogue {
-    /// As messages call the file.
+    /// Name of the file in messages.
     pub(super) file: String,
     glob: Option<WildMatch>,
     /// Members that are no traces, with the reason.

@@ -15,7 +15,7 @@ use crate::source::unpack::decompress_all;
 /// One trace: a file, or a member of an archive.
 #[derive(Clone)]
 pub(crate) struct FoundTrace {
-    /// As messages call it.
+    /// Name in messages.
     pub(crate) name: String,
     /// The file on the command line.
     pub(super) path: PathBuf,

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_nobody_writes_to_hears_of_an_interrupt() {
+    fn an_interrupt_ends_the_wait_for_a_pipe_without_a_writer() {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, facts) = fifo(&folder);
         let flag = Arc::new(AtomicBool::new(false));

@@ -47,7 +47,7 @@ pub(crate) enum Codec {
 }
 
 impl Codec {
-    /// As messages call it.
+    /// Name in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Codec::Gzip => "gzip",

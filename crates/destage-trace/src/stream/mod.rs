@@ -65,11 +65,11 @@ pub struct Stream {
 
 /// Runs `work` over a stream of records. Where a record steps back further than the window in use,
 /// the whole of `work` runs again over a stream with a larger one, and at last over an external
-/// sort: so `work` must make its state anew each time.
+/// sort: so `work` must start with fresh state each time.
 ///
 /// # Errors
 ///
-/// Those of [`Stream`] and of `work`.
+/// Errors of [`Stream`] and of `work`.
 pub fn with_stream<T>(
     paths: &[PathBuf],
     options: &ReaderOptions,

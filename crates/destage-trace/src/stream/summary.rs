@@ -13,7 +13,7 @@ const YEAR_NS: u64 = 31_557_600 * SECOND_NS;
 /// One file or archive member of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FileSummary {
-    /// As messages call it.
+    /// Name in messages.
     pub name: String,
     /// Format of the file.
     pub format: String,

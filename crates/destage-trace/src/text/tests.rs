@@ -63,7 +63,7 @@ struct Unasked;
 
 impl LineParser for Unasked {
     fn line(&mut self, _: &[u8], _: &mut Context) -> Result<Parsed, Fault> {
-        unreachable!("nobody parses")
+        unreachable!("no line is parsed")
     }
 }
 

@@ -191,7 +191,7 @@ impl Trace {
             Location::File,
             "the decoded trace in the cache was cut while it was open",
         )
-        .with_hint("open the trace again: it is decoded anew"))
+        .with_hint("open the trace again: it is decoded again"))
     }
 
     /// Length of the decoded file, bytes.
@@ -212,7 +212,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Those of [`next_uses`](Self::next_uses), and `Interrupted`.
+    /// Errors of [`next_uses`](Self::next_uses), and `Interrupted`.
     pub fn next_uses_with(&self, hooks: &mut dyn Hooks) -> Result<Arc<NextUse>> {
         self.made(&self.next_use, Trims::default(), self.place.as_ref(), hooks)
     }
@@ -222,7 +222,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// As [`next_uses_with`](Self::next_uses_with).
+    /// Errors of [`next_uses_with`](Self::next_uses_with).
     pub fn next_uses_trimmed_with(&self, hooks: &mut dyn Hooks) -> Result<Arc<NextUse>> {
         if self.meta.counts.trims == 0 {
             return self.next_uses_with(hooks);

@@ -77,7 +77,7 @@ impl RecordSource for Stream {
 ///
 /// # Errors
 ///
-/// Those of reading ([`Stream`]); `Usage` for options out of range and for more different pages
+/// Errors of reading ([`Stream`]); `Usage` for options out of range and for more different pages
 /// than can be numbered; `Write` if not even a temporary file can be written; `Interrupted`. A
 /// cache that cannot be used is no error, but a note to `hooks`.
 pub fn open_trace(
@@ -110,7 +110,7 @@ pub fn open_trace(
 ///
 /// # Errors
 ///
-/// Those of `make` and its source; otherwise as [`open_trace`].
+/// Errors of `make` and its source; otherwise as [`open_trace`].
 pub fn open_generated<S: RecordSource>(
     name: String,
     description: serde_json::Value,
@@ -144,7 +144,7 @@ fn with_siblings(paths: &[PathBuf], reader: &ReaderOptions) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// Those of the source; `Usage` for options out of range and for more different pages than can
+/// Errors of the source; `Usage` for options out of range and for more different pages than can
 /// be numbered; `Write` if the temporary file cannot be written; `Interrupted`.
 pub fn decode_records<S: RecordSource + ?Sized>(
     source: &mut S,

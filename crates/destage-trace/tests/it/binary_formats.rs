@@ -262,7 +262,7 @@ fn our_own_parquet_needs_no_mapping() {
     golden("parquet.parquet", &[], &TABLE);
 }
 
-/// What another library wrote, by every kind of column that is read.
+/// A file written by another library, with every column type that is read.
 #[test]
 fn parquet_of_other_writers_by_a_mapping() {
     let rows = |times: [u64; 5], response: bool| -> Vec<Row> {

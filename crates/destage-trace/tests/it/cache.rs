@@ -137,7 +137,7 @@ fn without_a_cache_nothing_is_kept_and_the_trace_is_the_same() {
     assert!(same(&trace, &folder.open(1)));
 }
 
-/// Changes an entry through `change`, and expects it to be noticed, said, and made anew.
+/// Changes an entry through `change`, and expects it to be noticed, reported, and replaced.
 fn noticed(folder: &Folder, whole: &Trace, path: &Path, what: &str, change: impl Fn(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).expect("reads");
     change(&mut bytes);
@@ -204,7 +204,7 @@ fn next_uses_are_kept_and_noticed_when_damaged() {
         fs::remove_file(&path).expect("removes");
         fs::write(&path, &bytes).expect("writes");
         assert_eq!(uses(&folder.open(1)), first, "byte {at}");
-        assert_ne!(fs::read(&path).expect("reads"), bytes, "byte {at}: made anew");
+        assert_ne!(fs::read(&path).expect("reads"), bytes, "byte {at}: replaced");
     }
 }
 

@@ -13,7 +13,7 @@ use Category::{
 /// of the message.
 type Case = (&'static str, &'static str, &'static str, Category, u32, &'static str);
 
-/// What `mooncake` asks for; no other format knows it.
+/// Required option of `mooncake` alone.
 const TOKEN: (&str, &str) = ("bytes_per_token", "1024");
 const KV: &str = "mooncake.jsonl";
 const QWEN: &str = "qwen-bailian.jsonl";

@@ -9,7 +9,7 @@ use crate::support::{self, options, read};
 use destage_trace::convert::{self, ConvertOptions};
 use destage_trace::{NoHooks, Record, RecordOp, with_stream};
 
-/// What the index of the traces says of a file.
+/// Entry of a file in the index of the traces.
 #[derive(Debug, PartialEq)]
 struct Index {
     requests: usize,
@@ -145,7 +145,7 @@ fn write(path: PathBuf, target: &str, destination: &Path) -> convert::ConvertSum
     .unwrap()
 }
 
-/// What we write as blktrace, blkparse prints; and what it prints, our reader of its text reads.
+/// blkparse prints our blktrace output, and our reader of its text reads it back.
 #[test]
 fn blkparse_reads_what_we_write() {
     if !installed("blkparse") {

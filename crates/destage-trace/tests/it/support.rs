@@ -67,7 +67,7 @@ pub const TEXT_SAMPLES: &[(&str, &str)] = &[
     ("qwen-bailian.jsonl", "qwen-bailian"),
 ];
 
-/// What a format must be told and no file says; the others do not know these keys.
+/// Required options of formats; formats ignore the options of others.
 pub fn told() -> ReaderOptions {
     options(&[("bytes_per_token", "1024")])
 }

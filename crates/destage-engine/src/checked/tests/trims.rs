@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a policy does wrong when a page is trimmed.
+/// Fault of a policy when a page is trimmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum TrimFault {
     None,

@@ -6,8 +6,7 @@ use crate::ssd::operation::{Kind, Operation};
 use crate::ssd::queue::Ssd;
 use serde_json::{Map, Value, json};
 
-/// Counters that a drive has for what `docs/spec/device-today.md` adds (its section 10); nobody
-/// else need count them.
+/// Counters of `docs/spec/device-today.md` (10), of devices with its parts alone.
 pub const COUNTERS_OF_TODAY: &[&str] = &[
     "trim_requests",
     "trimmed_pages",

@@ -4,7 +4,7 @@
 use destage_core::{Op, Page};
 use destage_ssd::WriteHint;
 
-/// By page; empty where nobody asks.
+/// Notes by page; empty unless used.
 pub(super) struct Noted {
     bytes: Vec<u64>, // length of the last write request that touched it
 }

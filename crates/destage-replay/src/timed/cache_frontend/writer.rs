@@ -7,7 +7,7 @@
 //!           offer        offer       offers: a unit has become idle
 //! ```
 //!
-//! The run's loop finds the instants; they cost a branch for each request where nobody uses them.
+//! The run's loop finds the instants; they cost a branch for each request of runs without a writer.
 
 use super::{CacheFrontend, Ledger};
 use crate::observe::{Observer, Watcher};
@@ -98,7 +98,7 @@ impl<P: Policy> CacheFrontend<'_, P> {
         looks_on
     }
 
-    /// Writes a page that stays: nobody waits for it but whoever takes its frame (4). It is no
+    /// Writes a page that stays: only the next user of its frame waits for it (4). It is no
     /// write-back of a victim: nothing is sampled, and its latency is not among theirs (6).
     fn write_idle(
         &mut self,

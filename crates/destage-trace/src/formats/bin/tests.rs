@@ -66,7 +66,7 @@ fn a_page_alone_is_a_read_of_one_page_in_either_byte_order() {
 }
 
 #[test]
-fn every_type_every_name_and_bytes_that_nobody_reads() {
+fn every_type_every_name_and_ignored_bytes() {
     let mut bytes = vec![9, 9];
     bytes.extend((-3i32).to_be_bytes());
     bytes.extend(7u16.to_be_bytes());
