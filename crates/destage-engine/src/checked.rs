@@ -30,7 +30,7 @@ use destage_core::{
     Completion, DeviceView, Directory, Lookup, Lpn, Page, Part, Plan, Policy, Request,
     Requirements, Slot, UnitId,
 };
-use shadow::{Held, Shadow};
+use shadow::{Shadow, ShadowPage};
 use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -344,7 +344,7 @@ impl<P: Policy> Policy for Checked<P> {
         }
         self.call = "admit";
         let slot = self.inner.admit(r, miss);
-        let held = Held { lpn: r.lpn, dirty: r.op.is_write(), slot, flushed_by: 0 };
+        let held = ShadowPage { lpn: r.lpn, dirty: r.op.is_write(), slot, flushed_by: 0 };
         self.shadow.insert(r.page, held);
         let outcome = self.end_access();
         self.judge(outcome);

@@ -1,4 +1,4 @@
-//! A drive that is ready to run, and what policies are told of it.
+//! A drive that is ready to run, and what policies are parameters of it.
 
 use destage_core::DeviceView;
 use destage_policies::params::Value;
@@ -40,13 +40,13 @@ impl Mounted {
 
 /// Parameters of policies that a device sets: its units (`docs/spec/ace.md`, 1) and its page times
 /// (`docs/spec/block-policies.md` 6.3).
-pub(crate) fn told_by(device: &Device) -> Vec<(FromRun, Value)> {
-    let mut told = vec![(FromRun::Units, Value::Int(device.units().into()))];
+pub(crate) fn device_parameters(device: &Device) -> Vec<(FromRun, Value)> {
+    let mut parameters = vec![(FromRun::Units, Value::Int(device.units().into()))];
     if let Some(times) = device.nominal_times() {
-        told.push((FromRun::PageReadNs, Value::Int(times.read_ns.into())));
-        told.push((FromRun::PageProgramNs, Value::Int(times.program_ns.into())));
+        parameters.push((FromRun::PageReadNs, Value::Int(times.read_ns.into())));
+        parameters.push((FromRun::PageProgramNs, Value::Int(times.program_ns.into())));
     }
-    told
+    parameters
 }
 
 /// With a device, blocks and pages are the drive's (`docs/spec/block-policies.md` 1.9).

@@ -20,7 +20,7 @@ const DRAWN_BYTES: usize = 1 << 12;
 /// Seconds for each target where nothing is said.
 const SECONDS: f64 = 10.0;
 
-struct Asked {
+struct Arguments {
     targets: Vec<&'static Target>,
     time: Duration,
     patience: Duration,
@@ -52,8 +52,8 @@ fn main() -> ExitCode {
     if finds > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn asked(mut args: impl Iterator<Item = String>) -> Result<Asked, String> {
-    let mut asked = Asked {
+fn asked(mut args: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let mut asked = Arguments {
         targets: Vec::new(),
         time: Duration::from_secs_f64(SECONDS),
         patience: Duration::from_secs_f64(PATIENCE),
@@ -92,7 +92,7 @@ fn unknown(name: &str) -> String {
     format!("unknown target {name} (known: {})", names.join(", "))
 }
 
-fn feed_one(asked: &Asked, file: &Path) -> ExitCode {
+fn feed_one(asked: &Arguments, file: &Path) -> ExitCode {
     match (std::fs::read(file), asked.targets.as_slice()) {
         (Err(error), _) => {
             eprintln!("destage-fuzz: {}: {error}", file.display());
@@ -112,7 +112,7 @@ fn feed_one(asked: &Asked, file: &Path) -> ExitCode {
 
 /// Writes a corpus to begin from: a target's samples, or inputs where these are drawn, and what was
 /// found in it before.
-fn write_samples(asked: &Asked, folder: &Path) -> ExitCode {
+fn write_samples(asked: &Arguments, folder: &Path) -> ExitCode {
     let [target] = asked.targets.as_slice() else {
         eprintln!("destage-fuzz: --samples takes one target");
         return ExitCode::from(2);
@@ -141,7 +141,7 @@ fn write_samples(asked: &Asked, folder: &Path) -> ExitCode {
 }
 
 /// Feeds a target for its time; returns how often it broke in different ways.
-fn run(target: &'static Target, asked: &Asked) -> usize {
+fn run(target: &'static Target, asked: &Arguments) -> usize {
     let samples = target.beginnings();
     let mut mutator = Mutator::new(asked.seed, MOST_BYTES);
     let patience = asked.patience;

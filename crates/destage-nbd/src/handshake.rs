@@ -104,11 +104,11 @@ impl Export {
                     let what = format!("export {} is not here", shown(data));
                     return Ok(Answered::End(Shaken::Wrong(what)));
                 }
-                let mut told = Vec::new();
-                told.extend(self.bytes.to_be_bytes());
-                told.extend(self.flags.to_be_bytes());
-                told.extend(vec![0; if no_zeroes { 0 } else { 124 }]);
-                socket.write(&told, PATIENCE)?;
+                let mut export = Vec::new();
+                export.extend(self.bytes.to_be_bytes());
+                export.extend(self.flags.to_be_bytes());
+                export.extend(vec![0; if no_zeroes { 0 } else { 124 }]);
+                socket.write(&export, PATIENCE)?;
                 return Ok(Answered::End(Shaken::Ready));
             }
             option::ABORT => {
@@ -116,9 +116,9 @@ impl Export {
                 return Ok(Answered::End(Shaken::Aborted));
             }
             option::LIST if data.is_empty() => {
-                let mut told = (self.name.len() as u32).to_be_bytes().to_vec();
-                told.extend(self.name.as_bytes());
-                say(reply::SERVER, &told)?;
+                let mut export = (self.name.len() as u32).to_be_bytes().to_vec();
+                export.extend(self.name.as_bytes());
+                say(reply::SERVER, &export)?;
                 say(reply::ACK, &[])?;
             }
             option::LIST => say(reply::ERR_INVALID, b"LIST takes no data")?,
@@ -128,8 +128,8 @@ impl Export {
                     say(reply::ERR_UNKNOWN, b"no such export")?;
                 }
                 Some((_, kinds)) => {
-                    for told in self.told(&kinds) {
-                        say(reply::INFO, &told)?;
+                    for data in self.replies(&kinds) {
+                        say(reply::INFO, &data)?;
                     }
                     say(reply::ACK, &[])?;
                     if number == option::GO {
@@ -143,24 +143,24 @@ impl Export {
     }
 
     /// The answers of INFO and GO, in order.
-    fn told(&self, kinds: &[u16]) -> Vec<Vec<u8>> {
+    fn replies(&self, kinds: &[u16]) -> Vec<Vec<u8>> {
         let text = |kind: u16, text: &str| [&kind.to_be_bytes()[..], text.as_bytes()].concat();
         let mut export = info::EXPORT.to_be_bytes().to_vec();
         export.extend(self.bytes.to_be_bytes());
         export.extend(self.flags.to_be_bytes());
-        let mut told = vec![export];
+        let mut replies = vec![export];
         if kinds.contains(&info::NAME) {
-            told.push(text(info::NAME, &self.name));
+            replies.push(text(info::NAME, &self.name));
         }
         if kinds.contains(&info::DESCRIPTION) {
-            told.push(text(info::DESCRIPTION, &self.description));
+            replies.push(text(info::DESCRIPTION, &self.description));
         }
         let mut sizes = info::BLOCK_SIZE.to_be_bytes().to_vec();
         for size in [1, self.page_bytes, self.most_bytes] {
             sizes.extend(size.to_be_bytes());
         }
-        told.push(sizes);
-        told
+        replies.push(sizes);
+        replies
     }
 }
 

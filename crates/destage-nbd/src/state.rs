@@ -2,7 +2,7 @@
 
 use crate::budget::Budget;
 use crate::handshake::Export;
-use crate::times::Times;
+use crate::times::Histogram;
 use destage_pool::{Pool, Store};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -75,7 +75,7 @@ pub(crate) struct State {
     pub(crate) pool: AnyPool,
     pub(crate) export: Export,
     pub(crate) budget: Budget,
-    pub(crate) times: Times,
+    pub(crate) times: Histogram,
     pub(crate) requests: Requests,
     pub(crate) bytes_read: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
@@ -95,7 +95,7 @@ impl State {
             pool,
             export,
             budget: Budget::new(MOST_BYTES),
-            times: Times::new(),
+            times: Histogram::new(),
             requests: Requests::default(),
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const STEPS: u64 = 32;
 const BUCKETS: usize = 60 * STEPS as usize;
 
-pub(crate) struct Times {
+pub(crate) struct Histogram {
     counts: Box<[AtomicU64]>,
     sum_ns: AtomicU64,
     max_ns: AtomicU64,
@@ -53,9 +53,9 @@ fn value(bucket: usize) -> u64 {
     ((bucket % STEPS + STEPS + 1) << power) - 1
 }
 
-impl Times {
-    pub(crate) fn new() -> Times {
-        Times {
+impl Histogram {
+    pub(crate) fn new() -> Histogram {
+        Histogram {
             counts: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
             sum_ns: AtomicU64::new(0),
             max_ns: AtomicU64::new(0),
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_interval_has_its_own_quantiles() {
-        let times = Times::new();
+        let times = Histogram::new();
         assert_eq!(times.all().p50, None);
         times.add(10);
         let before = times.counted();

@@ -2,7 +2,7 @@
 
 use crate::convert::value_of;
 use crate::drive::Drive;
-use crate::errors::{Kind, error, raise, raise_usage, usage};
+use crate::errors::{ErrorClass, error, raise, raise_usage, usage};
 use crate::trace::Trace;
 use destage_engine::options::{RUN_OPTIONS, RunOptions};
 use destage_engine::run::{own_suits, suits, supplies};
@@ -94,7 +94,7 @@ pub fn check_suits(py: Python<'_>, spec: Option<Spec>, drive: &Drive) -> PyResul
             suits(name, &params, device)
         }
     };
-    suited.map_err(|e| error(py, Kind::Excluded, e.to_string()))
+    suited.map_err(|e| error(py, ErrorClass::Excluded, e.to_string()))
 }
 
 /// Cache sizes made definite for this trace, as JSON; raises if one is none.

@@ -4,7 +4,7 @@
 //! where a key is compared and where one is dropped: comparing comes before anything is changed,
 //! and what is released is dropped when the cache is free again.
 
-use crate::errors::{Kind, error, raise, raise_usage, usage};
+use crate::errors::{ErrorClass, error, raise, raise_usage, usage};
 use crate::keys::{Kept, Keys, State};
 use destage_core::{Op, Page, Part};
 use destage_engine::options::RunOptions;
@@ -91,7 +91,7 @@ impl Inside {
     }
 
     /// The result of an access at which pages left, or were written.
-    fn told(&self, py: Python<'_>, ended: Ended) -> PyResult<Py<Access>> {
+    fn outcome(&self, py: Python<'_>, ended: Ended) -> PyResult<Py<Access>> {
         let plan = self.policy.plan();
         let evicted = plan.evicted().iter().map(|evicted| self.key(py, evicted.page));
         let evicted = PyTuple::new(py, evicted)?;
@@ -224,7 +224,7 @@ impl Cache {
                 "destage.Cache serves one thread at a time, and another call is in it",
             ),
             TryLockError::Poisoned(_) => {
-                error(py, Kind::Internal, "destage.Cache: an earlier call has failed inside")
+                error(py, ErrorClass::Internal, "destage.Cache: an earlier call has failed inside")
             }
         })
     }
@@ -273,7 +273,7 @@ impl Cache {
         inside.changes += 1;
         let plan = inside.policy.plan();
         let told = if !plan.evicted().is_empty() || plan.group_count() > 0 {
-            inside.told(py, ended)
+            inside.outcome(py, ended)
         } else {
             let plain = match ended {
                 Ended::Hit => &self.hit,

@@ -3,7 +3,7 @@
 //! Neighbouring sizes count nearly alike, so that differences, packed to as few bits as they need
 //! (DELTA_BINARY_PACKED), are small and quick to write; compressed again they would not shrink.
 
-use crate::errors::{Kind, error};
+use crate::errors::{ErrorClass, error};
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::ParquetError;
@@ -36,7 +36,7 @@ pub fn counts_parquet<'py>(
     metadata: BTreeMap<String, String>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bytes = py.detach(|| file(&curves, &columns, metadata));
-    let bytes = bytes.map_err(|e| error(py, Kind::Internal, e.to_string()))?;
+    let bytes = bytes.map_err(|e| error(py, ErrorClass::Internal, e.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
 

@@ -1,6 +1,6 @@
 //! Conformance vectors, through built-in policies or one written in Python.
 
-use crate::errors::{IntoPyErr, Kind, error, raise};
+use crate::errors::{ErrorClass, IntoPyErr, error, raise};
 use crate::interruptible::{Watch, follow};
 use crate::policy::{Failure, PyPolicy};
 use destage_engine::conform as engine;
@@ -18,13 +18,13 @@ impl IntoPyErr for ConformError {
     fn into_py_err(self, py: Python<'_>) -> PyErr {
         let kind = match &self {
             ConformError::Open { source, .. } if source.kind() != ErrorKind::IsADirectory => {
-                Kind::Missing
+                ErrorClass::Missing
             }
             ConformError::Open { .. } | ConformError::File { .. } | ConformError::Line { .. } => {
-                Kind::Data
+                ErrorClass::Data
             }
-            ConformError::Output(_) => Kind::Output,
-            ConformError::Bug { .. } => Kind::Internal,
+            ConformError::Output(_) => ErrorClass::Output,
+            ConformError::Bug { .. } => ErrorClass::Internal,
             ConformError::Interrupted => return PyKeyboardInterrupt::new_err(()),
         };
         error(py, kind, self.to_string())

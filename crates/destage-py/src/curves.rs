@@ -99,10 +99,10 @@ pub fn mrc(
         Err(raised) => Some(raised),
     };
     match (curves, raised) {
-        (Some(curves), None) => told(py, trace, &curves),
+        (Some(curves), None) => json_of(py, trace, &curves),
         (curves, Some(raised)) => {
             if let (Some(partial), Some(curves)) = (partial, curves) {
-                let (text, every_size) = told(py, trace, &curves)?;
+                let (text, every_size) = json_of(py, trace, &curves)?;
                 let ended = curves.tasks - curves.unfinished;
                 partial.call1(py, (text, every_size, ended, curves.tasks))?;
             }
@@ -134,7 +134,7 @@ fn drawn(
 }
 
 /// Curves as Python takes them.
-fn told(py: Python<'_>, trace: &Trace, curves: &Mrc) -> PyResult<(String, Vec<(usize, Every)>)> {
+fn json_of(py: Python<'_>, trace: &Trace, curves: &Mrc) -> PyResult<(String, Vec<(usize, Every)>)> {
     let mut every_size = Vec::new();
     for (place, curve) in curves.curves.iter().enumerate() {
         if let Some(every) = &curve.every_size {

@@ -1,6 +1,6 @@
 //! Drives: presets, TOML files, and what a run needs of them.
 
-use crate::errors::{IntoPyErr, Kind, error, raise, usage};
+use crate::errors::{ErrorClass, IntoPyErr, error, raise, usage};
 use crate::interruptible::{Watch, follow};
 use crate::trace::cache_options;
 use destage_engine::run::Mounted;
@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 impl IntoPyErr for DriveError {
     fn into_py_err(self, py: Python<'_>) -> PyErr {
         let kind = match self.fault() {
-            Fault::Usage if self.excludes() => Kind::Excluded,
-            Fault::Usage => Kind::Usage,
-            Fault::Data => Kind::Data,
-            Fault::Missing => Kind::Missing,
+            Fault::Usage if self.excludes() => ErrorClass::Excluded,
+            Fault::Usage => ErrorClass::Usage,
+            Fault::Data => ErrorClass::Data,
+            Fault::Missing => ErrorClass::Missing,
         };
         error(py, kind, self.to_string())
     }
@@ -144,9 +144,9 @@ impl Drive {
 fn reader_knows(py: Python<'_>, drive: &destage_ssd::Drive, spec: &str) -> PyResult<()> {
     let file = spec.split_once('[').map_or(spec, |(file, _)| file);
     let kind = if PRESETS.iter().any(|preset| preset.name == file) || file != spec {
-        Kind::Usage
+        ErrorClass::Usage
     } else {
-        Kind::Data
+        ErrorClass::Data
     };
     ReaderOptions::from_map(&drive.trace)
         .map(|_| ())
@@ -184,7 +184,7 @@ pub fn open_shared_drive(
 /// A drive out of the record that a result has of it.
 #[pyfunction]
 pub fn drive_from_record(py: Python<'_>, record: &str, keep: bool) -> PyResult<Drive> {
-    let wrong = |what: String| error(py, Kind::Data, format!("record of a drive: {what}"));
+    let wrong = |what: String| error(py, ErrorClass::Data, format!("record of a drive: {what}"));
     let record: Value = serde_json::from_str(record).map_err(|e| wrong(e.to_string()))?;
     Ok(Drive::new(raise(py, destage_ssd::Drive::from_json(&record))?, keep))
 }

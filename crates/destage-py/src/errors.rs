@@ -10,7 +10,7 @@ use pyo3::types::PyType;
 
 /// The exceptions of `destage.errors`.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum ErrorClass {
     /// Status 2.
     Usage,
     /// Status 2: two arguments that exclude each other.
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 /// The exception of this kind.
-pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
+pub fn error(py: Python<'_>, kind: ErrorClass, message: impl Into<String>) -> PyErr {
     static USAGE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static EXCLUDED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static DATA: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -37,13 +37,13 @@ pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
     static CHECK: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     static INTERNAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let (cell, name) = match kind {
-        Kind::Usage => (&USAGE, "UsageError"),
-        Kind::Excluded => (&EXCLUDED, "ExcludedError"),
-        Kind::Data => (&DATA, "DataError"),
-        Kind::Missing => (&MISSING, "MissingFile"),
-        Kind::Output => (&OUTPUT, "OutputError"),
-        Kind::Check => (&CHECK, "CheckFailed"),
-        Kind::Internal => (&INTERNAL, "InternalError"),
+        ErrorClass::Usage => (&USAGE, "UsageError"),
+        ErrorClass::Excluded => (&EXCLUDED, "ExcludedError"),
+        ErrorClass::Data => (&DATA, "DataError"),
+        ErrorClass::Missing => (&MISSING, "MissingFile"),
+        ErrorClass::Output => (&OUTPUT, "OutputError"),
+        ErrorClass::Check => (&CHECK, "CheckFailed"),
+        ErrorClass::Internal => (&INTERNAL, "InternalError"),
     };
     match cell.import(py, "destage.errors", name) {
         Ok(class) => PyErr::from_type(class.clone(), (message.into(),)),
@@ -53,7 +53,7 @@ pub fn error(py: Python<'_>, kind: Kind, message: impl Into<String>) -> PyErr {
 
 /// `UsageError`: an argument that cannot be used.
 pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
-    error(py, Kind::Usage, message)
+    error(py, ErrorClass::Usage, message)
 }
 
 /// Whether an exception is one of [`usage`].
@@ -84,20 +84,20 @@ impl IntoPyErr for TraceError {
             TraceError::Write { path, source }
                 if path.as_os_str() == "-" && source.kind() != std::io::ErrorKind::BrokenPipe =>
             {
-                return error(py, Kind::Output, format!("standard output: {source}"));
+                return error(py, ErrorClass::Output, format!("standard output: {source}"));
             }
             // The reader has gone, of a pipe or of standard output: nothing is wrong with the
             // output.
             TraceError::Write { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe => {
                 return PyBrokenPipeError::new_err(self.to_string());
             }
-            TraceError::Usage { .. } => Kind::Usage,
+            TraceError::Usage { .. } => ErrorClass::Usage,
             TraceError::Data { .. }
             | TraceError::Truncated { .. }
-            | TraceError::TooManyErrors { .. } => Kind::Data,
-            TraceError::Missing { .. } | TraceError::Io { .. } => Kind::Missing,
-            TraceError::Write { .. } => Kind::Output,
-            TraceError::BeyondWindow => Kind::Internal,
+            | TraceError::TooManyErrors { .. } => ErrorClass::Data,
+            TraceError::Missing { .. } | TraceError::Io { .. } => ErrorClass::Missing,
+            TraceError::Write { .. } => ErrorClass::Output,
+            TraceError::BeyondWindow => ErrorClass::Internal,
         };
         error(py, kind, self.to_string())
     }
@@ -108,8 +108,8 @@ impl IntoPyErr for RunError {
         match self {
             RunError::Build(inner) => inner.into_py_err(py),
             RunError::Impossible(message) => usage(py, message),
-            bug @ RunError::Bug(_) => error(py, Kind::Internal, bug.to_string()),
-            RunError::Broken(message) => error(py, Kind::Check, message),
+            bug @ RunError::Bug(_) => error(py, ErrorClass::Internal, bug.to_string()),
+            RunError::Broken(message) => error(py, ErrorClass::Check, message),
             RunError::Interrupted => PyKeyboardInterrupt::new_err(()),
         }
     }

@@ -5,7 +5,7 @@
 //! Python look for signals, calls the progress callback and goes to sleep again. If either raises,
 //! the work is told to stop and the exception goes on.
 
-use crate::errors::{Kind, error};
+use crate::errors::{ErrorClass, error};
 use crate::signals::stuck;
 use destage_replay::control::Control;
 use destage_replay::error::RunError;
@@ -192,7 +192,7 @@ pub fn follow<T: Send>(
                 watch.report(py, progress)?;
                 Ok(result)
             }
-            (Ok(()), Err(panic)) => Err(error(py, Kind::Internal, panic_text(&*panic))),
+            (Ok(()), Err(panic)) => Err(error(py, ErrorClass::Internal, panic_text(&*panic))),
         }
     })
 }

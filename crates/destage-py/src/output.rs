@@ -1,6 +1,6 @@
 //! A file of a trace that Python writes line by line: compressed by its name, whole at the end.
 
-use crate::errors::{Kind, error, raise};
+use crate::errors::{ErrorClass, error, raise};
 use destage_trace::convert::Output;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ impl TraceOutput {
         act: impl FnOnce(&mut Output) -> destage_trace::Result<T>,
     ) -> PyResult<T> {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ended = || error(py, Kind::Internal, "the output is closed");
+        let ended = || error(py, ErrorClass::Internal, "the output is closed");
         raise(py, act(output.as_mut().ok_or_else(ended)?))
     }
 }

@@ -1,7 +1,7 @@
 //! A table's columns as a Parquet file in memory, and back. Tables of results have some thousand
 //! rows at most, so one row group holds them all.
 
-use crate::errors::{Kind, error, usage};
+use crate::errors::{ErrorClass, error, usage};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -118,7 +118,7 @@ pub fn parquet_bytes<'py>(
         .collect::<PyResult<_>>()?;
     // Other threads go on meanwhile: a sweep makes a file for each of its tasks.
     let made = py.detach(|| file(&columns, metadata));
-    let bytes = made.map_err(|e| error(py, Kind::Internal, e.to_string()))?;
+    let bytes = made.map_err(|e| error(py, ErrorClass::Internal, e.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
@@ -203,7 +203,7 @@ pub fn parquet_columns<'py>(
     let shown = path.display().to_string();
     let read = py.detach(|| read_file(&path, names));
     let (columns, metadata) =
-        read.map_err(|e| error(py, Kind::Data, format!("{shown}: no table of ours: {e}")))?;
+        read.map_err(|e| error(py, ErrorClass::Data, format!("{shown}: no table of ours: {e}")))?;
     let values = |column| match column {
         Column::Bool(v) => v.into_pyobject(py),
         Column::Int(v) => v.into_pyobject(py),

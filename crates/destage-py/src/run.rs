@@ -141,7 +141,7 @@ pub fn run_own_policy(
     check_pages(py, trace, drive)?;
     let params: std::collections::BTreeMap<String, Value> =
         serde_json::from_str(params).map_err(|e| usage(py, format!("{name}: parameters: {e}")))?;
-    let own = Own {
+    let own = OwnPolicyRun {
         named: Named { policy: name, given: params.clone(), params },
         factory,
         frames,
@@ -153,7 +153,7 @@ pub fn run_own_policy(
     own.run(py, trace, needs_next_use, drive)
 }
 
-struct Own {
+struct OwnPolicyRun {
     named: Named,
     factory: Py<PyAny>,
     frames: Frames,
@@ -163,7 +163,7 @@ struct Own {
     progress: Option<Py<PyAny>>,
 }
 
-impl Own {
+impl OwnPolicyRun {
     fn run(
         mut self,
         py: Python<'_>,

@@ -1,6 +1,6 @@
 //! A server of a block device (`destage serve`): started, asked for counts, stopped.
 
-use crate::errors::{Kind, error, usage};
+use crate::errors::{ErrorClass, error, usage};
 use destage_engine::sizes::CacheSize;
 use destage_nbd::{Address, Options, ServeError, ServerOptions, Serving, Settings, Source};
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Arguments of a call, as JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ServeArguments {
     file: Option<PathBuf>,
     bytes: Option<u64>,
     direct: bool,
@@ -29,7 +29,7 @@ struct Wanted {
     record: Option<PathBuf>,
 }
 
-impl Wanted {
+impl ServeArguments {
     fn settings(self) -> Result<Settings, String> {
         let bytes = self.bytes.or_else(|| {
             // Where it cannot be opened, starting the server says so.
@@ -67,9 +67,9 @@ impl Wanted {
 
 fn raised(py: Python<'_>, failed: &ServeError) -> PyErr {
     let kind = match failed {
-        ServeError::Usage(_) => Kind::Usage,
-        ServeError::Missing(_) => Kind::Missing,
-        ServeError::Io(_) => Kind::Output,
+        ServeError::Usage(_) => ErrorClass::Usage,
+        ServeError::Missing(_) => ErrorClass::Missing,
+        ServeError::Io(_) => ErrorClass::Output,
     };
     error(py, kind, failed.to_string())
 }
@@ -106,7 +106,7 @@ impl Server {
     /// Starts a server out of settings in JSON; clients can connect when this returns.
     #[new]
     fn new(py: Python<'_>, settings: &str) -> PyResult<Self> {
-        let wanted: Wanted =
+        let wanted: ServeArguments =
             serde_json::from_str(settings).map_err(|e| usage(py, format!("serve: {e}")))?;
         let settings = wanted.settings().map_err(|what| usage(py, what))?;
         let serving =

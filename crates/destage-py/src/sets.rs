@@ -1,7 +1,7 @@
 //! Result sets: what the engine writes of a call, with what the trace says of itself.
 
 use crate::drive::Drive;
-use crate::errors::{Kind, error};
+use crate::errors::{ErrorClass, error};
 use crate::trace::Trace;
 use destage_engine::result::{ResultSet, RunResult};
 use pyo3::prelude::*;
@@ -27,12 +27,12 @@ pub fn set_json(trace: &Trace, drive: Option<&Drive>, runs: Vec<RunResult>) -> S
 #[pyfunction]
 pub fn read_result(py: Python<'_>, text: &str, name: &str) -> PyResult<String> {
     let set = ResultSet::from_json(text);
-    Ok(set.map_err(|what| error(py, Kind::Data, format!("{name}: {what}")))?.to_json())
+    Ok(set.map_err(|what| error(py, ErrorClass::Data, format!("{name}: {what}")))?.to_json())
 }
 
 /// A set that was put together from several, with all that follows from its runs made again.
 #[pyfunction]
 pub fn assembled(py: Python<'_>, text: &str) -> PyResult<String> {
     let set = ResultSet::from_json(text);
-    Ok(set.map_err(|what| error(py, Kind::Internal, what))?.to_json())
+    Ok(set.map_err(|what| error(py, ErrorClass::Internal, what))?.to_json())
 }

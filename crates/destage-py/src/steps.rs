@@ -1,7 +1,7 @@
 //! Steps of requests on a device: what fio does to one (`docs/spec/fit.md` 10).
 
 use crate::drive::Drive;
-use crate::errors::{Kind, error, raise, usage};
+use crate::errors::{ErrorClass, error, raise, usage};
 use crate::interruptible::{Watch, follow};
 use destage_replay::steps::{Step, play};
 use pyo3::prelude::*;
@@ -24,6 +24,6 @@ pub fn play_steps(
         play(&mut simulated, &steps, &watch.control)
     })?;
     // A value of serde_json has no numbers of 128 bits.
-    let told = serde_json::to_string(&raise(py, played)?);
-    told.map_err(|e| error(py, Kind::Internal, format!("steps of requests: {e}")))
+    let json = serde_json::to_string(&raise(py, played)?);
+    json.map_err(|e| error(py, ErrorClass::Internal, format!("steps of requests: {e}")))
 }

@@ -23,7 +23,7 @@ struct Entry {
 
 /// Which counters one access increased, or their sums over several.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct OperationCounts {
     r_lc: u128,
     r_ld: u128,
     m_lc: u128,
@@ -41,7 +41,7 @@ pub(crate) struct Acr {
     l_dh: VecDeque<u64>,   // ghosts of dirty pages
     delta_c: usize,
     delta_d: usize,
-    window: VecDeque<Counts>, // of the last m accesses, newest first
+    window: VecDeque<OperationCounts>, // of the last m accesses, newest first
     m: usize,
     ghost_max: usize, // G
     cost_read: u128,
@@ -85,7 +85,7 @@ impl Acr {
     }
 
     /// Case I: a hit.
-    fn case_1(&mut self, op: Op, page: u64, now: &mut Counts) {
+    fn case_1(&mut self, op: Op, page: u64, now: &mut OperationCounts) {
         let is_page = |entry: &Entry| entry.page == page;
         let in_c = self.l_ct.iter().any(is_page) || self.l_cb.iter().any(is_page);
         if in_c {
@@ -123,7 +123,7 @@ impl Acr {
 
     /// Case II: a miss on a ghost. Its list decides which delta grows, the operation where the
     /// page goes.
-    fn case_2(&mut self, op: Op, page: u64, now: &mut Counts) -> Decision {
+    fn case_2(&mut self, op: Op, page: u64, now: &mut OperationCounts) -> Decision {
         let in_ch = take_page(&mut self.l_ch, page);
         take_page(&mut self.l_dh, page);
         let decision = if self.buffer.full() { self.evict(now) } else { Decision::miss() };
@@ -148,7 +148,7 @@ impl Acr {
     }
 
     /// Case III: any other miss.
-    fn case_3(&mut self, op: Op, page: u64, now: &mut Counts) -> Decision {
+    fn case_3(&mut self, op: Op, page: u64, now: &mut OperationCounts) -> Decision {
         let decision = if self.buffer.full() { self.evict(now) } else { Decision::miss() };
         self.buffer.install(op, page);
         match op {
@@ -166,8 +166,8 @@ impl Acr {
     }
 
     /// The counters: sums over the m accesses before the current one.
-    fn counters(&self) -> Counts {
-        let mut sum = Counts::default();
+    fn counters(&self) -> OperationCounts {
+        let mut sum = OperationCounts::default();
         for access in &self.window {
             sum.r_lc += access.r_lc;
             sum.r_ld += access.r_ld;
@@ -179,7 +179,7 @@ impl Acr {
 
     /// C_LC and C_LD, both times n under the hybrid scheme so that they stay integers.
     fn costs(&self) -> (u128, u128) {
-        let Counts { r_lc, r_ld, m_lc, m_ld } = self.counters();
+        let OperationCounts { r_lc, r_ld, m_lc, m_ld } = self.counters();
         let (c_r, c_w) = (self.cost_read, self.cost_write);
         let costs = match self.scheme {
             Scheme::Conservative => (
@@ -196,7 +196,7 @@ impl Acr {
         if costs == (0, 0) { (c_r, c_w) } else { costs }
     }
 
-    fn evict(&mut self, now: &mut Counts) -> Decision {
+    fn evict(&mut self, now: &mut OperationCounts) -> Decision {
         let (c_lc, c_ld) = self.costs();
         // |L_C| < beta * s with beta = C_LC / (C_LC + C_LD)
         let l_c_is_small = self.l_c() as u128 * (c_lc + c_ld) < c_lc * self.s;
@@ -261,7 +261,7 @@ fn distinct_pages(trace: &[Step]) -> u64 {
 
 impl Model for Acr {
     fn access(&mut self, op: Op, page: u64) -> Decision {
-        let mut now = Counts::default();
+        let mut now = OperationCounts::default();
         let decision = if self.buffer.hit(op, page) {
             self.case_1(op, page, &mut now);
             Decision::hit()

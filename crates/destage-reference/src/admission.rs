@@ -8,7 +8,7 @@ use crate::frames::Draws;
 use crate::{Params, remember, share, take, take_page};
 
 /// The state of tier 2 that a filter may ask for.
-pub(crate) struct Asked {
+pub(crate) struct Tier2State {
     /// A frame of tier 2 is free.
     pub(crate) free: bool,
     /// The first page of its order of eviction, if it has an order.
@@ -90,7 +90,7 @@ impl Admission {
     }
 
     /// Whether an offered page is taken.
-    pub(crate) fn takes(&mut self, page: u64, asked: &Asked) -> bool {
+    pub(crate) fn takes(&mut self, page: u64, asked: &Tier2State) -> bool {
         match self {
             Admission::Always => true,
             Admission::Nth { n, g, list } => {

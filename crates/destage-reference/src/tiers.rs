@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::ace::Ordered;
-use crate::admission::{Admission, Asked};
+use crate::admission::{Admission, Tier2State};
 use crate::{Model, Op, Params, Step, model_with_trims, ordered};
 
 /// A decision of two tiers (4.7).
@@ -191,7 +191,7 @@ impl Lower {
             self.count("offers");
             let free = self.pages.len() < self.frames;
             let next_victim = self.order.as_mut().and_then(|order| Some(order.order().first()?.0));
-            self.admission.takes(page, &Asked { free, next_victim })
+            self.admission.takes(page, &Tier2State { free, next_victim })
         };
         if taken {
             self.count("admitted");

@@ -18,12 +18,12 @@ pub struct Filled {
 }
 
 /// Pages that a cache without a limit holds.
-struct Held {
+struct UnboundedCache {
     pages: Vec<u64>, // a bit each
     count: u64,
 }
 
-impl Held {
+impl UnboundedCache {
     fn add(&mut self, id: u32) {
         let (word, bit) = (id as usize / 64, 1 << (id % 64));
         self.count += u64::from(self.pages[word] & bit == 0);
@@ -46,7 +46,7 @@ impl Filled {
         let Input { columns, continuations, control_commands, .. } = *input;
         let mut sizes: Vec<u64> = frames.iter().map(|&frames| frames.into()).collect();
         sizes.sort_unstable();
-        let mut held = Held { pages: vec![0; columns.lpns.len().div_ceil(64)], count: 0 };
+        let mut held = UnboundedCache { pages: vec![0; columns.lpns.len().div_ceil(64)], count: 0 };
         let mut continued = continuations.iter().copied().peekable();
         let trims = if drops_trims { control_commands.list } else { &[] };
         let mut trims = trims.iter().peekable();

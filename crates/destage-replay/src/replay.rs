@@ -9,7 +9,7 @@ use crate::counters::{Counters, DestageSizes, OwnCounters, TrimCounters};
 use crate::input::{Input, NextUses};
 use crate::observe::{Observer, show_gauges};
 use crate::warmup::Warmup;
-use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
+use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
 use destage_core::pages::prefetch;
 use destage_core::{Blind, Lookup, Lpn, NEVER, Page, Plan, Policy, Request, Requirements, Units};
 use destage_policies::{BuildError, Setup};
@@ -175,12 +175,12 @@ impl<'a> Replay<'a> {
         let all = start as u64..self.columns.first_ids.len() as u64;
         let cuts = WindowBounds::of(all.clone());
         let mut parts = WindowCounts::none();
-        parts.begin(all, was_full, Flash::default());
+        parts.begin(all, was_full, FlashWork::default());
         let mut counted = Counted::default();
         for window in 0..WINDOWS {
             let [from, to] = [cuts.start(window), cuts.start(window + 1)];
             self.part(policy, observer, from as usize..to as usize, done, &mut counted)?;
-            parts.cut(to, &counted.0, Flash::default(), policy.is_full());
+            parts.cut(to, &counted.0, FlashWork::default(), policy.is_full());
         }
         let mut gauges = BTreeMap::new();
         policy.gauges(&mut |name, value| {

@@ -48,7 +48,7 @@ impl WindowBounds {
 
 /// Work of a drive.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Flash {
+pub struct FlashWork {
     /// Programs for the host.
     pub host_programs: u64,
     /// Programs of all kinds.
@@ -65,10 +65,10 @@ pub struct Flash {
     pub unbalance_samples: u64,
 }
 
-impl Flash {
+impl FlashWork {
     /// Work since `before`.
-    fn since(self, before: Flash) -> Flash {
-        Flash {
+    fn since(self, before: FlashWork) -> FlashWork {
+        FlashWork {
             host_programs: self.host_programs - before.host_programs,
             programs: self.programs - before.programs,
             erases: self.erases - before.erases,
@@ -90,7 +90,7 @@ pub struct Window {
     /// By its end every frame had been taken.
     pub was_full: bool,
     /// Work of the drive, with a device.
-    pub flash: Flash,
+    pub flash: FlashWork,
     /// Responses of the requests that it issued, with a device.
     pub responses: Responses,
 }
@@ -125,7 +125,7 @@ pub struct WindowCounts {
     cuts: WindowBounds,
     next: u64, // the request that begins the next window
     seen: Counters,
-    flash_seen: Flash,
+    flash_seen: FlashWork,
     windows: Vec<Window>,
     open: Window,
     was_full: bool,
@@ -139,7 +139,7 @@ impl WindowCounts {
             cuts: WindowBounds::of(0..0),
             next: u64::MAX,
             seen: Counters::default(),
-            flash_seen: Flash::default(),
+            flash_seen: FlashWork::default(),
             windows: Vec::new(),
             open: Window::default(),
             was_full: false,
@@ -149,7 +149,7 @@ impl WindowCounts {
 
     /// These requests count; whether every frame had been taken before, and what the drive had
     /// done.
-    pub(crate) fn begin(&mut self, requests: Range<u64>, was_full: bool, flash_seen: Flash) {
+    pub(crate) fn begin(&mut self, requests: Range<u64>, was_full: bool, flash_seen: FlashWork) {
         let cuts = WindowBounds::of(requests);
         *self = WindowCounts {
             cuts,
@@ -168,7 +168,13 @@ impl WindowCounts {
     }
 
     /// All that was counted before this request belongs to earlier windows.
-    pub(crate) fn cut(&mut self, request: u64, counted: &Counters, flash: Flash, is_full: bool) {
+    pub(crate) fn cut(
+        &mut self,
+        request: u64,
+        counted: &Counters,
+        flash: FlashWork,
+        is_full: bool,
+    ) {
         while self.windows.len() < WINDOWS && self.is_cut(request) {
             let counters = counted.since(&self.seen);
             // A policy that gives up whole blocks is hardly ever full, but it has been.
@@ -373,8 +379,8 @@ mod tests {
     fn a_cache_that_was_full_before_is_filled_from_the_beginning() {
         for (was_full, filled_after) in [(true, Some(0.0)), (false, None)] {
             let mut parts = WindowCounts::none();
-            parts.begin(0..600, was_full, Flash::default());
-            parts.cut(600, &Counters::default(), Flash::default(), false);
+            parts.begin(0..600, was_full, FlashWork::default());
+            parts.cut(600, &Counters::default(), FlashWork::default(), false);
             let windows = parts.finish(None, &|_| ()).expect("requests enough");
             assert_eq!(windows.filled_after, filled_after);
         }
@@ -385,10 +391,10 @@ mod tests {
         let mut parts = WindowCounts::none();
         let mut all = Values::default();
         (100..700).for_each(|response| all.add(response));
-        let before = Flash { erases: 1000, ..Flash::default() };
+        let before = FlashWork { erases: 1000, ..FlashWork::default() };
         parts.begin(100..700, false, before);
         let mut counted = Counters::default();
-        let flash = |request| Flash { erases: 900 + request, ..Flash::default() };
+        let flash = |request| FlashWork { erases: 900 + request, ..FlashWork::default() };
         for request in 100..700 {
             if parts.is_cut(request) {
                 parts.cut(request, &counted, flash(request), request >= 400);

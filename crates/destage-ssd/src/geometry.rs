@@ -43,7 +43,7 @@ impl BlockId {
 
 /// Where a plane belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct PlaneLocation {
     /// Unit of the plane: the smallest part with a queue of its own.
     pub unit: UnitId,
     /// Channel of the unit.
@@ -73,7 +73,7 @@ pub struct Geometry {
     stripe_pages: u32,
     by_planes: Divisor,
     by_stripe_pages: Divisor,
-    places: Vec<Place>,
+    places: Vec<PlaneLocation>,
     // The striping order has the period `planes`: one entry per stripe of a period.
     homes: Vec<PlaneId>,
 }
@@ -91,7 +91,7 @@ impl Geometry {
             QueueLevel::Plane => 1,
         };
         let planes_per_channel = planes / channels;
-        let place = |plane| Place {
+        let place = |plane| PlaneLocation {
             unit: UnitId(plane / planes_per_unit),
             channel: plane / planes_per_channel,
         };
@@ -114,7 +114,7 @@ impl Geometry {
 
     /// Unit and channel of a plane.
     #[inline(always)]
-    pub fn place(&self, plane: PlaneId) -> Place {
+    pub fn place(&self, plane: PlaneId) -> PlaneLocation {
         self.places[plane.index()]
     }
 

@@ -12,12 +12,12 @@ pub use counts::{ChannelCounters, Totals};
 
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, GcStepsConfig, Sched, Suspend};
-use crate::geometry::{Geometry, Place};
+use crate::geometry::{Geometry, PlaneLocation};
 use crate::pending_time::{PendingTime, PendingTimes};
-use crate::read_first::Lane;
+use crate::read_first::ReadFirstQueue;
 use crate::records::{Numbering, OperationRecord, Recorder};
-use crate::timing::{Kind, Timing};
-use counts::{Own, Unit, add};
+use crate::timing::{OperationKind, Timing};
+use counts::{FtlOperations, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,8 +42,8 @@ pub struct Queues {
     sums: bool,        // the same, but for timers and who listens to the host's operations
     tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
-    own: Vec<Own>,      // by unit
-    timers: Vec<Nanos>, // per unit, next idle collection; NEVER if none is due
+    own: Vec<FtlOperations>, // by unit
+    timers: Vec<Nanos>,      // per unit, next idle collection; NEVER if none is due
     no_timer_before: Nanos,
     collections: u64,
     program_wait_ns: Nanos,
@@ -52,7 +52,7 @@ pub struct Queues {
     host_operations: u64,
     channel_units: usize,
     timing: Timing,
-    places: Vec<Place>,
+    places: Vec<PlaneLocation>,
     order: Order,
     idle_ns: Option<Nanos>, // gc_idle_ns, with gc_mode = idle
     times: PendingTimes,
@@ -87,7 +87,7 @@ struct Undone {
 enum Order {
     Private,
     Shared(Vec<Reservations>),
-    ReadFirst(Vec<Lane>),
+    ReadFirst(Vec<ReadFirstQueue>),
 }
 
 impl Queues {
@@ -103,7 +103,7 @@ impl Queues {
             sums,
             tails: vec![0; units],
             units: vec![Unit::default(); units],
-            own: vec![Own::default(); units],
+            own: vec![FtlOperations::default(); units],
             timers: vec![idle_ns.unwrap_or(NEVER); units],
             no_timer_before: 0,
             collections: 0,
@@ -115,7 +115,7 @@ impl Queues {
             timing: Timing::new(config),
             places: (0..geometry.planes).map(|plane| geometry.place(PlaneId(plane))).collect(),
             order: match (config.sched, config.bus) {
-                (Sched::ReadFirst, _) => Order::ReadFirst(vec![Lane::default(); units]),
+                (Sched::ReadFirst, _) => Order::ReadFirst(vec![ReadFirstQueue::default(); units]),
                 (Sched::Fcfs, Bus::Shared) => {
                     Order::Shared(vec![Reservations::default(); channels])
                 }
@@ -245,8 +245,8 @@ impl Queues {
                     lane.advance(now, |op, start, end| {
                         match op.kind {
                             _ if !op.counts_latency => {}
-                            Kind::Read => add(read_latency_ns, end - op.submitted_ns),
-                            Kind::Write => add(program_wait_ns, start - op.submitted_ns),
+                            OperationKind::Read => add(read_latency_ns, end - op.submitted_ns),
+                            OperationKind::Write => add(program_wait_ns, start - op.submitted_ns),
                             _ => {}
                         }
                         if let Some(name) = op.end {
@@ -297,13 +297,13 @@ impl Queues {
     pub fn totals(&self) -> Totals {
         let sum = |kind| self.units.iter().map(|unit| unit.counts[kind as usize]).sum();
         Totals {
-            reads: sum(Kind::Read),
-            programs: sum(Kind::Write),
+            reads: sum(OperationKind::Read),
+            programs: sum(OperationKind::Write),
             own_reads: self.own.iter().map(|own| own.reads).sum(),
             own_programs: self.own.iter().map(|own| own.programs).sum(),
-            moves: sum(Kind::Move),
-            summaries: sum(Kind::Summary),
-            erases: sum(Kind::Erase),
+            moves: sum(OperationKind::Move),
+            summaries: sum(OperationKind::Summary),
+            erases: sum(OperationKind::Erase),
             collections: self.collections,
             program_wait_ns: self.program_wait_ns,
             read_latency_ns: self.read_latency_ns,
@@ -317,12 +317,16 @@ impl Queues {
 
     /// Per channel: the sums of its units, which are numbered in a row. O(units).
     pub fn channels(&self) -> Vec<ChannelCounters> {
-        let of_channel = |(units, own): (&[Unit], &[Own])| {
+        let of_channel = |(units, own): (&[Unit], &[FtlOperations])| {
             let sum = |kind| units.iter().map(|unit| unit.counts[kind as usize]).sum::<u64>();
-            let reads = sum(Kind::Read) + own.iter().map(|own| own.reads).sum::<u64>();
-            let programs = sum(Kind::Write) + own.iter().map(|own| own.programs).sum::<u64>();
-            let rest = [Kind::Move, Kind::Summary, Kind::Erase].map(|kind| (kind, sum(kind)));
-            let all = rest.into_iter().chain([(Kind::Read, reads), (Kind::Write, programs)]);
+            let reads = sum(OperationKind::Read) + own.iter().map(|own| own.reads).sum::<u64>();
+            let programs =
+                sum(OperationKind::Write) + own.iter().map(|own| own.programs).sum::<u64>();
+            let rest = [OperationKind::Move, OperationKind::Summary, OperationKind::Erase]
+                .map(|kind| (kind, sum(kind)));
+            let all = rest
+                .into_iter()
+                .chain([(OperationKind::Read, reads), (OperationKind::Write, programs)]);
             // Units of a private bus transfer at one time: their sum may be greater than each.
             let ns = |(kind, count)| u128::from(count) * u128::from(self.timing.transfer_ns(kind));
             let transfer_ns = all.map(ns).sum::<u128>().try_into().unwrap_or(Nanos::MAX);

@@ -8,14 +8,14 @@
 use crate::config::{GcStepsConfig, Suspend};
 use crate::geometry::Ppn;
 use crate::pending_time::PendingTime;
-use crate::timing::{Kind, Operation};
+use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, Unfinished};
 use std::collections::{HashMap, VecDeque};
 
 /// An operation that has not ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
-    pub(crate) kind: Kind,
+    pub(crate) kind: OperationKind,
     pub(crate) collection: bool,
     pub(crate) ppn: Ppn,
     /// From start to end, suspensions included, but for reads served meanwhile.
@@ -82,7 +82,7 @@ impl Waiting {
 
 /// The queues of one unit.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct ReadFirstQueue {
     reads: VecDeque<Waiting>,
     others: VecDeque<Waiting>, // W, M, S, E: in their own order
     serving: Option<(Waiting, Nanos)>,
@@ -96,7 +96,7 @@ pub(crate) struct Lane {
     programs: HashMap<Ppn, u64>,
 }
 
-impl Lane {
+impl ReadFirstQueue {
     /// Serves what ends at or before `now`, and starts what follows. `ended` is told of each
     /// operation with its start and end.
     pub(crate) fn advance(&mut self, now: Nanos, mut ended: impl FnMut(&Waiting, Nanos, Nanos)) {
@@ -107,7 +107,7 @@ impl Lane {
             let Some((mut op, end)) = self.serving.take_if(|(_, end)| *end <= now) else { break };
             op.serve(end, op.rest_ns);
             ended(&op, op.start_ns, end);
-            if op.kind != Kind::Read {
+            if op.kind != OperationKind::Read {
                 self.others_ended += 1;
                 if self.programs.get(&op.ppn) == Some(&self.others_ended) {
                     self.programs.remove(&op.ppn);
@@ -139,8 +139,8 @@ impl Lane {
         let read = self.reads.back().filter(|read| read.after <= self.others_ended);
         let may = |op: &Waiting, end: Nanos| {
             let named = match op.kind {
-                Kind::Read => false,
-                Kind::Erase => steps.suspend != Suspend::None,
+                OperationKind::Read => false,
+                OperationKind::Erase => steps.suspend != Suspend::None,
                 _ => steps.suspend == Suspend::Program,
             };
             named && op.suspensions < steps.suspend_max && end > now + steps.suspend_ns
@@ -159,12 +159,12 @@ impl Lane {
     /// Takes an operation in; the lane has been advanced to `now`.
     pub(crate) fn submit(&mut self, mut op: Waiting, now: Nanos) {
         self.collections += u32::from(op.collection);
-        if op.kind == Kind::Read {
+        if op.kind == OperationKind::Read {
             op.after = self.programs.get(&op.ppn).copied().unwrap_or(0);
             self.reads.push_back(op);
         } else {
             self.others_submitted += 1;
-            if matches!(op.kind, Kind::Write | Kind::Move) {
+            if matches!(op.kind, OperationKind::Write | OperationKind::Move) {
                 self.programs.insert(op.ppn, self.others_submitted);
             }
             self.others.push_back(op);
@@ -196,13 +196,13 @@ impl Lane {
 }
 
 /// Counts one operation.
-pub(crate) fn count(counts: &mut Unfinished, kind: Kind) {
+pub(crate) fn count(counts: &mut Unfinished, kind: OperationKind) {
     match kind {
-        Kind::Read => counts.reads += 1,
-        Kind::Write => counts.writes += 1,
-        Kind::Move => counts.moves += 1,
-        Kind::Summary => counts.summaries += 1,
-        Kind::Erase => counts.erases += 1,
+        OperationKind::Read => counts.reads += 1,
+        OperationKind::Write => counts.writes += 1,
+        OperationKind::Move => counts.moves += 1,
+        OperationKind::Summary => counts.summaries += 1,
+        OperationKind::Erase => counts.erases += 1,
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::config::StepPages;
 
-    fn op(kind: Kind, ppn: Ppn, now: Nanos) -> Waiting {
+    fn op(kind: OperationKind, ppn: Ppn, now: Nanos) -> Waiting {
         let op = Operation {
             kind,
             collection: false,
@@ -223,7 +223,7 @@ mod tests {
         Waiting::new(&op, 10, now)
     }
 
-    fn ends(lane: &mut Lane, now: Nanos) -> Vec<(Kind, Ppn, Nanos)> {
+    fn ends(lane: &mut ReadFirstQueue, now: Nanos) -> Vec<(OperationKind, Ppn, Nanos)> {
         let mut ends = Vec::new();
         lane.advance(now, |op, _, end| ends.push((op.kind, op.ppn, end)));
         ends
@@ -231,14 +231,14 @@ mod tests {
 
     #[test]
     fn a_read_overtakes_programs_but_not_the_one_of_its_own_page() {
-        let mut lane = Lane::default();
+        let mut lane = ReadFirstQueue::default();
         for ppn in [1, 2, 3] {
-            lane.submit(op(Kind::Write, ppn, 0), 0);
+            lane.submit(op(OperationKind::Write, ppn, 0), 0);
         }
-        lane.submit(op(Kind::Read, 2, 0), 0);
-        lane.submit(op(Kind::Read, 9, 0), 0);
+        lane.submit(op(OperationKind::Read, 2, 0), 0);
+        lane.submit(op(OperationKind::Read, 9, 0), 0);
         let order: Vec<_> = ends(&mut lane, 1000).into_iter().map(|(k, p, _)| (k, p)).collect();
-        let (r, w) = (Kind::Read, Kind::Write);
+        let (r, w) = (OperationKind::Read, OperationKind::Write);
         assert_eq!(order, [(w, 1), (r, 9), (w, 2), (r, 2), (w, 3)]);
     }
 
@@ -256,28 +256,32 @@ mod tests {
             (op.duration_ns, op.work_ns, op.rest_ns) = (duration, duration, duration);
             op
         };
-        let (mut lane, mut longer) = (Lane::default(), 0);
-        lane.submit(timed(Kind::Erase, 1000, 0), 0);
+        let (mut lane, mut longer) = (ReadFirstQueue::default(), 0);
+        lane.submit(timed(OperationKind::Erase, 1000, 0), 0);
         let mut found = Vec::new();
         for now in [100, 105, 215] {
             lane.advance(now, |op, start, end| found.push((op.kind, start, end, op.duration_ns)));
-            lane.submit(timed(Kind::Read, 50, now), now);
+            lane.submit(timed(OperationKind::Read, 50, now), now);
             longer += lane.suspend(now, &steps).unwrap_or(0);
         }
         lane.advance(2000, |op, start, end| found.push((op.kind, start, end, op.duration_ns)));
-        let reads = [(110, 160), (160, 210), (225, 275)].map(|(s, e)| (Kind::Read, s, e, 50));
-        assert_eq!(found, [&reads[..], &[(Kind::Erase, 0, 1195, 1045)]].concat());
+        let reads =
+            [(110, 160), (160, 210), (225, 275)].map(|(s, e)| (OperationKind::Read, s, e, 50));
+        assert_eq!(found, [&reads[..], &[(OperationKind::Erase, 0, 1195, 1045)]].concat());
         assert_eq!(longer, 45);
         assert!(lane.is_idle());
     }
 
     #[test]
     fn a_read_at_the_end_of_a_program_loses_to_a_program_that_waits() {
-        let mut lane = Lane::default();
-        lane.submit(op(Kind::Write, 1, 0), 0);
-        lane.submit(op(Kind::Write, 2, 0), 0);
-        assert_eq!(ends(&mut lane, 10), [(Kind::Write, 1, 10)]);
-        lane.submit(op(Kind::Read, 9, 10), 10);
-        assert_eq!(ends(&mut lane, 30), [(Kind::Write, 2, 20), (Kind::Read, 9, 30)]);
+        let mut lane = ReadFirstQueue::default();
+        lane.submit(op(OperationKind::Write, 1, 0), 0);
+        lane.submit(op(OperationKind::Write, 2, 0), 0);
+        assert_eq!(ends(&mut lane, 10), [(OperationKind::Write, 1, 10)]);
+        lane.submit(op(OperationKind::Read, 9, 10), 10);
+        assert_eq!(
+            ends(&mut lane, 30),
+            [(OperationKind::Write, 2, 20), (OperationKind::Read, 9, 30)]
+        );
     }
 }

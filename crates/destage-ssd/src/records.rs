@@ -1,8 +1,8 @@
 //! Record of every flash operation with its times, for observers.
 
 use crate::config::DeviceConfig;
-use crate::geometry::{Geometry, Place, Ppn};
-use crate::timing::{Kind, Operation};
+use crate::geometry::{Geometry, PlaneLocation, Ppn};
+use crate::timing::{Operation, OperationKind};
 use destage_core::Nanos;
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub struct OperationRecord {
     /// [`NEVER`](destage_core::NEVER).
     pub submission: u64,
     /// Operation type.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// The FTL's own work: garbage collection, merges, map pages; not the host's page.
     pub collection: bool,
     /// Flash unit that served the operation.
@@ -69,13 +69,13 @@ impl Numbering {
 impl OperationRecord {
     pub(crate) fn new(
         op: &Operation,
-        place: Place,
+        place: PlaneLocation,
         number: u64,
         submission: u64,
         numbering: &Numbering,
     ) -> Self {
         let Operation { kind, collection, plane, index, ppn, .. } = *op;
-        let Place { unit, channel } = place;
+        let PlaneLocation { unit, channel } = place;
         let place = (ppn != Operation::NO_PAGE).then(|| numbering.of(ppn));
         // The timing's index of an SLC page is none of its block.
         let in_slc = place.is_some_and(|(block, _)| block >= numbering.main_blocks);

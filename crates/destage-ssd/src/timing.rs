@@ -6,7 +6,7 @@ use destage_core::{Nanos, NominalTimes, PlaneId};
 
 /// Type of a flash operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum OperationKind {
     /// R: reads a page for the host.
     Read,
     /// W: programs a page for the host.
@@ -23,7 +23,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     /// Operation type.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// The FTL's own work, not the host's page (4.6).
     pub collection: bool,
     /// Plane, over the whole drive.
@@ -111,16 +111,16 @@ impl Timing {
     pub fn duration_ns(&self, op: &Operation) -> Nanos {
         let transfer = self.transfer_ns(op.kind);
         match op.kind {
-            Kind::Read => self.cmd + self.array_reads[op.index as usize] + transfer,
-            Kind::Write | Kind::Summary => {
+            OperationKind::Read => self.cmd + self.array_reads[op.index as usize] + transfer,
+            OperationKind::Write | OperationKind::Summary => {
                 self.cmd + transfer + self.array_writes[op.index as usize]
             }
-            Kind::Move => {
+            OperationKind::Move => {
                 let array =
                     self.array_reads[op.from as usize] + self.array_writes[op.index as usize];
                 2 * self.cmd + array + transfer
             }
-            Kind::Erase => self.cmd + self.erase_ns(op),
+            OperationKind::Erase => self.cmd + self.erase_ns(op),
         }
     }
 
@@ -132,13 +132,13 @@ impl Timing {
 
     /// Sum of the bus phases.
     #[inline(always)]
-    pub fn transfer_ns(&self, kind: Kind) -> Nanos {
+    pub fn transfer_ns(&self, kind: OperationKind) -> Nanos {
         match kind {
-            Kind::Read | Kind::Write => self.page_transfer,
-            Kind::Move if self.copyback => 0,
-            Kind::Move => 2 * self.page_transfer,
-            Kind::Summary => self.summary_transfer,
-            Kind::Erase => 0,
+            OperationKind::Read | OperationKind::Write => self.page_transfer,
+            OperationKind::Move if self.copyback => 0,
+            OperationKind::Move => 2 * self.page_transfer,
+            OperationKind::Summary => self.summary_transfer,
+            OperationKind::Erase => 0,
         }
     }
 
@@ -150,14 +150,16 @@ impl Timing {
         let program = |index: u32| Cell(self.array_writes[index as usize]);
         let x = Bus(self.page_transfer);
         match op.kind {
-            Kind::Read => [read(op.index), x, none, none, none],
-            Kind::Write => [Cell(self.cmd), x, program(op.index), none, none],
-            Kind::Move if self.copyback => [Cell(self.duration_ns(op)), none, none, none, none],
-            Kind::Move => [read(op.from), x, Cell(self.cmd), x, program(op.index)],
-            Kind::Summary => {
+            OperationKind::Read => [read(op.index), x, none, none, none],
+            OperationKind::Write => [Cell(self.cmd), x, program(op.index), none, none],
+            OperationKind::Move if self.copyback => {
+                [Cell(self.duration_ns(op)), none, none, none, none]
+            }
+            OperationKind::Move => [read(op.from), x, Cell(self.cmd), x, program(op.index)],
+            OperationKind::Summary => {
                 [Cell(self.cmd), Bus(self.summary_transfer), program(op.index), none, none]
             }
-            Kind::Erase => [Cell(self.cmd + self.erase_ns(op)), none, none, none, none],
+            OperationKind::Erase => [Cell(self.cmd + self.erase_ns(op)), none, none, none, none],
         }
         .into_iter()
     }
@@ -194,26 +196,35 @@ mod tests {
         Timing::new(&DeviceConfig::from_table(&table).expect("a good configuration"))
     }
 
-    fn op(kind: Kind, index: u32, from: u32) -> Operation {
+    fn op(kind: OperationKind, index: u32, from: u32) -> Operation {
         Operation { kind, collection: false, plane: PlaneId(0), index, from, ppn: 0 }
     }
 
     #[test]
     fn durations_are_those_of_the_table_of_operations() {
         let timing = timing(true);
-        assert_eq!(timing.duration_ns(&op(Kind::Read, 4, 0)), 7 + 100 + 6);
-        assert_eq!(timing.duration_ns(&op(Kind::Write, 5, 0)), 7 + 6 + 5000);
-        assert_eq!(timing.duration_ns(&op(Kind::Move, 2, 3)), 14 + 300 + 1000);
-        assert_eq!(timing.duration_ns(&op(Kind::Summary, 63, 0)), 7 + 2 + 5000);
-        assert_eq!(timing.duration_ns(&op(Kind::Erase, 0, 0)), 7 + 90_000);
-        assert_eq!(self::timing(false).duration_ns(&op(Kind::Move, 2, 3)), 14 + 300 + 12 + 1000);
+        assert_eq!(timing.duration_ns(&op(OperationKind::Read, 4, 0)), 7 + 100 + 6);
+        assert_eq!(timing.duration_ns(&op(OperationKind::Write, 5, 0)), 7 + 6 + 5000);
+        assert_eq!(timing.duration_ns(&op(OperationKind::Move, 2, 3)), 14 + 300 + 1000);
+        assert_eq!(timing.duration_ns(&op(OperationKind::Summary, 63, 0)), 7 + 2 + 5000);
+        assert_eq!(timing.duration_ns(&op(OperationKind::Erase, 0, 0)), 7 + 90_000);
+        assert_eq!(
+            self::timing(false).duration_ns(&op(OperationKind::Move, 2, 3)),
+            14 + 300 + 12 + 1000
+        );
     }
 
     #[test]
     fn phases_add_up_to_the_duration_and_to_the_transfer() {
         for copyback in [true, false] {
             let timing = timing(copyback);
-            for kind in [Kind::Read, Kind::Write, Kind::Move, Kind::Summary, Kind::Erase] {
+            for kind in [
+                OperationKind::Read,
+                OperationKind::Write,
+                OperationKind::Move,
+                OperationKind::Summary,
+                OperationKind::Erase,
+            ] {
                 let op = op(kind, 3, 6);
                 let (mut all, mut bus) = (0, 0);
                 for phase in timing.phases(&op) {

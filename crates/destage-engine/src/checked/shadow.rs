@@ -4,7 +4,7 @@ use destage_core::{Directory, Lpn, Near, Page, Slot};
 
 /// Shadow entry of a resident page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct ShadowPage {
     pub(super) lpn: Lpn,
     pub(super) dirty: bool,
     pub(super) slot: Slot,
@@ -16,22 +16,22 @@ pub(super) struct Held {
 pub(super) struct Shadow {
     pub(super) pages: Near, // page -> index of `held`
     lpns: Near,             // LPN -> index of `names`, for padding, which has no other name
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<ShadowPage>,
     names: Vec<Page>,
     pub(super) resident: u32,
 }
 
 impl Shadow {
-    pub(super) fn find(&mut self, page: Page) -> Option<&mut Held> {
+    pub(super) fn find(&mut self, page: Page) -> Option<&mut ShadowPage> {
         self.pages.slot(page).map(|slot| &mut self.held[slot.index()])
     }
 
-    pub(super) fn find_lpn(&self, lpn: Lpn) -> Option<&Held> {
+    pub(super) fn find_lpn(&self, lpn: Lpn) -> Option<&ShadowPage> {
         let page = self.names[self.lpns.slot(Page(lpn.0))?.index()];
         self.pages.slot(page).map(|slot| &self.held[slot.index()])
     }
 
-    pub(super) fn insert(&mut self, page: Page, held: Held) {
+    pub(super) fn insert(&mut self, page: Page, held: ShadowPage) {
         put(&mut self.held, self.pages.insert(page), held);
         put(&mut self.names, self.lpns.insert(Page(held.lpn.0)), page);
         self.resident += 1;

@@ -4,7 +4,7 @@ use super::block::{BlockRuns, BlockVector, Refused, run_block};
 use super::device::{DeviceOutcome, DeviceVector, run_device};
 use super::ftl::{FtlOutcome, FtlVector};
 use super::kv::KvVector;
-use super::lines::{ConformError, Place};
+use super::lines::{ConformError, LineLocation};
 use super::objects::ObjectOutcome;
 use super::report::Found;
 use super::run::{Dense, Outcome, run_vector};
@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 /// Runs a device vector; what stops it is an error of its line, or of ours.
 pub(super) fn run_on_device(
     vector: &DeviceVector,
-    place: Place<'_>,
+    place: LineLocation<'_>,
     control: &Control,
 ) -> Result<DeviceOutcome, ConformError> {
     let outcome = run_device(vector).map_err(|error| match error {
@@ -33,7 +33,7 @@ pub(super) fn run_on_device(
 /// Runs an FTL vector; what stops it is an error of its line.
 pub(super) fn run_ftl(
     vector: &FtlVector,
-    place: Place<'_>,
+    place: LineLocation<'_>,
     control: &Control,
 ) -> Result<FtlOutcome, ConformError> {
     let outcome = vector.run().map_err(|error| place.malformed(format!("ops: {error}")))?;
@@ -44,7 +44,7 @@ pub(super) fn run_ftl(
 /// Runs a vector of two tiers, tier 1 over dense ids and over a hash map.
 pub(super) fn run_tiers(
     vector: &TierVector,
-    place: Place<'_>,
+    place: LineLocation<'_>,
     control: &Control,
 ) -> Result<[ObjectOutcome; 2], ConformError> {
     let runs = vector.run().map_err(|error| place.malformed(error))?;
@@ -55,7 +55,7 @@ pub(super) fn run_tiers(
 /// Runs a vector of a language model, tier 1 over dense ids and over a hash map.
 pub(super) fn run_kv(
     vector: &KvVector,
-    place: Place<'_>,
+    place: LineLocation<'_>,
     control: &Control,
 ) -> Result<[ObjectOutcome; 2], ConformError> {
     let runs = vector.run().map_err(|error| place.malformed(error))?;
@@ -66,7 +66,7 @@ pub(super) fn run_kv(
 /// Runs a block vector over both directories.
 pub(super) fn run_both(
     vector: &BlockVector,
-    place: Place<'_>,
+    place: LineLocation<'_>,
     control: &Control,
 ) -> Result<BlockRuns, ConformError> {
     let runs = run_block(vector).map_err(|refused| match refused {
@@ -86,7 +86,7 @@ pub(super) struct Runs {
 /// Runs a page vector over both directories.
 pub(super) fn run_built_in(
     vector: &PageVector,
-    place: Place<'_>,
+    place: LineLocation<'_>,
     control: &Control,
 ) -> Result<Runs, ConformError> {
     let refused = |error: BuildError| {

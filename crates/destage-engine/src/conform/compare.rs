@@ -2,7 +2,7 @@
 
 use super::block::BlockRuns;
 use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_kv, run_on_device, run_tiers};
-use super::lines::{ConformError, Entry, Place, for_each_line};
+use super::lines::{ConformError, Entry, LineLocation, for_each_line};
 use super::report::{Difference, FileReport, Found, Over, Report, first_difference};
 use super::run::{Fault, Outcome};
 use super::vector::PageVector;
@@ -127,7 +127,7 @@ enum Compared {
 fn report_on(
     files: &[PathBuf],
     control: &Control,
-    mut compare: impl FnMut(&Entry, Place<'_>) -> Result<Compared, ConformError>,
+    mut compare: impl FnMut(&Entry, LineLocation<'_>) -> Result<Compared, ConformError>,
 ) -> Result<Report, ConformError> {
     let mut report = Report::default();
     for path in files {

@@ -8,7 +8,7 @@ use super::read::{
 };
 use super::report::Found;
 use super::vector::{Decision, Expected};
-use crate::mounted::{has_an_order, on_drive, told_by};
+use crate::mounted::{device_parameters, has_an_order, on_drive};
 use crate::run::suits;
 use crate::spec::PolicySpec;
 use destage_core::{Nanos, Op, Page, Plan, Request};
@@ -208,7 +208,7 @@ fn setup(
     let Some(name) = &cache.policy else { return Ok(Setup::new(1)) };
     let given = cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
     let drive = Device::new(device);
-    let params = PolicySpec::new(name, given)?.params(&told_by(&drive))?;
+    let params = PolicySpec::new(name, given)?.params(&device_parameters(&drive))?;
     let trace_pages = Some(workload.pages().into());
     Ok(on_drive(Setup { params, trace_pages, ..Setup::new(cache.frames) }, &drive))
 }

@@ -7,7 +7,7 @@ use super::json;
 use super::kv::{KvVector, kv_vector};
 use super::read::Malformed;
 use super::tiers::{TierVector, tier_vector};
-use super::vector::{Kind, PageVector, kind, object, page_vector};
+use super::vector::{PageVector, VectorKind, kind, object, page_vector};
 use destage_keys::printable;
 use destage_replay::control::Control;
 use std::fs::File;
@@ -70,12 +70,12 @@ pub enum ConformError {
 
 /// A line of a file, for errors.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct LineLocation<'a> {
     pub(super) path: &'a Path,
     pub(super) line: u64,
 }
 
-impl Place<'_> {
+impl LineLocation<'_> {
     pub(super) fn malformed(self, message: impl ToString) -> ConformError {
         let message = message.to_string();
         ConformError::Line { path: self.path.to_path_buf(), line: self.line, message }
@@ -125,12 +125,12 @@ fn entry(line: &[u8]) -> Result<(Entry, bool), Malformed> {
         .map_err(|(column, what)| whole(format!("no JSON: {what} (column {column})")))?;
     let vector = object(&json)?;
     let entry = match kind(vector)? {
-        Kind::Page => Entry::Page(Box::new(page_vector(&json)?)),
-        Kind::Block => Entry::Block(Box::new(block_vector(&json)?)),
-        Kind::Ftl => Entry::Ftl(Box::new(ftl_vector(&json)?)),
-        Kind::Device => Entry::Device(Box::new(device_vector(&json)?)),
-        Kind::Kv => Entry::Kv(Box::new(kv_vector(&json)?)),
-        Kind::Tiers => Entry::Tiers(Box::new(tier_vector(&json)?)),
+        VectorKind::Page => Entry::Page(Box::new(page_vector(&json)?)),
+        VectorKind::Block => Entry::Block(Box::new(block_vector(&json)?)),
+        VectorKind::Ftl => Entry::Ftl(Box::new(ftl_vector(&json)?)),
+        VectorKind::Device => Entry::Device(Box::new(device_vector(&json)?)),
+        VectorKind::Kv => Entry::Kv(Box::new(kv_vector(&json)?)),
+        VectorKind::Tiers => Entry::Tiers(Box::new(tier_vector(&json)?)),
     };
     Ok((entry, EXPECTATIONS.iter().any(|&key| vector.contains_key(key))))
 }
@@ -147,7 +147,7 @@ fn unopened(error: &io::Error) -> String {
 pub(super) fn for_each_line(
     path: &Path,
     control: &Control,
-    mut visit: impl FnMut(Place<'_>, Entry, bool) -> Result<(), ConformError>,
+    mut visit: impl FnMut(LineLocation<'_>, Entry, bool) -> Result<(), ConformError>,
 ) -> Result<(), ConformError> {
     let open = |source| ConformError::Open { path: path.to_path_buf(), source };
     let file = |message| ConformError::File { path: path.to_path_buf(), message };
@@ -169,7 +169,7 @@ pub(super) fn for_each_line(
             return Err(ConformError::Interrupted);
         }
         line += 1;
-        let place = Place { path, line };
+        let place = LineLocation { path, line };
         let (entry, expects) = entry(&bytes).map_err(|what| place.malformed(what))?;
         visit(place, entry, expects)?;
     }

@@ -35,15 +35,15 @@ pub(super) fn malformed(key: impl Into<String>, what: impl Into<String>) -> Malf
 }
 
 pub(super) fn unexpected(key: impl Into<String>, expected: &str, found: &Json) -> Malformed {
-    malformed(key, told(expected, found))
+    malformed(key, mismatch(expected, found))
 }
 
 /// The error of a value that is something else.
 pub(super) fn wrong<E: Error>(expected: &str, found: &Json) -> E {
-    E::custom(told(expected, found))
+    E::custom(mismatch(expected, found))
 }
 
-fn told(expected: &str, found: &Json) -> String {
+fn mismatch(expected: &str, found: &Json) -> String {
     format!("expected {expected}, found {}", shown(found))
 }
 

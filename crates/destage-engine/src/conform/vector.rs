@@ -18,7 +18,7 @@ use std::fmt;
 
 /// Type of a vector, detected from the keys of its line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum VectorKind {
     Page,
     Block,
     Ftl,
@@ -169,18 +169,18 @@ pub(super) fn object(line: &Json) -> Result<&Map<String, Json>, Malformed> {
 }
 
 /// The kind that the keys tell.
-pub(super) fn kind(vector: &Map<String, Json>) -> Result<Kind, Malformed> {
+pub(super) fn kind(vector: &Map<String, Json>) -> Result<VectorKind, Malformed> {
     let told: Vec<&str> =
         ["policy", "ftl", "device"].into_iter().filter(|&key| vector.contains_key(key)).collect();
     match told[..] {
-        ["policy"] if vector.contains_key("pages_per_block") => Ok(Kind::Block),
-        ["policy"] if vector.contains_key("kv") => Ok(Kind::Kv),
-        ["policy"] if vector.contains_key("tier2") => Ok(Kind::Tiers),
-        ["policy"] => Ok(Kind::Page),
-        ["ftl"] => Ok(Kind::Ftl),
-        ["device"] => Ok(Kind::Device),
+        ["policy"] if vector.contains_key("pages_per_block") => Ok(VectorKind::Block),
+        ["policy"] if vector.contains_key("kv") => Ok(VectorKind::Kv),
+        ["policy"] if vector.contains_key("tier2") => Ok(VectorKind::Tiers),
+        ["policy"] => Ok(VectorKind::Page),
+        ["ftl"] => Ok(VectorKind::Ftl),
+        ["device"] => Ok(VectorKind::Device),
         // The parameters of the drive's FTL, as in a file.
-        ["ftl", "device"] if vector["ftl"].is_object() => Ok(Kind::Device),
+        ["ftl", "device"] if vector["ftl"].is_object() => Ok(VectorKind::Device),
         [] => Err(malformed(
             "",
             "the kind of the vector is unknown: expected one of the keys policy, ftl, device",
@@ -211,7 +211,7 @@ struct Line {
     counters: Option<Object<PageCounters>>,
 }
 
-/// Reads a line of kind [`Kind::Page`].
+/// Reads a line of kind [`VectorKind::Page`].
 pub(super) fn page_vector(line: &Json) -> Result<PageVector, Malformed> {
     let (line, unknown_keys) = read::<Line>(line)?;
     let mut params = values(line.params);

@@ -16,7 +16,7 @@
 use super::confidence::{HIGHEST_RATE, least_frames};
 use super::curve::{EverySize, Mrc, MrcOptions, Point, SampleSize, Within};
 use super::draw::{draw, next_uses, sampled_traces, with_groups};
-use super::request::{Asked, Cell, Drawn, in_one_pass, is_known, is_scaled, passes};
+use super::request::{Cell, Drawn, MrcRequest, in_one_pass, is_known, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
 use crate::sizes::Frames;
@@ -67,18 +67,18 @@ pub(super) fn planned_accesses(
 }
 
 /// Makes the curves, as [`mrc`](super::mrc()) does.
-pub(super) fn mrc(asked: &Asked<'_>, within: Within) -> Result<Mrc, RunError> {
+pub(super) fn mrc(asked: &MrcRequest<'_>, within: Within) -> Result<Mrc, RunError> {
     let mut board = Board::new(asked, within)?;
     for round in 0..ROUNDS {
         board.sample(round)?;
     }
     board.exactly()?;
-    board.told()
+    board.into_mrc()
 }
 
 /// Where each policy stands at each size.
 struct Board<'a> {
-    asked: &'a Asked<'a>,
+    asked: &'a MrcRequest<'a>,
     within: Within,
     /// Places that a sample may serve and none has.
     open: BTreeSet<Place>,
@@ -95,7 +95,7 @@ struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    fn new(asked: &'a Asked<'a>, within: Within) -> Result<Self, RunError> {
+    fn new(asked: &'a MrcRequest<'a>, within: Within) -> Result<Self, RunError> {
         let (mut open, mut exact) = (BTreeSet::new(), BTreeSet::new());
         // Trims are not kept in a sample, and a warm-up until the cache is full has no interval.
         let can_sample = !asked.options.run.drops_trims() && asked.warmup_requests().is_some();
@@ -190,7 +190,7 @@ impl<'a> Board<'a> {
 
     /// A sample, from a larger one if there is any; `None` when it was stopped.
     fn drawn(&mut self, halvings: i32, above: Option<&Sample>) -> Result<Option<Sample>, RunError> {
-        let Asked { input, control, .. } = *self.asked;
+        let MrcRequest { input, control, .. } = *self.asked;
         let sampling = self.sampling(halvings);
         if let Some(above) = above {
             return Ok(above.lower(sampling, control));
@@ -232,7 +232,7 @@ impl<'a> Board<'a> {
             let of_sizes: Vec<Frames> =
                 sizes.iter().map(|&k| self.asked.sizes[k].clone()).collect();
             let asked =
-                Asked { specs: &of_specs, params: &params, sizes: &of_sizes, ..*self.asked };
+                MrcRequest { specs: &of_specs, params: &params, sizes: &of_sizes, ..*self.asked };
             let Drawn { cells, every_size, unfinished, .. } = match sampled {
                 None => draw(&asked, &[asked.whole()], None),
                 Some((samples, sampling)) => {
@@ -250,7 +250,7 @@ impl<'a> Board<'a> {
         Ok(())
     }
 
-    fn told(self) -> Result<Mrc, RunError> {
+    fn into_mrc(self) -> Result<Mrc, RunError> {
         let all = self.asked.specs.len() * self.asked.sizes.len();
         let drawn = Drawn {
             unfinished: all - self.found.len(),
@@ -261,7 +261,7 @@ impl<'a> Board<'a> {
         let samples: Vec<SampleSize> = self.samples.into_values().collect();
         // Where all ran over the whole trace nothing differs by the chance of a sample.
         let is_sampled = !samples.is_empty();
-        self.asked.told(drawn, None, samples, is_sampled)
+        self.asked.curves(drawn, None, samples, is_sampled)
     }
 }
 

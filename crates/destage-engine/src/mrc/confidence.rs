@@ -90,7 +90,7 @@ pub(super) struct Estimates {
 
 /// How far a number may be off.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Uncertain {
+pub(super) struct ConfidenceInterval {
     /// Standard error.
     pub(super) error: f64,
     /// Half the width of the 95 % interval.
@@ -124,20 +124,20 @@ impl Estimates {
     }
 
     /// How far it may be off; of so many accesses, from a sample of this rate.
-    pub(super) fn uncertain(&self, rate: f64, accesses: f64) -> Uncertain {
+    pub(super) fn uncertain(&self, rate: f64, accesses: f64) -> ConfidenceInterval {
         self.with(FINER, rate, accesses)
     }
 
     /// Interval of a difference of two policies. Strata help less here, since pages are ordered by
     /// use, not by the policies' difference.
-    pub(super) fn uncertain_difference(&self, rate: f64, accesses: f64) -> Uncertain {
+    pub(super) fn uncertain_difference(&self, rate: f64, accesses: f64) -> ConfidenceInterval {
         self.with(1.0, rate, accesses)
     }
 
-    fn with(&self, finer: f64, rate: f64, accesses: f64) -> Uncertain {
+    fn with(&self, finer: f64, rate: f64, accesses: f64) -> ConfidenceInterval {
         if rate >= 1.0 {
             // The trace itself.
-            return Uncertain { error: 0.0, half: 0.0 };
+            return ConfidenceInterval { error: 0.0, half: 0.0 };
         }
         let n = self.groups.len() as f64;
         let mean = self.groups.iter().sum::<f64>() / n;
@@ -152,7 +152,7 @@ impl Estimates {
         let step = self.beside.iter().map(|end| (end - self.whole).abs()).fold(0.0, f64::max);
         let half = half.max(REACH * step);
         let before = self.before.as_ref().map(|before| before.with(finer, rate, accesses).half);
-        Uncertain { error, half: half.max(LEAST_LEFT * before.unwrap_or(0.0)) }
+        ConfidenceInterval { error, half: half.max(LEAST_LEFT * before.unwrap_or(0.0)) }
     }
 
     /// Whether the groups are far apart: the size may lie on a step of the curve.

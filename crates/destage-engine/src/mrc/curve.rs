@@ -79,7 +79,7 @@ pub struct Mrc {
     pub curves: Vec<Curve>,
     /// How far the points of a sample are apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub differences: Option<Apart>,
+    pub differences: Option<PairedDifferences>,
     /// Warnings for the reader of these numbers.
     pub warnings: Vec<String>,
     /// Passes and runs that had not ended when it was told to stop.
@@ -120,14 +120,14 @@ impl SampleSize {
 /// How far policies are apart on the same sample, in the form of a comparison's differences: they
 /// are off together, so that a difference is mostly surer than its two ends.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Apart {
+pub struct PairedDifferences {
     /// One per cache size.
-    pub groups: Vec<ApartAt>,
+    pub groups: Vec<SizeDifferences>,
 }
 
 /// Paired differences of the policies at one cache size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct ApartAt {
+pub struct SizeDifferences {
     /// Numbers of the points, which are counted curve by curve.
     pub runs: Vec<usize>,
     /// By metric, for the pairs (0, 1), (0, 2) .. (1, 2) ..: where the second's number less the

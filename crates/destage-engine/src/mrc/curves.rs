@@ -3,7 +3,7 @@
 use super::adaptive_rate;
 use super::curve::{Mrc, MrcOptions, SampleSize};
 use super::draw::{draw, next_uses, sampled_traces, with_groups};
-use super::request::{Asked, is_scaled, passes};
+use super::request::{MrcRequest, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
 use crate::cost::Cost;
@@ -62,9 +62,9 @@ pub fn mrc(
     let frames: Vec<u32> = sizes.iter().map(|size| size.frames).collect();
     let run = options.run.with_moment(input, &frames);
     let options = &MrcOptions { run, ..options.clone() };
-    let asked = Asked { input, specs, params: &params, sizes, options, control, lru: None };
+    let asked = MrcRequest { input, specs, params: &params, sizes, options, control, lru: None };
     let lru = asked.lru_of_all()?;
-    let asked = Asked { lru: lru.as_ref(), ..asked };
+    let asked = MrcRequest { lru: lru.as_ref(), ..asked };
     if let Some(within) = options.within {
         return adaptive_rate::mrc(&asked, within);
     }
@@ -92,7 +92,7 @@ pub fn mrc(
     let drawn = draw(&asked, &traces, options.sampling)?;
     let sample = options.sampling.map(|sampling| SampleSize::of(&samples[0], sampling));
     let is_sampled = sample.is_some();
-    asked.told(drawn, sample, Vec::new(), is_sampled)
+    asked.curves(drawn, sample, Vec::new(), is_sampled)
 }
 
 /// The sample of a rate, then its groups.

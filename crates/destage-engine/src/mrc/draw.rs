@@ -4,7 +4,7 @@ use super::confidence::{beside, is_shown};
 use super::control_variate::{Variate, lru_of_samples};
 use super::curve::MrcOptions;
 use super::estimate::{Estimate, Estimated, Totals};
-use super::request::{Asked, Drawn, in_one_pass, is_known, passes};
+use super::request::{Drawn, MrcRequest, in_one_pass, is_known, passes};
 use super::sample::{GROUPS, Sample, Sampling};
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::run::{can_share, needs_next_use};
@@ -16,11 +16,11 @@ use destage_replay::shared;
 
 /// Does all passes and runs over a trace, or over a sample (first) and its groups (the rest).
 pub(super) fn draw(
-    asked: &Asked<'_>,
+    asked: &MrcRequest<'_>,
     traces: &[Trace<'_>],
     sampling: Option<Sampling>,
 ) -> Result<Drawn, RunError> {
-    let Asked { specs, sizes, options, control, .. } = *asked;
+    let MrcRequest { specs, sizes, options, control, .. } = *asked;
     let tasks = tasks(traces, specs, sizes, options);
     let mut drawn = Drawn { tasks: tasks.iter().map(Task::outcomes).sum(), ..Drawn::default() };
     let lru = match asked.lru.zip(sampling) {
@@ -85,14 +85,14 @@ struct Known {
 /// Runs the whole sample with a few frames less, and with a few more, where a step of a curve may
 /// be near; what did not end, since it was told to stop, is no longer known.
 fn look_beside(
-    asked: &Asked<'_>,
+    asked: &MrcRequest<'_>,
     traces: &[Trace<'_>],
     sampling: Sampling,
     outcomes: &[Option<Outcome>],
     found: &mut Vec<Known>,
 ) -> Result<(), RunError> {
     let Some(accesses) = asked.totals().map(Totals::accesses) else { return Ok(()) };
-    let Asked { specs, sizes, options, control, .. } = *asked;
+    let MrcRequest { specs, sizes, options, control, .. } = *asked;
     let (trace, rate) = (&traces[0], sampling.rounded_rate());
     let ends = |known: &Known| {
         let size = &sizes[known.size];

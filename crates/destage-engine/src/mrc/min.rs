@@ -33,7 +33,7 @@
 //! which decides what is written to flash but not what hits. So hits are all that is told here.
 
 use super::curve::EverySize;
-use super::min_bisection::{Event, Halving, LEAVES, NO_INSTANT};
+use super::min_bisection::{Event, LEAVES, MinBisection, NO_INSTANT};
 use crate::options::RunOptions;
 use destage_core::NEVER;
 use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
@@ -130,7 +130,7 @@ impl MinCurve {
 /// The trace, window by window.
 struct Windows<'a> {
     next_uses: NextUses<'a>,
-    halving: Halving,
+    halving: MinBisection,
     /// Next uses beyond the last window, ascending, and the smallest cache that holds each.
     carried: Vec<(u64, u32)>,
     /// Uses taken so far.
@@ -161,7 +161,7 @@ impl<'a> Windows<'a> {
     fn new(pages: usize, next_uses: NextUses<'a>) -> Self {
         Windows {
             next_uses,
-            halving: Halving::new(pages),
+            halving: MinBisection::new(pages),
             carried: Vec::new(),
             done: 0,
             uses: [0; 2],
@@ -248,7 +248,7 @@ impl Gathered {
     }
 
     /// The interval that began with this event ends.
-    fn end(&mut self, halving: &mut Halving, begun: u32, tag: u32) {
+    fn end(&mut self, halving: &mut MinBisection, begun: u32, tag: u32) {
         let events = &mut halving.events;
         let end = Event { other: begun, taken: self.taken, tag };
         self.open -= 1;

@@ -41,7 +41,7 @@ struct Part {
 
 /// Asks how many frames each interval needs, by halving.
 #[derive(Default)]
-pub(super) struct Halving {
+pub(super) struct MinBisection {
     pub(super) events: Vec<Event>,
     /// Where the events of a part go when it is divided.
     divided: Vec<Event>,
@@ -49,17 +49,17 @@ pub(super) struct Halving {
     places: Vec<u32>,
     /// The event's interval was held to its end.
     kept: Vec<bool>,
-    held: Held,
+    held: HeldEnds,
     /// By the frames needed: read and write hits.
     pub(super) hits: Vec<[u64; 2]>,
     /// Frames needed by those that leave the window.
     pub(super) needs: Vec<u32>,
 }
 
-impl Halving {
+impl MinBisection {
     /// Bisection for a trace of `pages` pages, the most frames that an interval can need.
     pub(super) fn new(pages: usize) -> Self {
-        Halving { hits: vec![[0; 2]; pages + 1], ..Halving::default() }
+        MinBisection { hits: vec![[0; 2]; pages + 1], ..MinBisection::default() }
     }
 
     /// All events, of intervals that need at most `high` frames.
@@ -207,14 +207,14 @@ impl Half {
 /// Ends that are held, as bits. Upper levels say where a bit may be, and are put right when one
 /// looks for the last.
 #[derive(Default)]
-struct Held {
+struct HeldEnds {
     ends: Vec<u64>,
     words: Vec<u64>,
     nodes: Vec<u64>,
     last_node: usize,
 }
 
-impl Held {
+impl HeldEnds {
     /// For ends numbered below `events`.
     fn make_room(&mut self, events: usize) {
         let mut room = events;

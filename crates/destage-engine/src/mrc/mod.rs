@@ -49,8 +49,8 @@ mod tasks;
 mod tests;
 
 pub use curve::{
-    Apart, ApartAt, ControlVariate, Curve, EverySize, Method, Mrc, MrcOptions, Point, SampleSize,
-    SampledPoint, Within,
+    ControlVariate, Curve, EverySize, Method, Mrc, MrcOptions, PairedDifferences, Point,
+    SampleSize, SampledPoint, SizeDifferences, Within,
 };
 pub use curves::{mrc, planned_accesses};
 pub use lru::LruCurve;

@@ -1,7 +1,7 @@
 //! How far policies are apart: on the same sample, where they are off together, or on two.
 
 use super::confidence::{Estimates, FLOOR};
-use super::curve::{Apart, ApartAt, MrcOptions, Point};
+use super::curve::{MrcOptions, PairedDifferences, Point, SizeDifferences};
 use super::estimate::{Estimated, Number, Totals};
 use std::collections::BTreeMap;
 
@@ -30,7 +30,11 @@ const COMPARED: [(&str, Number); 3] = [
 ];
 
 /// The differences of all points of equal caches. `found` are all points, curve by curve.
-pub(super) fn apart(found: &[Found], totals: Option<Totals>, options: &MrcOptions) -> Apart {
+pub(super) fn apart(
+    found: &[Found],
+    totals: Option<Totals>,
+    options: &MrcOptions,
+) -> PairedDifferences {
     let mut by_frames: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (place, found) in found.iter().enumerate() {
         by_frames.entry(found.frames).or_default().push(place);
@@ -48,8 +52,9 @@ pub(super) fn apart(found: &[Found], totals: Option<Totals>, options: &MrcOption
         };
         COMPARED.into_iter().map(of_metric).collect()
     };
-    let groups = by_frames.into_values().map(|runs| ApartAt { metrics: metrics(&runs), runs });
-    Apart { groups: groups.collect() }
+    let groups =
+        by_frames.into_values().map(|runs| SizeDifferences { metrics: metrics(&runs), runs });
+    PairedDifferences { groups: groups.collect() }
 }
 
 /// Where the number of `b` less that of `a` lies.

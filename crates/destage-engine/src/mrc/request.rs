@@ -41,7 +41,7 @@ pub(super) struct Drawn {
 
 /// The arguments of [`mrc`](super::mrc()).
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct MrcRequest<'a> {
     pub(super) input: &'a Input<'a>,
     pub(super) specs: &'a [PolicySpec],
     /// Of each policy, after defaults.
@@ -53,7 +53,7 @@ pub(super) struct Asked<'a> {
     pub(super) lru: Option<&'a LruCurve>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> MrcRequest<'a> {
     /// LRU over the whole trace, if it is wanted and one pass tells of it.
     pub(super) fn lru_of_all(&self) -> Result<Option<LruCurve>, RunError> {
         if !self.options.puts_right() {
@@ -117,7 +117,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The curves of what was drawn, policy by policy.
-    pub(super) fn told(
+    pub(super) fn curves(
         &self,
         drawn: Drawn,
         sample: Option<SampleSize>,

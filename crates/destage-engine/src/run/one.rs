@@ -111,8 +111,8 @@ fn recorded(
     };
     let mut result = record(outcome, named, input, frames, options)?;
     if options.drive.is_none() {
-        let told = caveats(spec.name, Circumstance::NoDevice);
-        result.warnings.extend(told.map(|says| format!("{}: {says}", spec.label())));
+        let known = caveats(spec.name, Circumstance::NoDevice);
+        result.warnings.extend(known.map(|says| format!("{}: {says}", spec.label())));
     }
     Ok(result)
 }

@@ -2,7 +2,7 @@
 
 use super::requirements::clusters;
 use crate::cost::Cost;
-use crate::mounted::{has_an_order, on_drive, told_by};
+use crate::mounted::{device_parameters, has_an_order, on_drive};
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use destage_policies::params::{Params, Value};
@@ -32,7 +32,7 @@ impl RunOptions {
     /// Values that policies may take from the run.
     pub(crate) fn says(&self) -> Vec<(FromRun, Value)> {
         let mut said = Cost::says(self.cost);
-        said.extend(self.drive.iter().flat_map(|drive| told_by(&drive.device)));
+        said.extend(self.drive.iter().flat_map(|drive| device_parameters(&drive.device)));
         said
     }
 

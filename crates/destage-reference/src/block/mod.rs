@@ -155,10 +155,10 @@ pub(crate) fn model(
 }
 
 /// The counters of section 1.6.
-struct Counts(Map<String, Value>);
+struct BlockCounters(Map<String, Value>);
 
-impl Counts {
-    fn new() -> Counts {
+impl BlockCounters {
+    fn new() -> BlockCounters {
         let names = [
             "read_hits",
             "read_misses",
@@ -173,7 +173,7 @@ impl Counts {
             "clean_evictions",
             "end_flushes",
         ];
-        Counts(names.into_iter().map(|name| (name.to_string(), json!(0))).collect())
+        BlockCounters(names.into_iter().map(|name| (name.to_string(), json!(0))).collect())
     }
 
     fn add(&mut self, name: &str, by: usize) {
@@ -235,7 +235,7 @@ pub fn run(case: &Case) -> Option<Outcome> {
         device_pages: params.integer("device_pages"),
     };
     let mut model = model(&case.policy, case.frames, shape, params)?;
-    let mut counts = Counts::new();
+    let mut counts = BlockCounters::new();
     let mut read_times = Cycle { times: &case.read_ns, k: 0 };
     let mut write_times = Cycle { times: &case.write_ns, k: 0 };
     let mut decisions = Vec::new();

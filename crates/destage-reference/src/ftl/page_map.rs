@@ -146,13 +146,13 @@ pub(super) struct Dftl {
     batch_update: bool,
     gtd: BTreeMap<u64, Place>,
     on_flash: BTreeMap<u64, Place>, // entries of all translation pages
-    cmt: BTreeMap<u64, Cached>,
+    cmt: BTreeMap<u64, MapEntry>,
     probationary: VecDeque<u64>, // MRU first
     protected: VecDeque<u64>,
 }
 
 #[derive(Clone, Copy)]
-struct Cached {
+struct MapEntry {
     place: Option<Place>,
     dirty: bool,
 }
@@ -225,7 +225,7 @@ impl Dftl {
             self.add("translation_reads", 1);
         }
         let place = self.on_flash.get(&lpn).copied();
-        self.cmt.insert(lpn, Cached { place, dirty: false });
+        self.cmt.insert(lpn, MapEntry { place, dirty: false });
         self.probationary.push_front(lpn);
         Ok(())
     }
@@ -278,7 +278,7 @@ impl Dftl {
                 Content::Data { lpn, .. } => {
                     self.add("gc_copies", 1);
                     if let Some(cached) = self.cmt.get_mut(&lpn) {
-                        *cached = Cached { place: Some(to), dirty: true };
+                        *cached = MapEntry { place: Some(to), dirty: true };
                         self.add("lazy_updates", 1);
                     } else {
                         gathered.entry(lpn / self.per_page).or_default().insert(lpn, to);
@@ -323,7 +323,7 @@ impl Ftl for Dftl {
             self.pages.flash.invalidate(old);
         }
         let place = self.pages.program(DATA, Content::Data { lpn, version })?;
-        self.cmt.insert(lpn, Cached { place: Some(place), dirty: true });
+        self.cmt.insert(lpn, MapEntry { place: Some(place), dirty: true });
         Ok(())
     }
 }

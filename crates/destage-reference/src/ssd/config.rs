@@ -2,7 +2,7 @@
 //! the geometry (`docs/spec/device.md` 3, 5.1).
 
 use super::collectors::Rule;
-use super::host_interface::Today;
+use super::host_interface::HostInterface;
 use super::steps::Steps;
 use crate::{Params, ftl};
 use destage_ssd::config::Table;
@@ -84,7 +84,7 @@ pub(crate) struct Config {
     /// Another FTL, with all its parameters (12).
     pub(crate) ftl: Option<OtherFtl>,
     /// Host interface, SLC cache and handles (`docs/spec/device-today.md`).
-    pub(crate) today: Today,
+    pub(crate) today: HostInterface,
     /// Which block is collected next (`docs/spec/collectors.md`).
     pub(crate) rule: Rule,
     /// How much of a block at once, and what reads interrupt (`docs/spec/gc-steps.md`).
@@ -158,7 +158,7 @@ impl Config {
         let s = Params(&keys);
         let n = |key: &str| s.integer(key).unwrap_or(0);
         let is = |key: &str, word: &str| s.text(key) == Some(word);
-        let today = Today::of(&s);
+        let today = HostInterface::of(&s);
         let summary_page = s.flag("summary_page");
         let data_pages = n("pages_per_block") - u64::from(summary_page);
         let bus_ps_per_byte = n("bus_ps_per_byte");

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use self::options::{Writer, queue_depth};
-use self::pending_time::{Until, When};
-use self::requests::{Asked, Request, requests, steps};
+use self::pending_time::{PendingTime, Until};
+use self::requests::{Request, RequestKind, requests, steps};
 use super::config::{Config, recorded, section};
 use super::host_interface::Isolation;
 use super::placement::{Event, Unplaced, placement};
@@ -37,20 +37,20 @@ enum EvictWait {
 /// A cached page with its two times.
 struct Frame {
     page: u64,
-    frame: When,
-    ready: When,
+    frame: PendingTime,
+    ready: PendingTime,
 }
 
 /// A request that has been issued: when, and when each of its parts is complete.
 struct Issued {
-    asked: Asked,
+    asked: RequestKind,
     now: u64,
     parts: Vec<Part>,
 }
 
 /// A page access is complete `plus` nanoseconds after an instant.
 struct Part {
-    when: When,
+    when: PendingTime,
     plus: u64,
 }
 
@@ -64,12 +64,12 @@ impl Issued {
 struct Host {
     ssd: Ssd,
     cache: Option<Box<dyn Cache>>,
-    frames: Vec<Frame>, // of the pages in the cache
-    free: Vec<When>,    // when each of the other frames is free
+    frames: Vec<Frame>,     // of the pages in the cache
+    free: Vec<PendingTime>, // when each of the other frames is free
     hit_ns: u64,
     evict_wait: EvictWait,
     /// The ends of the programs of dirty victims, but for those that have passed.
-    victims: Vec<When>,
+    victims: Vec<PendingTime>,
     read_waits_for_data: bool,
     issued: Vec<Issued>,
     decisions: Vec<Value>,
@@ -83,11 +83,11 @@ struct Host {
     offer_due: Option<u64>,
     /// Writes made at offers: instant and page.
     written: Vec<(u64, u64)>,
-    counts: Counts,
+    counts: HostCounters,
 }
 
 #[derive(Default)]
-struct Counts {
+struct HostCounters {
     page_accesses: u64,
     read_hits: u64,
     write_hits: u64,
@@ -153,7 +153,7 @@ fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
     let mut host = Host {
         cache,
         frames: Vec::new(),
-        free: (0..frames).map(|_| When::at(0)).collect(),
+        free: (0..frames).map(|_| PendingTime::at(0)).collect(),
         hit_ns: s.integer("hit_ns").unwrap_or(0),
         evict_wait: match s.text("evict_wait") {
             Some("transfer") => EvictWait::Transfer,
@@ -173,7 +173,7 @@ fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
         offered: None,
         offer_due: None,
         written: Vec::new(),
-        counts: Counts::default(),
+        counts: HostCounters::default(),
     };
     let done = match depth {
         None => requests.iter().try_for_each(|request| host.issue(request.arrival, request)),
@@ -205,8 +205,8 @@ impl Host {
     fn issue(&mut self, now: u64, request: &Request) -> Result<(), Full> {
         self.wait(now)?;
         let parts = match request.asked {
-            Asked::Access(op) if self.cache.is_none() => self.uncached(op, request)?,
-            Asked::Access(op) => {
+            RequestKind::Access(op) if self.cache.is_none() => self.uncached(op, request)?,
+            RequestKind::Access(op) => {
                 let mut cache = self.cache.take().expect("a cache");
                 let mut parts = Vec::new();
                 for &page in &request.pages {
@@ -215,10 +215,10 @@ impl Host {
                 self.cache = Some(cache);
                 parts
             }
-            Asked::Trim => self.trim(request),
-            Asked::Flush => vec![self.flush()],
+            RequestKind::Trim => self.trim(request),
+            RequestKind::Flush => vec![self.flush()],
         };
-        if matches!(request.asked, Asked::Access(_)) {
+        if matches!(request.asked, RequestKind::Access(_)) {
             self.counts.page_accesses += request.pages.len() as u64;
         }
         self.issued.push(Issued { asked: request.asked, now, parts });
@@ -250,7 +250,7 @@ impl Host {
             if op == Op::Read {
                 self.host_reads.extend(sent.operation);
             }
-            parts.push(Part { when: When::of(sent, Until::Ended), plus: 0 });
+            parts.push(Part { when: PendingTime::of(sent, Until::Ended), plus: 0 });
         }
         Ok(parts)
     }
@@ -277,7 +277,7 @@ impl Host {
                 false => self.counts.trim_misses += 1,
             }
         }
-        vec![Part { when: When::at(processed), plus: 0 }]
+        vec![Part { when: PendingTime::at(processed), plus: 0 }]
     }
 
     /// `docs/spec/device-today.md` 6.4: complete with every host program submitted so far.
@@ -285,7 +285,7 @@ impl Host {
         let processed = self.ssd.command(Command::Other);
         let programs = self.ssd.host_programs().map(|number| self.ssd.end(number));
         let last = programs.max().unwrap_or(0);
-        Part { when: When::at(processed.max(last)), plus: 0 }
+        Part { when: PendingTime::at(processed.max(last)), plus: 0 }
     }
 
     /// 7.3 and 7.4: one page access, of a request of so many bytes; when it is complete.
@@ -316,12 +316,12 @@ impl Host {
                 Op::Read => self.counts.read_hits += 1,
                 Op::Write => self.counts.write_hits += 1,
             }
-            let ready = self.frames[at].ready.max(&When::at(now));
+            let ready = self.frames[at].ready.max(&PendingTime::at(now));
             return Ok(Part { when: ready, plus: self.hit_ns });
         }
 
-        let data = read.map(|sent| When::of(sent, Until::Ended).max(&When::at(now)));
-        let data = data.unwrap_or(When::at(now));
+        let data = read.map(|sent| PendingTime::of(sent, Until::Ended).max(&PendingTime::at(now)));
+        let data = data.unwrap_or(PendingTime::at(now));
         if !answer.admitted {
             let when = match op {
                 Op::Read => data,
@@ -335,7 +335,7 @@ impl Host {
         if let Some(victim) = answer.dropped {
             let left = self.evict(victim);
             self.free.push(match self.evict_wait {
-                EvictWait::Staged(_) => When::at(now),
+                EvictWait::Staged(_) => PendingTime::at(now),
                 _ => left,
             });
         }
@@ -346,7 +346,7 @@ impl Host {
             self.write_and_keep(cache, page)?;
         }
         cache.installed(page, &self.ssd);
-        let frame = self.take_frame().max(&When::at(now)).known(&self.ssd);
+        let frame = self.take_frame().max(&PendingTime::at(now)).known(&self.ssd);
         let ready = frame.max(&data).known(&self.ssd);
         self.frames.push(Frame { page, frame, ready: ready.clone() });
         let when = if op == Op::Read && self.read_waits_for_data { data } else { ready };
@@ -355,21 +355,26 @@ impl Host {
 
     /// A write buffer refuses reads; an admission policy also writes, which go through
     /// (`docs/spec/further-policies.md`, 2.1). Such a write is no dirty victim.
-    fn write_past(&mut self, cache: &mut dyn Cache, page: u64, length: u64) -> Result<When, Full> {
+    fn write_past(
+        &mut self,
+        cache: &mut dyn Cache,
+        page: u64,
+        length: u64,
+    ) -> Result<PendingTime, Full> {
         let acting = self.ssd.command(Command::Write);
         let sent = self.ssd.host_write(page, acting, length, 0)?;
         sent.operation.into_iter().for_each(|program| cache.submitted(program));
-        Ok(When::of(sent, Until::Ended).max(&When::at(self.ssd.now)))
+        Ok(PendingTime::of(sent, Until::Ended).max(&PendingTime::at(self.ssd.now)))
     }
 
     /// A victim leaves the cache; when its frame was its own.
-    fn evict(&mut self, victim: u64) -> When {
+    fn evict(&mut self, victim: u64) -> PendingTime {
         self.counts.evictions += 1;
         self.leave(victim)
     }
 
     /// A page leaves the cache; when its frame was its own.
-    fn leave(&mut self, page: u64) -> When {
+    fn leave(&mut self, page: u64) -> PendingTime {
         self.sizes.remove(&page);
         let at = self.frames.iter().position(|frame| frame.page == page);
         self.frames.remove(at.expect("a page that leaves is resident")).frame
@@ -406,14 +411,14 @@ impl Host {
             read.operation.into_iter().for_each(|read| cache.submitted(read));
         }
         let acting = self.ssd.command(Command::Write);
-        let mut free = When::at(self.ssd.now);
+        let mut free = PendingTime::at(self.ssd.now);
         for &page in group.pages.union(&group.padding) {
             let leaves = group.pages.contains(&page);
             if leaves {
                 self.sample(page);
             }
             let sent = self.write_back(cache, page, acting, label, !leaves)?;
-            let end = When::of(sent, self.until());
+            let end = PendingTime::of(sent, self.until());
             let staged = matches!(self.evict_wait, EvictWait::Staged(_));
             if leaves {
                 self.write_backs.extend(sent.operation);
@@ -436,13 +441,14 @@ impl Host {
 
     /// The earliest instant from now on at which at most so many of the programs of the dirty
     /// victims are unfinished (7.4, `staged`).
-    fn all_but(&mut self, pages: u64) -> When {
+    fn all_but(&mut self, pages: u64) -> PendingTime {
         let (ssd, now) = (&self.ssd, self.ssd.now);
         self.victims.retain(|end| {
             let end = end.known(ssd);
             !end.is_known() || end.at_least > now
         });
-        When { all_but: vec![(pages, self.victims.clone())], ..When::at(now) }.known(ssd)
+        PendingTime { all_but: vec![(pages, self.victims.clone())], ..PendingTime::at(now) }
+            .known(ssd)
     }
 
     /// Writes a page that stays (`docs/spec/ace.md`, 4): a write-back like that of a victim.
@@ -458,7 +464,7 @@ impl Host {
         let acting = self.ssd.command(Command::Write);
         let sent = self.write_back(cache, page, acting, 0, false)?;
         if self.evict_wait != EvictWait::None {
-            let written = When::of(sent, self.until());
+            let written = PendingTime::of(sent, self.until());
             let held = self.frames.iter_mut().find(|frame| frame.page == page);
             let frame = &mut held.expect("it is resident").frame;
             *frame = frame.max(&written);
@@ -468,7 +474,7 @@ impl Host {
 
     /// Takes the frame that is free earliest. Reads first there are no trims, frames are left only
     /// by the group of a full cache, and all that are free are free at the same time.
-    fn take_frame(&mut self) -> When {
+    fn take_frame(&mut self) -> PendingTime {
         let mut at = self.free.len() - 1;
         if !self.ssd.config.read_first {
             let frames = 0..self.free.len();
@@ -477,7 +483,7 @@ impl Host {
         }
         let frame = self.free.swap_remove(at);
         match self.evict_wait {
-            EvictWait::None => When::at(0),
+            EvictWait::None => PendingTime::at(0),
             _ => frame,
         }
     }

@@ -12,7 +12,7 @@ pub(crate) enum Isolation {
 }
 
 /// Keys of the host interface, the SLC cache and the handles, with every default filled in.
-pub(crate) struct Today {
+pub(crate) struct HostInterface {
     pub(crate) command_ns: u64,
     pub(crate) firmware_read_ns: u64,
     pub(crate) firmware_write_ns: u64,
@@ -33,12 +33,12 @@ pub(crate) struct Today {
     pub(crate) by_generation: bool, // `docs/spec/collectors.md` 6
 }
 
-impl Today {
+impl HostInterface {
     /// A device section; a record has nothing of a part that the device does not have.
-    pub(crate) fn of(s: &Params<'_>) -> Today {
+    pub(crate) fn of(s: &Params<'_>) -> HostInterface {
         let n = |key: &str| s.integer(key).unwrap_or(0);
         let is = |key: &str, word: &str| s.text(key) == Some(word);
-        Today {
+        HostInterface {
             command_ns: n("command_ns"),
             firmware_read_ns: n("firmware_read_ns"),
             firmware_write_ns: n("firmware_write_ns"),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::host_interface::Today;
+use super::host_interface::HostInterface;
 use super::operation::Kind;
 use super::queue::{Full, Ssd, reserve};
 
@@ -21,25 +21,25 @@ pub(crate) enum Command {
 pub(crate) struct Sent {
     /// Its operation of the flash, if it has one.
     pub(crate) operation: Option<usize>,
-    /// When it is done, if that is not the end of the operation.
+    /// PendingTime it is done, if that is not the end of the operation.
     pub(crate) done: Option<u64>,
 }
 
 /// The newest version of a page, in a slot of the buffer.
 struct Buffered {
-    /// When its data are there.
+    /// PendingTime its data are there.
     from: u64,
-    /// When its program ends.
+    /// PendingTime its program ends.
     until: u64,
 }
 
 pub(crate) struct Way {
-    /// When the command processor is free.
+    /// PendingTime the command processor is free.
     processor: u64,
     /// Reserved intervals of the link: towards the drive, and away from it. With half duplex the
     /// first has those of both.
     link: [Vec<(u64, u64)>; 2],
-    /// When each slot of the buffer is free.
+    /// PendingTime each slot of the buffer is free.
     slots: Vec<u64>,
     buffered: BTreeMap<u64, Buffered>,
     pub(crate) commands: u64,
@@ -54,7 +54,7 @@ const IN: usize = 0;
 const OUT: usize = 1;
 
 impl Way {
-    pub(crate) fn new(today: &Today) -> Way {
+    pub(crate) fn new(today: &HostInterface) -> Way {
         Way {
             processor: 0,
             link: [Vec::new(), Vec::new()],

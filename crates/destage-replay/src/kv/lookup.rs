@@ -5,12 +5,12 @@ use super::counters::KvCounters;
 use std::ops::Range;
 
 /// Blocks that tier 1 has.
-pub(super) struct Cached(Vec<bool>);
+pub(super) struct Tier1Blocks(Vec<bool>);
 
-impl Cached {
+impl Tier1Blocks {
     /// None of so many.
     pub(super) fn none(pages: usize) -> Self {
-        Cached(vec![false; pages])
+        Tier1Blocks(vec![false; pages])
     }
 
     #[inline(always)]

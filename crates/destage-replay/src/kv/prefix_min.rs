@@ -11,7 +11,7 @@
 use super::chains::Chains;
 use super::counters::KvCounters;
 use super::decision::KvDecision;
-use super::lookup::{Cached, look_up};
+use super::lookup::{Tier1Blocks, look_up};
 use super::replay::{KvReplay, KvReplayed, Serves};
 use crate::counters::OwnCounters;
 use crate::observe::Observer;
@@ -42,9 +42,9 @@ pub fn run(
 
 struct PrefixMin {
     frames: usize,
-    cached: Cached,
+    cached: Tier1Blocks,
     resident: usize,
-    /// Cached blocks of other requests than the one that is served: next request, by the row of its
+    /// Tier1Blocks blocks of other requests than the one that is served: next request, by the row of its
     /// head, and first row of all.
     others: BTreeSet<(u64, u64, u32)>,
     /// By block: the row in which it first occurs, and its next request.
@@ -61,7 +61,7 @@ impl PrefixMin {
         let pages = replay.columns.lpns.len();
         Ok(PrefixMin {
             frames: frames as usize,
-            cached: Cached::none(pages),
+            cached: Tier1Blocks::none(pages),
             resident: 0,
             others: BTreeSet::new(),
             first: first_rows(&replay.chains, replay.columns.lpns)?,

@@ -8,7 +8,7 @@
 use super::chains::Chains;
 use super::counters::KvCounters;
 use super::decision::KvDecision;
-use super::lookup::{Cached, look_up};
+use super::lookup::{Tier1Blocks, look_up};
 use crate::accesses::Columns;
 use crate::counters::{Counters, OwnCounters};
 use crate::input::NextUses;
@@ -17,7 +17,7 @@ use crate::tiers::counters::TierCounters;
 use crate::tiers::events::{TierDecision, TierEvents};
 use crate::tiers::tier2::{Below, Tier2};
 use crate::warmup::Warmup;
-use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
+use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
 use destage_core::{
     AnyPolicy, Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request, Requirements,
 };
@@ -117,13 +117,13 @@ impl KvReplay<'_> {
         let before = serves.begin_counting();
         let cuts = WindowBounds::of(start..requests);
         let mut parts = WindowCounts::none();
-        parts.begin(start..requests, was_full, Flash::default());
+        parts.begin(start..requests, was_full, FlashWork::default());
         for window in 0..WINDOWS {
             while request < cuts.start(window + 1) {
                 progress.serve(self, serves, observer)?;
                 request += 1;
             }
-            parts.cut(request, &serves.page_counters(), Flash::default(), serves.is_full());
+            parts.cut(request, &serves.page_counters(), FlashWork::default(), serves.is_full());
         }
         observer.progress(progress.row as u64);
         let mut gauges = BTreeMap::new();
@@ -227,7 +227,7 @@ pub fn page_counters(kv: &KvCounters, tiers: &TierCounters, has_tier2: bool) -> 
 /// A policy of tier 1, and tier 2 below it.
 struct Tier1<'t, E> {
     policy: AnyPolicy,
-    cached: Cached,
+    cached: Tier1Blocks,
     tier2: Option<Tier2<'t>>,
     events: E,
     plan: Plan,
@@ -261,7 +261,7 @@ impl<'t, E: Record> Tier1<'t, E> {
     fn new(replay: &KvReplay<'_>, policy: AnyPolicy, tier2: Option<Tier2<'t>>, events: E) -> Self {
         Tier1 {
             policy,
-            cached: Cached::none(replay.columns.lpns.len()),
+            cached: Tier1Blocks::none(replay.columns.lpns.len()),
             tier2,
             events,
             plan: Plan::new(),

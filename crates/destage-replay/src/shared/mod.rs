@@ -24,7 +24,7 @@ use crate::accesses::{Access, BLOCK, Columns, Expander};
 use crate::control::Control;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::replay::Replayed;
-use crate::windows::{Flash, WINDOWS, WindowBounds, WindowCounts};
+use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
 use clock_multi_size::{Clock, Hands, Sieve};
 use destage_policies::{MultiSize, info};
 use fifo::Fifo;
@@ -189,7 +189,7 @@ impl Pass<'_> {
         };
         for (lane, (parts, before)) in parts.iter_mut().zip(before).enumerate() {
             let was_full = full(lane, before) || before.evictions > 0;
-            parts.begin(requests.clone(), was_full, Flash::default());
+            parts.begin(requests.clone(), was_full, FlashWork::default());
         }
         let cuts = WindowBounds::of(requests);
         for window in 0..WINDOWS {
@@ -198,7 +198,7 @@ impl Pass<'_> {
             let all = self.counters(lanes);
             let each = parts.iter_mut().zip(all.iter().zip(before)).enumerate();
             for (lane, (parts, (all, before))) in each {
-                parts.cut(to, &all.since(before), Flash::default(), full(lane, all));
+                parts.cut(to, &all.since(before), FlashWork::default(), full(lane, all));
             }
         }
         Some(())

@@ -26,7 +26,7 @@ use destage_ssd::{
 
 /// When a cached page has its frame, and when its data are there (7.4).
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct CachedPage {
     frame: PendingTime,
     ready: PendingTime,
 }
@@ -38,7 +38,7 @@ pub(super) struct CacheFrontend<'a, P> {
     fetch_on_write_miss: bool,
     lpns: &'a [u64],
     next_uses: NextUses<'a>,
-    held: Vec<Held>, // by page
+    held: Vec<CachedPage>, // by page
     plan: Plan,
     reads: u64,
     programs: u64,
@@ -66,7 +66,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         if policy.requirements().completions() {
             device.queues().keep_ends();
         }
-        let held = Held { frame: PendingTime::at(0), ready: PendingTime::at(0) };
+        let held = CachedPage { frame: PendingTime::at(0), ready: PendingTime::at(0) };
         device.queues().times().free_frames(PendingTime::at(0), policy.frames());
         CacheFrontend {
             policy,
@@ -406,7 +406,7 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
                 self.noted.accessed(id, op, bytes);
                 observer.access(&r, false, Some(&self.plan));
                 let ready = device.queues().times().later(frame, data);
-                self.held[id as usize] = Held { frame, ready };
+                self.held[id as usize] = CachedPage { frame, ready };
                 Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
             }
             Lookup::Bypass => Ok(self.bypass(device, (now, lpn, bytes), &r, ledger, observer)),
@@ -451,7 +451,7 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
 
     fn settle(&mut self, settled: &Settled) {
         for held in &mut self.held {
-            *held = Held { frame: settled.now(held.frame), ready: settled.now(held.ready) };
+            *held = CachedPage { frame: settled.now(held.frame), ready: settled.now(held.ready) };
         }
     }
 

@@ -4,7 +4,7 @@ use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes};
 use crate::distribution::Values;
 use crate::timing::{ControlCounters, TimedCounters};
-use crate::windows::Flash;
+use crate::windows::FlashWork;
 use destage_core::{Nanos, Op};
 use destage_ssd::DeviceCounters;
 
@@ -65,8 +65,8 @@ impl Ledger {
     }
 
     /// Work of the drive until now, and the state that dirty evictions met.
-    pub(super) fn flash(&self, device: &DeviceCounters) -> Flash {
-        Flash {
+    pub(super) fn flash(&self, device: &DeviceCounters) -> FlashWork {
+        FlashWork {
             host_programs: device.flash_programs,
             programs: device.programs_of_all_kinds(),
             erases: device.erases,

@@ -3,7 +3,7 @@
 use crate::observe::{Completed, Observer};
 use destage_core::{Nanos, Plan, Request};
 use destage_ssd::OperationRecord;
-use destage_ssd::timing::Kind;
+use destage_ssd::timing::OperationKind;
 use serde::{Deserialize, Serialize};
 
 /// Most periods that are kept. When a run needs more, pairs are joined and a period is twice as
@@ -170,17 +170,19 @@ impl Observer for Profiler {
             let in_slc = u64::from(op.block.is_some_and(|block| block >= self.main_blocks));
             let began = self.period(op.start_ns);
             match op.kind {
-                Kind::Erase => {
+                OperationKind::Erase => {
                     began.erases += 1;
                     began.slc_erases += in_slc;
                 }
-                Kind::Read if !op.collection => began.flash_reads += 1,
-                Kind::Read => {}
-                Kind::Write if !op.collection => {
+                OperationKind::Read if !op.collection => began.flash_reads += 1,
+                OperationKind::Read => {}
+                OperationKind::Write if !op.collection => {
                     began.flash_programs += 1;
                     began.slc_programs += in_slc;
                 }
-                Kind::Write | Kind::Move | Kind::Summary => began.collection_programs += 1,
+                OperationKind::Write | OperationKind::Move | OperationKind::Summary => {
+                    began.collection_programs += 1
+                }
             }
             let Profile { period_ns, unit_busy_ns, unit_collecting_ns, .. } = &mut self.profile;
             let unit = op.unit as usize;
@@ -198,8 +200,13 @@ mod tests {
     use destage_core::{NEVER, Op};
 
     /// Block 9 is one of ten, block 10 an SLC block.
-    fn operation(kind: Kind, unit: u32, start_ns: Nanos, end_ns: Nanos) -> OperationRecord {
-        let collection = matches!(kind, Kind::Move | Kind::Erase);
+    fn operation(
+        kind: OperationKind,
+        unit: u32,
+        start_ns: Nanos,
+        end_ns: Nanos,
+    ) -> OperationRecord {
+        let collection = matches!(kind, OperationKind::Move | OperationKind::Erase);
         OperationRecord {
             number: 0,
             submission: NEVER,
@@ -221,7 +228,7 @@ mod tests {
         let mut profiler = Profiler::new(2, 10);
         let ops: Vec<_> = (0..1000)
             .map(|k| {
-                let kind = if k % 3 == 0 { Kind::Erase } else { Kind::Write };
+                let kind = if k % 3 == 0 { OperationKind::Erase } else { OperationKind::Write };
                 operation(kind, k % 2, u64::from(k) * 7000, u64::from(k) * 7000 + 6500)
             })
             .collect();
@@ -259,7 +266,13 @@ mod tests {
 
     #[test]
     fn each_kind_of_operation_is_counted_and_stays_when_periods_are_joined() {
-        let kinds = [Kind::Read, Kind::Write, Kind::Move, Kind::Summary, Kind::Erase];
+        let kinds = [
+            OperationKind::Read,
+            OperationKind::Write,
+            OperationKind::Move,
+            OperationKind::Summary,
+            OperationKind::Erase,
+        ];
         let mut profiler = Profiler::new(1, 10);
         let ops = (0..1000).map(|k| operation(kinds[k as usize % 5], 0, k * 7000, k * 7000 + 6500));
         profiler.operations(&mut ops.into_iter());

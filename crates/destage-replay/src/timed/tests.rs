@@ -155,13 +155,15 @@ fn what_is_counted_after_a_warm_up_is_what_the_whole_run_counts_from_there_on() 
         let first = number(from).expect("it was served").number;
         let since = || seen.operations.iter().filter(|op| op.number >= first);
         let kind = |kind| since().filter(move |op| op.kind == kind && !op.collection);
-        use destage_ssd::timing::Kind;
+        use destage_ssd::timing::OperationKind;
         let device = &counters.device;
-        assert_eq!(device.flash_reads, kind(Kind::Read).count() as u64, "{sched}");
-        assert_eq!(device.flash_programs, kind(Kind::Write).count() as u64, "{sched}");
-        let waits = kind(Kind::Write).map(|op| op.start_ns - op.submitted_ns).sum::<Nanos>();
+        assert_eq!(device.flash_reads, kind(OperationKind::Read).count() as u64, "{sched}");
+        assert_eq!(device.flash_programs, kind(OperationKind::Write).count() as u64, "{sched}");
+        let waits =
+            kind(OperationKind::Write).map(|op| op.start_ns - op.submitted_ns).sum::<Nanos>();
         assert_eq!(counters.eviction_wait_ns_sum, waits, "{sched}");
-        let latencies = kind(Kind::Read).map(|op| op.end_ns - op.submitted_ns).sum::<Nanos>();
+        let latencies =
+            kind(OperationKind::Read).map(|op| op.end_ns - op.submitted_ns).sum::<Nanos>();
         assert_eq!(device.read_miss_latency_ns_sum, latencies, "{sched}");
     }
 }

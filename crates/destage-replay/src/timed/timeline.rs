@@ -8,7 +8,7 @@ use crate::control_commands::ControlKind;
 use crate::observe::{Completed, Observer};
 use destage_core::{NEVER, Nanos, Op, Plan, Request};
 use destage_ssd::OperationRecord;
-use destage_ssd::timing::Kind;
+use destage_ssd::timing::OperationKind;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::io::{self, Write};
@@ -65,11 +65,11 @@ impl std::fmt::Display for Micros {
 
 fn name(op: &OperationRecord) -> (&'static str, &'static str) {
     let what = match op.kind {
-        Kind::Read => "read",
-        Kind::Write => "program",
-        Kind::Move => "move",
-        Kind::Summary => "summary page",
-        Kind::Erase => "erase",
+        OperationKind::Read => "read",
+        OperationKind::Write => "program",
+        OperationKind::Move => "move",
+        OperationKind::Summary => "summary page",
+        OperationKind::Erase => "erase",
     };
     (what, if op.collection { "collection" } else { "host" })
 }
@@ -220,7 +220,7 @@ mod tests {
         let op = OperationRecord {
             number: 4,
             submission: 3,
-            kind: Kind::Write,
+            kind: OperationKind::Write,
             collection: false,
             unit: 1,
             channel: 0,
@@ -233,7 +233,7 @@ mod tests {
         };
         let erase = OperationRecord {
             submission: NEVER,
-            kind: Kind::Erase,
+            kind: OperationKind::Erase,
             collection: true,
             block: None,
             ..op

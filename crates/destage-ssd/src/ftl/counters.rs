@@ -78,23 +78,23 @@ pub struct FtlCounters {
     #[serde(flatten)]
     pub common: Common,
     #[serde(flatten, serialize_with = "write_own", deserialize_with = "read_own")]
-    own: Vec<Own>,
+    own: Vec<OwnCounter>,
 }
 
 #[derive(Clone, Debug)]
-struct Own {
+struct OwnCounter {
     name: Cow<'static, str>,
     sort: Sort, // a record has forgotten it
     value: u64,
 }
 
-impl PartialEq for Own {
+impl PartialEq for OwnCounter {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.value == other.value
     }
 }
 
-impl Eq for Own {}
+impl Eq for OwnCounter {}
 
 impl FtlCounters {
     pub(super) fn new(common: Common) -> Self {
@@ -104,7 +104,7 @@ impl FtlCounters {
     /// These, and more that are declared.
     #[must_use]
     pub(super) fn with(mut self, declared: &'static [Counter], values: &[u64]) -> Self {
-        self.own.extend(declared.iter().zip(values).map(|(counter, &value)| Own {
+        self.own.extend(declared.iter().zip(values).map(|(counter, &value)| OwnCounter {
             name: counter.name.into(),
             sort: counter.sort,
             value,
@@ -140,22 +140,22 @@ impl FtlCounters {
     }
 }
 
-fn write_own<S: Serializer>(own: &[Own], serializer: S) -> Result<S::Ok, S::Error> {
+fn write_own<S: Serializer>(own: &[OwnCounter], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(own.iter().map(|own| (&own.name, own.value)))
 }
 
 /// Reads the counters of a result. All become counts, since results are not subtracted.
-fn read_own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Own>, D::Error> {
+fn read_own<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OwnCounter>, D::Error> {
     struct Counters;
     impl<'de> Visitor<'de> for Counters {
-        type Value = Vec<Own>;
+        type Value = Vec<OwnCounter>;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("counters by name")
         }
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Own>, A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<OwnCounter>, A::Error> {
             let mut all = Vec::new();
             while let Some((name, value)) = map.next_entry::<String, u64>()? {
-                all.push(Own { name: name.into(), sort: Sort::Count, value });
+                all.push(OwnCounter { name: name.into(), sort: Sort::Count, value });
             }
             Ok(all)
         }

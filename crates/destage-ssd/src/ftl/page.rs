@@ -53,7 +53,7 @@ use crate::config::{Alloc, DeviceConfig, GcMode, Info, StreamsConfig, UnmappedRe
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
 use crate::placement::{Future, WriteHint};
-use crate::timing::{Kind, Operation, Timing};
+use crate::timing::{Operation, OperationKind, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId, UnitId};
 use points::{NONE, Point};
@@ -157,7 +157,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     #[inline]
     fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
-        let (kind, collection) = (Kind::Read, false);
+        let (kind, collection) = (OperationKind::Read, false);
         let (home, slot) = self.home_and_slot(lpn);
         let (plane, index, ppn) = match self.map[slot as usize] {
             UNMAPPED if self.unmapped_read == UnmappedRead::Free => return None,

@@ -1,7 +1,7 @@
 //! Where an FTL's operations go.
 
 use crate::geometry::Ppn;
-use crate::timing::{Kind, Operation};
+use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, PlaneId, UnitId};
 
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
@@ -57,7 +57,7 @@ impl Moves<'_> {
     pub fn operations(&self) -> impl Iterator<Item = Operation> {
         let &Moves { plane, from, index, ppn } = self;
         (0u32..).zip(from).map(move |(i, &from)| Operation {
-            kind: Kind::Move,
+            kind: OperationKind::Move,
             collection: true,
             plane,
             index: index + i,

@@ -17,7 +17,7 @@ use super::sink::{Moves, Sink};
 use crate::config::{DeviceConfig, Info, PagesOfBlocks};
 use crate::divisor::Divisor;
 use crate::geometry::{BlockId, DriveLpn, Geometry, Ppn};
-use crate::timing::{Kind, Operation, Timing};
+use crate::timing::{Operation, OperationKind, Timing};
 use destage_core::{Nanos, PlaneId, UnitId};
 
 /// The FTL, and where its blocks lie.
@@ -62,7 +62,7 @@ impl Planes {
 
     /// An operation on a page: R, W, or M from slot `from`.
     #[inline(always)]
-    fn operation(&self, kind: Kind, collection: bool, page: Ppn, from: u32) -> Operation {
+    fn operation(&self, kind: OperationKind, collection: bool, page: Ppn, from: u32) -> Operation {
         let (block, index) = self.by_pages.split(page);
         let (local, plane) =
             if self.planes == 1 { (block, 0) } else { self.by_planes.split(block) };
@@ -72,7 +72,7 @@ impl Planes {
     }
 
     #[inline(always)]
-    fn own(&self, kind: Kind, page: Ppn) -> Operation {
+    fn own(&self, kind: OperationKind, page: Ppn) -> Operation {
         self.operation(kind, true, page, page % self.pages_per_block)
     }
 }
@@ -89,10 +89,10 @@ impl<S: Sink> Row<'_, S> {
     fn copy_one(&mut self, from: Ppn, to: Ppn) {
         let (block, slot) = self.planes.by_pages.split(from);
         if self.planes.of(BlockId(block)) == self.planes.of_page(to) {
-            self.sink.submit(self.planes.operation(Kind::Move, true, to, slot));
+            self.sink.submit(self.planes.operation(OperationKind::Move, true, to, slot));
         } else {
-            self.sink.submit(self.planes.own(Kind::Read, from));
-            self.sink.submit(self.planes.own(Kind::Write, to));
+            self.sink.submit(self.planes.own(OperationKind::Read, from));
+            self.sink.submit(self.planes.own(OperationKind::Write, to));
         }
     }
 
@@ -103,10 +103,10 @@ impl<S: Sink> Row<'_, S> {
             return;
         }
         if self.planes.of_page(from) == self.planes.of_page(to) {
-            self.sink.submit_equal(self.planes.own(Kind::Move, to), pages);
+            self.sink.submit_equal(self.planes.own(OperationKind::Move, to), pages);
         } else {
-            self.sink.submit_equal(self.planes.own(Kind::Read, from), pages);
-            self.sink.submit_equal(self.planes.own(Kind::Write, to), pages);
+            self.sink.submit_equal(self.planes.own(OperationKind::Read, from), pages);
+            self.sink.submit_equal(self.planes.own(OperationKind::Write, to), pages);
         }
     }
 }
@@ -116,22 +116,22 @@ impl<S: Sink> FlashOps for Row<'_, S> {
 
     #[inline(always)]
     fn read(&mut self, page: Ppn) -> S::Served {
-        self.sink.submit(self.planes.operation(Kind::Read, false, page, 0))
+        self.sink.submit(self.planes.operation(OperationKind::Read, false, page, 0))
     }
 
     #[inline(always)]
     fn program(&mut self, page: Ppn) -> S::Served {
-        self.sink.submit(self.planes.operation(Kind::Write, false, page, 0))
+        self.sink.submit(self.planes.operation(OperationKind::Write, false, page, 0))
     }
 
     #[inline(always)]
     fn read_own(&mut self, page: Ppn) {
-        self.sink.submit(self.planes.own(Kind::Read, page));
+        self.sink.submit(self.planes.own(OperationKind::Read, page));
     }
 
     #[inline(always)]
     fn program_own(&mut self, page: Ppn) {
-        self.sink.submit(self.planes.own(Kind::Write, page));
+        self.sink.submit(self.planes.own(OperationKind::Write, page));
     }
 
     fn gather(&mut self, merged: &Gathered<'_>) {
@@ -164,7 +164,7 @@ impl<S: Sink> FlashOps for Row<'_, S> {
         if self.sink.is_uniform() {
             self.copy_equal(first, to, slots.len() as u32);
         } else if self.planes.of(from) == self.planes.of_page(to) {
-            let Operation { plane, index, ppn, .. } = self.planes.own(Kind::Move, to);
+            let Operation { plane, index, ppn, .. } = self.planes.own(OperationKind::Move, to);
             self.sink.submit_moves(Moves { plane, from: slots, index, ppn });
         } else {
             for (&slot, to) in slots.iter().zip(to..) {
@@ -176,7 +176,7 @@ impl<S: Sink> FlashOps for Row<'_, S> {
     #[inline]
     fn erase(&mut self, block: BlockId) {
         let page = self.planes.first_page(block);
-        self.sink.submit(self.planes.own(Kind::Erase, page));
+        self.sink.submit(self.planes.own(OperationKind::Erase, page));
     }
 
     #[inline(always)]
@@ -202,7 +202,7 @@ impl<M: BlockFtl> StripedFtl<M> {
     /// Remembers the first failure. What is served from then on is no result, but something has to
     /// be said of it: an operation on no page.
     #[cold]
-    fn fail<S: Sink>(&mut self, kind: Kind, sink: &mut S) -> S::Served {
+    fn fail<S: Sink>(&mut self, kind: OperationKind, sink: &mut S) -> S::Served {
         if self.failure.is_none() {
             let counters = self.block_ftl.counters().common;
             let operation = counters.host_reads + counters.host_writes - 1;
@@ -263,24 +263,24 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
     #[inline]
     fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         if self.failure.is_some() {
-            return Some(self.fail(Kind::Read, sink)); // it stopped in the middle of something
+            return Some(self.fail(OperationKind::Read, sink)); // it stopped in the middle of something
         }
         let mut row = Row { planes: self.planes, sink };
         match self.block_ftl.read(lpn, &mut row) {
             Ok(served) => served,
-            Err(NoFreeBlock) => Some(self.fail(Kind::Read, sink)),
+            Err(NoFreeBlock) => Some(self.fail(OperationKind::Read, sink)),
         }
     }
 
     #[inline]
     fn write<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> S::Served {
         if self.failure.is_some() {
-            return self.fail(Kind::Write, sink);
+            return self.fail(OperationKind::Write, sink);
         }
         let mut row = Row { planes: self.planes, sink };
         match self.block_ftl.write(lpn, &mut row) {
             Ok(served) => served,
-            Err(NoFreeBlock) => self.fail(Kind::Write, sink),
+            Err(NoFreeBlock) => self.fail(OperationKind::Write, sink),
         }
     }
 

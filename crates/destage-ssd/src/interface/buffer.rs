@@ -14,7 +14,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// A version of a page that is in the buffer, or on its way there.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct BufferedPage {
     arrives_ns: Nanos,
     until_ns: Nanos, // the end of its program
 }
@@ -41,7 +41,7 @@ impl Hasher for ByNumber {
 pub(super) struct Buffer {
     pages: u64,                        // P
     slots: BinaryHeap<Reverse<Nanos>>, // ends of the programs that have one
-    held: HashMap<u32, Held, BuildHasherDefault<ByNumber>>,
+    held: HashMap<u32, BufferedPage, BuildHasherDefault<ByNumber>>,
     // Programs in the order of their decisions, for pages that leave `held`. Ends are unordered, so
     // that some stay a while longer: whoever looks compares.
     leaving: VecDeque<(Nanos, u32)>,
@@ -92,7 +92,7 @@ impl Buffer {
             }
         }
         self.leaving.push_back((until_ns, lpn.0));
-        self.held.insert(lpn.0, Held { arrives_ns, until_ns });
+        self.held.insert(lpn.0, BufferedPage { arrives_ns, until_ns });
     }
 
     /// A slot holds the newest version of the page: when that is there.

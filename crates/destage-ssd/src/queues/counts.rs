@@ -1,6 +1,6 @@
 //! Operation counts and busy times of the units.
 
-use crate::timing::Kind;
+use crate::timing::OperationKind;
 use destage_core::Nanos;
 
 /// Counters of one channel.
@@ -53,14 +53,14 @@ pub(super) struct Unit {
 
 impl Unit {
     #[inline(always)]
-    pub(super) fn count(&mut self, kind: Kind, operations: u64) {
+    pub(super) fn count(&mut self, kind: OperationKind, operations: u64) {
         self.counts[kind as usize] += operations;
     }
 }
 
 /// R and W of the FTL's own, which few FTLs have: beside the cache line.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Own {
+pub(super) struct FtlOperations {
     pub(super) reads: u64,
     pub(super) programs: u64,
 }

@@ -4,11 +4,11 @@ use super::counts::add;
 use super::{Order, Queues, Served, Undone};
 use crate::config::Suspend;
 use crate::ftl::{Moves, Sink};
-use crate::geometry::Place;
+use crate::geometry::PlaneLocation;
 use crate::pending_time::PendingTime;
 use crate::read_first::Waiting;
 use crate::records::OperationRecord;
-use crate::timing::{Kind, Operation, Phase};
+use crate::timing::{Operation, OperationKind, Phase};
 use destage_core::{NEVER, Nanos, UnitId};
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ impl Queues {
     /// The number of an operation among the host's, if it is one.
     #[inline(always)]
     fn number(&mut self, op: &Operation) -> u64 {
-        if op.collection || !matches!(op.kind, Kind::Read | Kind::Write) {
+        if op.collection || !matches!(op.kind, OperationKind::Read | OperationKind::Write) {
             return NEVER;
         }
         self.host_operations += 1;
@@ -27,18 +27,18 @@ impl Queues {
     #[inline(always)]
     fn count(&mut self, at: usize, op: &Operation, operations: u64) {
         match op.kind {
-            Kind::Read if op.collection => self.own[at].reads += operations,
-            Kind::Write if op.collection => self.own[at].programs += operations,
+            OperationKind::Read if op.collection => self.own[at].reads += operations,
+            OperationKind::Write if op.collection => self.own[at].programs += operations,
             kind => self.units[at].count(kind, operations),
         }
     }
 
     /// The sums of latencies, for an operation whose times are known.
     #[inline(always)]
-    fn count_latency(&mut self, kind: Kind, start: Nanos, end: Nanos) {
+    fn count_latency(&mut self, kind: OperationKind, start: Nanos, end: Nanos) {
         if self.counts_latencies {
             match kind {
-                Kind::Read => add(&mut self.read_latency_ns, end - self.now),
+                OperationKind::Read => add(&mut self.read_latency_ns, end - self.now),
                 _ => add(&mut self.program_wait_ns, start - self.now),
             }
         }
@@ -49,7 +49,7 @@ impl Queues {
     #[inline(always)]
     fn after_transfer(&self, op: &Operation) -> Nanos {
         match op.kind {
-            Kind::Read => 0,
+            OperationKind::Read => 0,
             _ => self.timing.array_program_ns(op.index),
         }
     }
@@ -58,7 +58,7 @@ impl Queues {
     #[inline(never)]
     fn submit_watched(&mut self, op: Operation) -> Served {
         let place = self.places[op.plane.index()];
-        let Place { unit, channel } = place;
+        let PlaneLocation { unit, channel } = place;
         let at = unit.index();
         let submission = self.number(&op);
         let duration = self.timing.duration_ns(&op);
@@ -111,7 +111,7 @@ impl Queues {
     /// An operation of the host: its latency, and its end for whoever listens. Where something
     /// stands before the flash, when the host sees it done is said later.
     fn note_end(&mut self, op: &Operation, submission: u64, [start, end, service_ns]: [Nanos; 3]) {
-        let is_read = op.kind == Kind::Read;
+        let is_read = op.kind == OperationKind::Read;
         if !self.fronted || !is_read {
             self.count_latency(op.kind, start, end);
         }
@@ -139,14 +139,17 @@ impl Queues {
             waiting.counts_latency = self.counts_latencies;
             waiting.submission = Some(submission);
         }
-        if submission != NEVER && op.kind == Kind::Write && self.steps.suspend == Suspend::Program {
+        if submission != NEVER
+            && op.kind == OperationKind::Write
+            && self.steps.suspend == Suspend::Program
+        {
             waiting.transfer_ns -= after;
             waiting.transferred = Some(self.times.unknown());
         }
         let Order::ReadFirst(lanes) = &mut self.order else { unreachable!("reads go first") };
         let at = place.unit.index();
         lanes[at].submit(waiting, self.now);
-        if op.kind == Kind::Read
+        if op.kind == OperationKind::Read
             && self.steps.suspend != Suspend::None
             && let Some(longer) = lanes[at].suspend(self.now, &self.steps)
         {
@@ -214,7 +217,7 @@ impl Sink for Queues {
         let end = self.tails[at].max(self.now) + duration;
         self.tails[at] = end;
         let unit = &mut self.units[at];
-        unit.count(Kind::Move, moves.from.len() as u64);
+        unit.count(OperationKind::Move, moves.from.len() as u64);
         unit.busy += duration;
         unit.gc_until = end;
         if !self.plain {

@@ -1,7 +1,7 @@
 //! Operations of a unit that have not ended: how many of each kind, without a look at each.
 
 use super::counts::KINDS;
-use crate::timing::Kind;
+use crate::timing::OperationKind;
 use destage_core::{Nanos, Unfinished};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -27,7 +27,7 @@ impl Clone for Log {
 
 impl Log {
     /// An operation was submitted at `now`; it ends at `end`, not before any other.
-    pub(super) fn push(&mut self, now: Nanos, end: Nanos, kind: Kind) {
+    pub(super) fn push(&mut self, now: Nanos, end: Nanos, kind: OperationKind) {
         while let Some(&(_, counts)) = self.served.front().filter(|&&(end, _)| end <= now) {
             self.before = counts;
             self.served.pop_front();
@@ -44,13 +44,13 @@ impl Log {
         let ended = self.ended_by(now);
         let before = ended.checked_sub(1).map_or(self.before, |last| self.served[last].1);
         let all = self.all();
-        let of = |kind: Kind| all[kind as usize].wrapping_sub(before[kind as usize]);
+        let of = |kind: OperationKind| all[kind as usize].wrapping_sub(before[kind as usize]);
         Unfinished {
-            reads: of(Kind::Read),
-            writes: of(Kind::Write),
-            moves: of(Kind::Move),
-            erases: of(Kind::Erase),
-            summaries: of(Kind::Summary),
+            reads: of(OperationKind::Read),
+            writes: of(OperationKind::Write),
+            moves: of(OperationKind::Move),
+            erases: of(OperationKind::Erase),
+            summaries: of(OperationKind::Summary),
         }
     }
 
@@ -83,7 +83,13 @@ mod tests {
 
     #[test]
     fn what_has_not_ended_is_what_a_look_at_every_operation_counts() {
-        let kinds = [Kind::Read, Kind::Write, Kind::Move, Kind::Erase, Kind::Summary];
+        let kinds = [
+            OperationKind::Read,
+            OperationKind::Write,
+            OperationKind::Move,
+            OperationKind::Erase,
+            OperationKind::Summary,
+        ];
         // One log counts from near the end of its numbers.
         for before in [0, u32::MAX - 3] {
             let mut log = Log { before: [before; KINDS], ..Log::default() };

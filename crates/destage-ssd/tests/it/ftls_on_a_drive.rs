@@ -5,7 +5,7 @@ use destage_ssd::config::{DeviceConfig, Table, Value};
 use destage_ssd::ftl::block_ftl::{Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{NAMES, named};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::timing::Kind;
+use destage_ssd::timing::OperationKind;
 use destage_ssd::{BlockId, Device, Drive, DriveLpn, Ftl, OperationRecord, Untimed};
 
 const KINDS: [&str; 4] = ["bast", "fast", "dftl", "page-ideal"];
@@ -85,7 +85,7 @@ fn serve(device: &mut Device, mut each: impl FnMut(&mut Device, DriveLpn)) -> Ve
 }
 
 /// An operation in one row of blocks: what, collection, block, slot.
-type Done = (Kind, bool, u32, u32);
+type Done = (OperationKind, bool, u32, u32);
 
 /// Writes down what an FTL does, copies within `planes` as moves.
 struct Row {
@@ -95,7 +95,7 @@ struct Row {
 }
 
 impl Row {
-    fn operation(&mut self, kind: Kind, collection: bool, page: u32) {
+    fn operation(&mut self, kind: OperationKind, collection: bool, page: u32) {
         let (block, slot) = (page / self.pages_per_block, page % self.pages_per_block);
         self.done.push((kind, collection, block, slot));
     }
@@ -103,10 +103,10 @@ impl Row {
     fn copied(&mut self, from: u32, to: u32) {
         let plane = |page: u32| page / self.pages_per_block % self.planes;
         if plane(from) == plane(to) {
-            self.operation(Kind::Move, true, to);
+            self.operation(OperationKind::Move, true, to);
         } else {
-            self.operation(Kind::Read, true, from);
-            self.operation(Kind::Write, true, to);
+            self.operation(OperationKind::Read, true, from);
+            self.operation(OperationKind::Write, true, to);
         }
     }
 }
@@ -114,16 +114,16 @@ impl Row {
 impl FlashOps for Row {
     type Served = ();
     fn read(&mut self, page: u32) {
-        self.operation(Kind::Read, false, page);
+        self.operation(OperationKind::Read, false, page);
     }
     fn program(&mut self, page: u32) {
-        self.operation(Kind::Write, false, page);
+        self.operation(OperationKind::Write, false, page);
     }
     fn read_own(&mut self, page: u32) {
-        self.operation(Kind::Read, true, page);
+        self.operation(OperationKind::Read, true, page);
     }
     fn program_own(&mut self, page: u32) {
-        self.operation(Kind::Write, true, page);
+        self.operation(OperationKind::Write, true, page);
     }
     fn gather(&mut self, pages: &Gathered<'_>) {
         let has =
@@ -143,7 +143,7 @@ impl FlashOps for Row {
         }
     }
     fn erase(&mut self, block: BlockId) {
-        self.operation(Kind::Erase, true, block.0 * self.pages_per_block);
+        self.operation(OperationKind::Erase, true, block.0 * self.pages_per_block);
     }
     fn collection(&mut self) {}
 }

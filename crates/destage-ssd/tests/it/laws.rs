@@ -3,7 +3,7 @@
 use destage_core::{DeviceView, Lpn, NEVER, Nanos, PlaneId, UnitId};
 use destage_ssd::config::{Table, Value};
 use destage_ssd::precondition::SplitMix64;
-use destage_ssd::timing::Kind;
+use destage_ssd::timing::OperationKind;
 use destage_ssd::{Device, DeviceConfig, DriveLpn, Ftl, OperationRecord};
 
 fn config(keys: &[(&str, Value)]) -> DeviceConfig {
@@ -197,14 +197,14 @@ fn records_tell_of_every_operation_and_add_up_to_the_counters() {
         assert_eq!(device.queues().take_operations().count(), 0, "{name}: fetched once");
         let counters = device.counters();
         let count = |kind| records.iter().filter(|r| r.kind == kind).count() as u64;
-        assert_eq!(count(Kind::Read), counters.flash_reads, "{name}");
-        assert_eq!(count(Kind::Write), counters.flash_programs, "{name}");
-        assert_eq!(count(Kind::Move), counters.gc_moves, "{name}");
-        assert_eq!(count(Kind::Summary), counters.summary_programs, "{name}");
-        assert_eq!(count(Kind::Erase), counters.erases, "{name}");
+        assert_eq!(count(OperationKind::Read), counters.flash_reads, "{name}");
+        assert_eq!(count(OperationKind::Write), counters.flash_programs, "{name}");
+        assert_eq!(count(OperationKind::Move), counters.gc_moves, "{name}");
+        assert_eq!(count(OperationKind::Summary), counters.summary_programs, "{name}");
+        assert_eq!(count(OperationKind::Erase), counters.erases, "{name}");
         let host = |kind| records.iter().filter(move |r| r.kind == kind && !r.collection);
-        let waits = host(Kind::Write).map(|r| r.start_ns - r.submitted_ns).sum::<Nanos>();
-        let latencies = host(Kind::Read).map(|r| r.end_ns - r.submitted_ns).sum::<Nanos>();
+        let waits = host(OperationKind::Write).map(|r| r.start_ns - r.submitted_ns).sum::<Nanos>();
+        let latencies = host(OperationKind::Read).map(|r| r.end_ns - r.submitted_ns).sum::<Nanos>();
         assert_eq!(waits, counters.program_wait_ns_sum, "{name}");
         assert_eq!(latencies, counters.read_miss_latency_ns_sum, "{name}");
 

@@ -35,13 +35,14 @@ pub static FORMAT: Format = Format {
 };
 
 /// Columns of the oldest exports, behind the event's name.
-const OLD_ORDER: Wanted = Wanted { time: 1, elapsed: Some(7), disk: Some(8), extent: Some([5, 6]) };
+const OLD_ORDER: UsedColumns =
+    UsedColumns { time: 1, elapsed: Some(7), disk: Some(8), extent: Some([5, 6]) };
 
 type At = std::ops::Range<usize>;
 
 /// Positions of the columns used, from 0, the event's name included.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct UsedColumns {
     time: usize,
     elapsed: Option<usize>,
     disk: Option<usize>,
@@ -49,7 +50,7 @@ struct Wanted {
     extent: Option<[usize; 2]>,
 }
 
-impl Wanted {
+impl UsedColumns {
     fn last(&self) -> usize {
         let columns =
             [Some(self.time), self.elapsed, self.disk, self.extent.map(|e| e[0].max(e[1]))];
@@ -57,10 +58,10 @@ impl Wanted {
     }
 
     /// Positions named by a line of the header.
-    fn named(line: &[u8]) -> Option<Wanted> {
+    fn named(line: &[u8]) -> Option<UsedColumns> {
         let names: Vec<&[u8]> = line.split(|&c| c == b',').map(<[u8]>::trim_ascii).collect();
         let find = |name: &[u8]| names.iter().position(|n| n.eq_ignore_ascii_case(name));
-        Some(Wanted {
+        Some(UsedColumns {
             time: find(b"TimeStamp")?,
             elapsed: find(b"ElapsedTime"),
             disk: find(b"DiskNum"),
@@ -105,7 +106,7 @@ enum Stage {
 struct Etw {
     stage: Stage,
     /// Columns of DiskRead, DiskWrite, DiskFlush.
-    columns: [Option<Wanted>; 3],
+    columns: [Option<UsedColumns>; 3],
     /// Time of `Trace Start`, ns.
     start_ns: u64,
     completion: bool,
@@ -128,7 +129,7 @@ impl LineParser for Etw {
             if text == b"EndHeader" {
                 self.stage = Stage::Events;
             } else if let Some(event) = event {
-                self.columns[event] = Wanted::named(line);
+                self.columns[event] = UsedColumns::named(line);
             }
             return Ok(Parsed::Skip(Skipped::Header));
         }
@@ -171,7 +172,7 @@ impl Etw {
         &self,
         line: &[u8],
         cells: &[std::ops::Range<usize>],
-        wanted: &Wanted,
+        wanted: &UsedColumns,
         context: &mut Context,
     ) -> std::result::Result<(u64, u64), Fault> {
         let time = |i: usize, name: &str| {
@@ -193,7 +194,13 @@ impl Etw {
         Ok((done_ns.saturating_sub(elapsed_ns), elapsed_ns))
     }
 
-    fn request(&self, line: &[u8], event: usize, wanted: Wanted, context: &mut Context) -> Line {
+    fn request(
+        &self,
+        line: &[u8],
+        event: usize,
+        wanted: UsedColumns,
+        context: &mut Context,
+    ) -> Line {
         let cells = cells(line, wanted.last() + 1);
         if cells.len() <= wanted.last() {
             return Err(Fault::line(

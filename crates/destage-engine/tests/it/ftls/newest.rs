@@ -7,7 +7,7 @@ use destage_policies::{POLICIES, Setup, hashed, params};
 use destage_ssd::config::{DeviceConfig, PagesOfBlocks};
 use destage_ssd::ftl::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{AnyBlockFtl, NAMES, Sink};
-use destage_ssd::timing::{Kind, Operation};
+use destage_ssd::timing::{Operation, OperationKind};
 use destage_ssd::{BlockId, Device, DriveLpn, Ftl, PageFtl};
 use std::collections::HashMap;
 
@@ -77,15 +77,15 @@ impl Sink for Flashed {
     type Served = Option<Version>;
     fn submit(&mut self, op: Operation) -> Option<Version> {
         match op.kind {
-            Kind::Read if op.ppn == Operation::NO_PAGE => None,
-            Kind::Read => FlashOps::read(self, op.ppn),
-            Kind::Write => FlashOps::program(self, op.ppn),
-            Kind::Move => {
+            OperationKind::Read if op.ppn == Operation::NO_PAGE => None,
+            OperationKind::Read => FlashOps::read(self, op.ppn),
+            OperationKind::Write => FlashOps::program(self, op.ppn),
+            OperationKind::Move => {
                 self.moving.push((op.from, op.ppn));
                 None
             }
-            Kind::Summary => None,
-            Kind::Erase => {
+            OperationKind::Summary => None,
+            OperationKind::Erase => {
                 let block = BlockId(op.ppn / self.pages_per_block);
                 for (slot, to) in std::mem::take(&mut self.moving) {
                     let held = self.slot(block, slot);

@@ -6,11 +6,11 @@ use crate::ssd::way::Sent;
 /// An instant that may lie ahead: `at_least`, and not before some operations have come so far and
 /// at most some of others are ahead.
 #[derive(Clone, Default)]
-pub(super) struct When {
+pub(super) struct PendingTime {
     pub(super) at_least: u64,
     pub(super) operations: Vec<(usize, Until)>,
     /// So many of these instants may still be ahead (7.4, `staged`).
-    pub(super) all_but: Vec<(u64, Vec<When>)>,
+    pub(super) all_but: Vec<(u64, Vec<PendingTime>)>,
 }
 
 /// How far an operation has to be.
@@ -20,35 +20,35 @@ pub(super) enum Until {
     Ended,
 }
 
-impl When {
-    pub(super) fn at(instant: u64) -> When {
-        When { at_least: instant, ..When::default() }
+impl PendingTime {
+    pub(super) fn at(instant: u64) -> PendingTime {
+        PendingTime { at_least: instant, ..PendingTime::default() }
     }
 
-    /// When the host sees a page read or written: done, or so far (`docs/spec/device-today.md`
+    /// PendingTime the host sees a page read or written: done, or so far (`docs/spec/device-today.md`
     /// 5.3).
-    pub(super) fn of(sent: Sent, until: Until) -> When {
+    pub(super) fn of(sent: Sent, until: Until) -> PendingTime {
         match sent {
-            Sent { done: Some(done), .. } => When::at(done),
+            Sent { done: Some(done), .. } => PendingTime::at(done),
             Sent { operation, .. } => {
                 let operations = operation.into_iter().map(|number| (number, until)).collect();
-                When { operations, ..When::default() }
+                PendingTime { operations, ..PendingTime::default() }
             }
         }
     }
 
-    pub(super) fn max(&self, other: &When) -> When {
+    pub(super) fn max(&self, other: &PendingTime) -> PendingTime {
         // Frames that one group left wait for the same operations.
         let mut operations = [&self.operations[..], &other.operations[..]].concat();
         operations.sort_unstable();
         operations.dedup();
         let all_but = [&self.all_but[..], &other.all_but[..]].concat();
-        When { at_least: self.at_least.max(other.at_least), operations, all_but }
+        PendingTime { at_least: self.at_least.max(other.at_least), operations, all_but }
     }
 
     /// The instant as far as it is known: operations that tell theirs are not waited for any more.
-    pub(super) fn known(&self, ssd: &Ssd) -> When {
-        let mut when = When::at(self.at_least);
+    pub(super) fn known(&self, ssd: &Ssd) -> PendingTime {
+        let mut when = PendingTime::at(self.at_least);
         for &(number, until) in &self.operations {
             let operation = &ssd.operations[number];
             if ssd.config.steps.suspends_programs {
@@ -74,8 +74,9 @@ impl When {
             }
         }
         for (most, instants) in &self.all_but {
-            let instants: Vec<When> = instants.iter().map(|instant| instant.known(ssd)).collect();
-            if instants.iter().all(When::is_known) {
+            let instants: Vec<PendingTime> =
+                instants.iter().map(|instant| instant.known(ssd)).collect();
+            if instants.iter().all(PendingTime::is_known) {
                 let mut ends: Vec<u64> = instants.iter().map(|instant| instant.at_least).collect();
                 ends.sort_unstable();
                 let latest = ends.iter().rev().nth(usize::try_from(*most).unwrap_or(usize::MAX));

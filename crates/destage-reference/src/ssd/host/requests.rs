@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The kind of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestKind {
     Access(Op),
     Trim,
     Flush,
@@ -16,7 +16,7 @@ pub(super) enum Asked {
 /// One request with its page numbers in `0 .. L-1`.
 pub(super) struct Request {
     pub(super) arrival: u64,
-    pub(super) asked: Asked,
+    pub(super) asked: RequestKind,
     pub(super) length: u64, // bytes
     /// Those that an access touches, or that a trim covers whole.
     pub(super) pages: Vec<u64>,
@@ -32,23 +32,25 @@ pub(super) fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, 
         let number = |at: usize| request[at].as_u64().expect("an integer");
         let (arrival, offset, length) = (number(0), number(2), number(3));
         let asked = match request[1].as_str() {
-            Some("r") => Asked::Access(Op::Read),
-            Some("w") => Asked::Access(Op::Write),
-            Some("t") => Asked::Trim,
-            Some("f") => Asked::Flush,
+            Some("r") => RequestKind::Access(Op::Read),
+            Some("w") => RequestKind::Access(Op::Write),
+            Some("t") => RequestKind::Trim,
+            Some("f") => RequestKind::Flush,
             _ => return Err(format!("requests: {index}: expected r, w, t or f: {}", request[1])),
         };
         if latest > arrival {
             return Err(format!("requests: {index}: arrives before the one before it"));
         }
         latest = arrival;
-        if (asked == Asked::Trim && !trims) || (asked == Asked::Flush && !flushes) {
+        if (asked == RequestKind::Trim && !trims) || (asked == RequestKind::Flush && !flushes) {
             continue;
         }
         let bytes = config.page_bytes;
         let touched = match asked {
-            Asked::Access(_) if length > 0 => offset / bytes..(offset + length - 1) / bytes + 1,
-            Asked::Trim => offset.div_ceil(bytes)..(offset + length) / bytes,
+            RequestKind::Access(_) if length > 0 => {
+                offset / bytes..(offset + length - 1) / bytes + 1
+            }
+            RequestKind::Trim => offset.div_ceil(bytes)..(offset + length) / bytes,
             _ => 0..0,
         };
         let mut pages = Vec::new();
@@ -67,7 +69,7 @@ pub(super) fn requests(vector: &Value, config: &Config) -> Result<Vec<Request>, 
 pub(super) fn steps(requests: &[Request]) -> Vec<Step> {
     let of = |request: &Request| -> Vec<Step> {
         let step = |&page: &u64| match request.asked {
-            Asked::Access(op) => Step::Access(op, page),
+            RequestKind::Access(op) => Step::Access(op, page),
             _ => Step::Trim(page),
         };
         request.pages.iter().map(step).collect()

@@ -1,6 +1,6 @@
 //! The results of a run, in the layout of the vectors (`docs/spec/device.md` 8).
 
-use super::{Asked, Host, Issued};
+use super::{Host, Issued, RequestKind};
 use crate::Op;
 use crate::ssd::operation::{Kind, Operation};
 use crate::ssd::queue::Ssd;
@@ -106,7 +106,7 @@ fn max(list: &[u64]) -> u64 {
 }
 
 impl Host {
-    fn responses(&self, asked: Asked, completions: &[u64]) -> Vec<u64> {
+    fn responses(&self, asked: RequestKind, completions: &[u64]) -> Vec<u64> {
         let requests = self.issued.iter().zip(completions);
         let of_op = requests.filter(|(request, _)| request.asked == asked);
         of_op.map(|(request, completion)| completion - request.now).collect()
@@ -143,8 +143,8 @@ impl Host {
 
     fn counters(&self, completions: &[u64]) -> Value {
         let (ssd, c) = (&self.ssd, &self.counts);
-        let reads = self.responses(Asked::Access(Op::Read), completions);
-        let writes = self.responses(Asked::Access(Op::Write), completions);
+        let reads = self.responses(RequestKind::Access(Op::Read), completions);
+        let writes = self.responses(RequestKind::Access(Op::Write), completions);
         let (erases, _) = erase_counts(ssd);
         let transfer = |o: &Operation| ssd.config.transfer(o.kind);
         let transfers: Vec<u64> = per_channel(ssd, |operations| operations.map(transfer).sum());
@@ -187,10 +187,10 @@ impl Host {
     fn today(&self, completions: &[u64]) -> Map<String, Value> {
         let (ssd, c) = (&self.ssd, &self.counts);
         let (way, tallies) = (&ssd.way, &ssd.tallies);
-        let flushes = self.responses(Asked::Flush, completions);
+        let flushes = self.responses(RequestKind::Flush, completions);
         let (_, slc_erases) = erase_counts(ssd);
         let mut counters = json!({
-            "trim_requests": self.responses(Asked::Trim, completions).len(),
+            "trim_requests": self.responses(RequestKind::Trim, completions).len(),
             "trimmed_pages": c.trimmed_pages,
             "trim_misses": c.trim_misses,
             "trim_cache_drops": c.trim_cache_drops,

@@ -8,7 +8,7 @@ use crate::config::{Alloc, GcMode};
 use crate::ftl::bitmap::{bits, lowest};
 use crate::ftl::sink::{Moves, Sink};
 use crate::placement::Victim;
-use crate::timing::{Kind, Operation, Timing};
+use crate::timing::{Operation, OperationKind, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId};
 
@@ -155,7 +155,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     pub(super) fn end_collection<S: Sink>(&mut self, plane: PlaneId, local: u32, sink: &mut S) {
         let block = self.geometry.block(plane, local);
         let ppn = self.geometry.first_page(block);
-        let kind = Kind::Erase;
+        let kind = OperationKind::Erase;
         sink.submit(Operation { kind, collection: true, plane, index: 0, from: 0, ppn });
         let erases = &mut self.erases[block.index()];
         *erases += 1;
@@ -226,10 +226,10 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             timing.duration_ns(&op)
         };
         let seals = self.summary_page && index + moves >= data_pages;
-        let summary = if seals { op(Kind::Summary, data_pages, data_pages) } else { 0 };
-        let cost = if erases { op(Kind::Erase, 0, 0) } else { 0 } + summary;
+        let summary = if seals { op(OperationKind::Summary, data_pages, data_pages) } else { 0 };
+        let cost = if erases { op(OperationKind::Erase, 0, 0) } else { 0 } + summary;
         if timing.is_uniform() {
-            return cost + u64::from(moves) * op(Kind::Move, 0, 0);
+            return cost + u64::from(moves) * op(OperationKind::Move, 0, 0);
         }
         let words = &self.valid[self.words_of(self.geometry.block(plane, local))];
         let pages = words.iter().zip((0..).step_by(64));
@@ -237,7 +237,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         valid.take(moves as usize).fold(cost, |cost, from| {
             let to = index;
             index = if index + 1 == data_pages { 0 } else { index + 1 };
-            cost + op(Kind::Move, to, from)
+            cost + op(OperationKind::Move, to, from)
         })
     }
 }

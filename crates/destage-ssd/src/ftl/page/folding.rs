@@ -5,7 +5,7 @@ use super::state::{PageFtl, UNMAPPED};
 use crate::config::{Alloc, GcMode, SlcPolicy};
 use crate::ftl::sink::Sink;
 use crate::geometry::Ppn;
-use crate::timing::{Kind, Operation};
+use crate::timing::{Operation, OperationKind};
 use destage_core::{PlaneId, UnitId};
 
 impl<const TODAY: bool> PageFtl<TODAY> {
@@ -35,7 +35,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if self.alloc == Alloc::Dynamic && self.planes[plane.index()].valid == self.cap {
             self.units[self.geometry.place(plane).unit.index()].open_planes -= 1;
         }
-        let (kind, collection) = (Kind::Write, false);
+        let (kind, collection) = (OperationKind::Write, false);
         Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
     }
 
@@ -48,7 +48,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let block = plane.0 * slc.config.slc_blocks + local;
         let ppn = slc.first_page + block * slc.config.slc_pages_per_block;
         while self.migrate(plane, block, sink) {}
-        let (kind, collection) = (Kind::Erase, true);
+        let (kind, collection) = (OperationKind::Erase, true);
         sink.submit(Operation { kind, collection, plane, index: from, from, ppn });
         if let Some(slc) = &mut self.slc {
             slc.erased(plane, local);
@@ -67,7 +67,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let Some((old, slot)) = slc.first_valid(block) else { return false };
         slc.clear(old);
         slc.counts.migrations += 1;
-        let (kind, from) = (Kind::Move, slc.index());
+        let (kind, from) = (OperationKind::Move, slc.index());
         let (index, ppn) = self.take_page(plane, 0, slot);
         if self.alloc == Alloc::Dynamic {
             self.units[self.geometry.place(plane).unit.index()].free_pages -= 1;

@@ -10,7 +10,7 @@ use crate::ftl::bitmap::below;
 use crate::ftl::sink::Sink;
 use crate::ftl::tournament::{OUT, Tournaments};
 use crate::geometry::{BlockId, DriveLpn, Geometry, Ppn};
-use crate::timing::{Kind, Operation};
+use crate::timing::{Operation, OperationKind};
 use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
@@ -256,7 +256,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             self.collector.sealed(SealedBlock { plane, local, block }, is_candidate);
         }
         if self.summary_page {
-            let kind = Kind::Summary;
+            let kind = OperationKind::Summary;
             let index = self.geometry.data_pages;
             let ppn = self.geometry.first_page(block) + index;
             sink.submit(Operation { kind, collection, plane, index, from: index, ppn });

@@ -6,7 +6,7 @@ use crate::config::{Alloc, GcMode};
 use crate::ftl::sink::Sink;
 use crate::geometry::DriveLpn;
 use crate::placement::{Assigns, WriteHint};
-use crate::timing::{Kind, Operation};
+use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, PlaneId, UnitId};
 use std::cmp::Reverse;
 
@@ -99,7 +99,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             unit.free_pages -= 1;
             unit.open_planes -= u32::from(self.planes[plane.index()].valid == self.cap);
         }
-        let (kind, collection) = (Kind::Write, false);
+        let (kind, collection) = (OperationKind::Write, false);
         let served = sink.submit(Operation { kind, collection, plane, index, from: index, ppn });
         self.seal_if_full(plane, point, false, sink);
         if self.gc_mode == GcMode::Background {
