@@ -1,8 +1,7 @@
 //! Where pages live when they are not in memory.
 
 use std::io;
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{Deref, Range};
 
 /// Where pages live when they are not in memory.
 ///
@@ -47,28 +46,8 @@ pub trait Store: Send + Sync + 'static {
     }
 }
 
-impl<S: Store> Store for Arc<S> {
-    fn pages(&self) -> u64 {
-        (**self).pages()
-    }
-    fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()> {
-        (**self).read(page, into)
-    }
-    fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
-        (**self).write(group)
-    }
-    fn discard(&self, pages: Range<u64>) -> io::Result<()> {
-        (**self).discard(pages)
-    }
-    fn sync(&self) -> io::Result<()> {
-        (**self).sync()
-    }
-    fn writes_are_durable(&self) -> bool {
-        (**self).writes_are_durable()
-    }
-}
-
-impl Store for Box<dyn Store> {
+/// A pointer to a store: `Arc<S>`, `Box<dyn Store>`.
+impl<P: Deref<Target: Store> + Send + Sync + 'static> Store for P {
     fn pages(&self) -> u64 {
         (**self).pages()
     }

@@ -104,7 +104,7 @@ impl Plane {
         next.expect("a free block")
     }
 
-    /// Pages of the active block that are programmed; `None` without one. RequestKind where a plane has
+    /// Pages of the active block that are programmed; `None` without one. Asked where a plane has
     /// one write point.
     fn active_pages(&self) -> Option<u64> {
         assert_eq!(self.active.len(), 1, "which of the open blocks?");

@@ -48,18 +48,18 @@ pub(crate) struct Operation {
     pub(crate) until_transferred: u64,
     /// The operation that programs the page an R reads, if it belongs to this run.
     pub(crate) reads_after: Option<usize>,
-    /// PendingTime it is first served.
+    /// When it is first served.
     pub(crate) start: Option<u64>,
-    /// PendingTime it ends unless it is suspended; known while it is served.
+    /// When it ends unless it is suspended; known while it is served.
     pub(crate) ends_at: Option<u64>,
     pub(crate) end: Option<u64>,
     /// Unit time in total, and unit time left (`docs/spec/gc-steps.md` 6).
     pub(crate) work: u64,
     pub(crate) rest: u64,
     pub(crate) suspensions: u64,
-    /// PendingTime its last bus phase was served.
+    /// When its last bus phase was served.
     pub(crate) transferred: Option<u64>,
-    /// PendingTime the host sees it done, if that is not its end (`docs/spec/device-today.md` 5.3).
+    /// When the host sees it done, if that is not its end (`docs/spec/device-today.md` 5.3).
     pub(crate) done: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ impl Operation {
         self.rest -= progress;
     }
 
-    /// PendingTime the host has seen it done, if it has by now.
+    /// When the host has seen it done, if it has by now.
     pub(crate) fn done_by(&self, now: u64) -> Option<u64> {
         self.done.or(self.end).filter(|&done| done <= now)
     }

@@ -133,7 +133,7 @@ struct FutureKnowledge {
     geometric: bool,
     base: u64,
     unit_pages: u64, // u
-    /// PendingTime the data die that were written at clock 1, 2, ..; never, if there is no such clock.
+    /// When the data die that were written at clock 1, 2, ..; never, if there is no such clock.
     deaths: Vec<Option<u64>>,
     /// The clock at which a page was written last. As with SepBIT (8.5), that is now for the page
     /// that is being written, though a collection may move its old version yet.

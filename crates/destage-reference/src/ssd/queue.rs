@@ -19,7 +19,7 @@ pub(crate) struct Unit {
     /// (`docs/spec/gc-steps.md` 6).
     pub(super) suspended: Option<usize>,
     pub(super) suspending_until: Option<u64>,
-    /// PendingTime the unit, idle since before, may collect on its own.
+    /// When the unit, idle since before, may collect on its own.
     timer: Option<u64>,
 }
 
@@ -244,7 +244,7 @@ impl Ssd {
         self.units.iter().filter_map(|unit| self.next_choice(unit)).min()
     }
 
-    /// PendingTime a unit chooses what it does next.
+    /// When a unit chooses what it does next.
     fn next_choice(&self, unit: &Unit) -> Option<u64> {
         unit.suspending_until.or_else(|| self.end_of_service(unit))
     }
@@ -331,7 +331,7 @@ impl Ssd {
         true
     }
 
-    /// PendingTime that is.
+    /// When that is.
     pub(crate) fn next_step(&self, now: u64) -> Option<u64> {
         let end = self.next_end().filter(|&end| end <= now);
         let timer = self.next_timer().map(|(at, _)| at).filter(|&at| at < now);
@@ -380,7 +380,7 @@ impl Ssd {
         self.operations[..=number].iter().filter(same).map(|operation| operation.duration).sum()
     }
 
-    /// PendingTime an operation starts: known if it has, and ahead of time where nothing overtakes.
+    /// When an operation starts: known if it has, and ahead of time where nothing overtakes.
     pub(crate) fn start(&self, number: usize) -> Option<u64> {
         if let Some(start) = self.operations[number].start {
             return Some(start);
@@ -396,7 +396,7 @@ impl Ssd {
         Some(free + self.operations[number].gap)
     }
 
-    /// PendingTime an operation ends, where nothing overtakes.
+    /// When an operation ends, where nothing overtakes.
     pub(crate) fn end(&self, number: usize) -> u64 {
         self.start(number).expect("nothing overtakes it") + self.operations[number].duration
     }

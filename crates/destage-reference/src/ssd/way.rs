@@ -21,25 +21,25 @@ pub(crate) enum Command {
 pub(crate) struct Sent {
     /// Its operation of the flash, if it has one.
     pub(crate) operation: Option<usize>,
-    /// PendingTime it is done, if that is not the end of the operation.
+    /// When it is done, if that is not the end of the operation.
     pub(crate) done: Option<u64>,
 }
 
 /// The newest version of a page, in a slot of the buffer.
 struct Buffered {
-    /// PendingTime its data are there.
+    /// When its data are there.
     from: u64,
-    /// PendingTime its program ends.
+    /// When its program ends.
     until: u64,
 }
 
 pub(crate) struct Way {
-    /// PendingTime the command processor is free.
+    /// When the command processor is free.
     processor: u64,
     /// Reserved intervals of the link: towards the drive, and away from it. With half duplex the
     /// first has those of both.
     link: [Vec<(u64, u64)>; 2],
-    /// PendingTime each slot of the buffer is free.
+    /// When each slot of the buffer is free.
     slots: Vec<u64>,
     buffered: BTreeMap<u64, Buffered>,
     pub(crate) commands: u64,

@@ -33,7 +33,7 @@ kv_counters! {
     hit_tokens;
     /// Requests whose whole prompt was cached.
     full_hits;
-    /// Tier1Blocks blocks of requests behind one that was missing.
+    /// Cached blocks of requests behind one that was missing.
     stranded_blocks;
     /// Blocks of the prefix that the request itself evicted and took in again.
     reinserted_blocks;

@@ -44,7 +44,7 @@ struct PrefixMin {
     frames: usize,
     cached: Tier1Blocks,
     resident: usize,
-    /// Tier1Blocks blocks of other requests than the one that is served: next request, by the row of its
+    /// Cached blocks of other requests than the one that is served: next request, by the row of its
     /// head, and first row of all.
     others: BTreeSet<(u64, u64, u32)>,
     /// By block: the row in which it first occurs, and its next request.

@@ -263,7 +263,7 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
     #[inline]
     fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         if self.failure.is_some() {
-            return Some(self.fail(OperationKind::Read, sink)); // it stopped in the middle of something
+            return Some(self.fail(OperationKind::Read, sink)); // it stopped half-way
         }
         let mut row = Row { planes: self.planes, sink };
         match self.block_ftl.read(lpn, &mut row) {

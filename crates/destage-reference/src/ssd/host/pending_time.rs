@@ -25,7 +25,7 @@ impl PendingTime {
         PendingTime { at_least: instant, ..PendingTime::default() }
     }
 
-    /// PendingTime the host sees a page read or written: done, or so far (`docs/spec/device-today.md`
+    /// When the host sees a page read or written: done, or so far (`docs/spec/device-today.md`
     /// 5.3).
     pub(super) fn of(sent: Sent, until: Until) -> PendingTime {
         match sent {
