@@ -27,7 +27,7 @@ def assemble(source: Path, *, with_rust: bool) -> Assembly:
     site = Assembly(source)
     for path in [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("spec/*.md"))]:
         site.take(path)
-    for path in sorted(DOCS.glob("papers/*.md")):
+    for path in sorted(DOCS.glob("papers/**/*.md")):
         site.take(path)
     for name in BESIDE:
         site.take(ROOT / name)

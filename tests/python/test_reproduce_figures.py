@@ -21,7 +21,8 @@ from destage.reproduce.verdicts import Verdict, decide
 
 pytest.importorskip("altair")
 
-from destage.reproduce.pages import style, write_index
+from destage.reproduce.index_page import write_index
+from destage.reproduce.pages import style
 from destage.reproduce.panels import _looks, highest_of_the_others, inline, rows_of, svg
 
 FIGURE = replace(
@@ -232,14 +233,23 @@ def document_of(name: str) -> dict[str, Any]:
     """What an index takes of a paper's document."""
     claims = [
         {"id": f"{name}-1", "claim": "A < B & C.", "headline": True, "verdict": "holds"}
-        | {"measured": "3 %", "elsewhere": None, "cases_met": 1, "cases_all": 1},
+        | {"measured": "3 %", "elsewhere": None, "cases_met": 1, "cases_all": 1}
+        | {"brief": "A < B & C"},
         {"id": f"{name}-2", "claim": "Not shown.", "headline": False, "verdict": "partly"},
     ]
     counts = {"holds": 1, "partly": 1, "does not hold": 0, "can't be tested here": 0}
     loads = [{"kind": "stand-in"}, {"kind": "recording"}, {"kind": "stand-in"}]
-    told = {"name": name, "title": f"The paper {name}"}
-    made = f"destage reproduce {name}"
-    return {"paper": told, "claims": claims, "summary": counts, "loads": loads, "command": made}
+    told = {"name": name, "title": f"The paper {name}", "idea": "Asks.", "main": f"{name}-1"}
+    return {
+        "paper": told,
+        "claims": claims,
+        "summary": counts,
+        "loads": loads,
+        "command": f"destage reproduce {name}",
+        "version": "1.2.3",
+        "options": {"scale": 1.0},
+        "sensitivity": {"knobs": []},
+    }
 
 
 def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> None:
@@ -253,7 +263,7 @@ def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> N
     assert 'href="beyond.html"' in text
     assert "A &lt; B &amp; C." in text
     assert "Not shown" not in text
-    assert "stand-in, recording" in text
+    assert "no tested assumption" in text
     assert "http:" not in text
     assert "https:" not in text
     alone = write_index([document_of("acr")], False, tmp_path)[1].read_text(encoding="utf-8")

@@ -19,8 +19,9 @@ import destage as ds
 from destage.experiment.experiment import Experiment
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
-from destage.reproduce.document import document
-from destage.reproduce.pages import html, markdown, write
+from destage.reproduce.document import command, document
+from destage.reproduce.evaluation import Evaluation
+from destage.reproduce.pages import behind, html, page_of, write
 from destage.reproduce.published import catalogue, fits, load_catalogue, requests_of
 from destage.reproduce.runs import MissingRuns
 from destage.reproduce.workloads import Loads
@@ -362,7 +363,8 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
         write(evaluation, tmp_path / name)
         found[name] = hashes(tmp_path / name)
     assert found["one"] == found["two"]
-    assert set(found["one"]) == {"tiny.html", "tiny.md", "tiny.json", "tiny/f1.svg"}
+    behind_it = {f"tiny/{part}.md" for part in ("claims", "figures", "setup", "sensitivity")}
+    assert set(found["one"]) == {"tiny.html", "tiny.md", "tiny.json", "tiny/f1.svg"} | behind_it
     data = json.loads((tmp_path / "one" / "tiny.json").read_text())
     assert data["summary"]["holds"] == 3
     assert len(data["figures"][0]["points"]) == 8
@@ -405,18 +407,38 @@ def test_the_most_faithful_set_up_is_a_verdict_of_its_own(tmp_path: Path) -> Non
     data = document(evaluation)
     more = data["claims"][0]
     assert more["faithful"]["cases"] != more["cases"]
-    text = markdown(data, {}, {})
-    assert "- The warm-up is not counted." in text
-    assert "<li>The warm-up is not counted.</li>" in html(data, {}, {})
-    assert (
-        "| claim | the paper's loads | cases | elsewhere | cases | most faithful set-up |" in text
-    )
+    page = page_of(data, {}, {})
+    text = behind(page)["claims"]
+    assert "* The warm-up is not counted." in text
+    assert "<li>The warm-up is not counted.</li>" in html(page)
+    assert "| independent traces | cases | paper-exact configuration | cases |" in text
     assert evaluate(one, Options(seeds=1, sensitivity=False)).faithful == {}
     path.write_text(PAPER + FAITHFUL.replace('warmup = "50%"', ""))
     with pytest.raises(
         ds.DataError, match=r"faithful.policies: expected a difference from the default"
     ):
         load_paper(path)
+
+
+def test_adaptive_state_is_recorded_beside_the_runs(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PAPER)
+    tiny = load_paper(path)
+    runs = tuple(replace(r, gauges=r.policies[:1]) for r in tiny.runs)
+    evaluation = evaluate(replace(tiny, runs=runs), Options(seeds=1, sensitivity=False))
+    assert {v.claim.id: v.verdict for v in evaluation.verdicts}["more"] == "holds"
+
+
+def test_seeds_are_added_until_no_claim_is_undecided(
+    tiny: Paper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = Options(scale=0.5, auto_seeds=True, sensitivity=False)
+    assert evaluate(tiny, options).options.seeds == 3
+    monkeypatch.setattr(Evaluation, "open", lambda e: int(e.options.seeds < 12))
+    assert evaluate(tiny, options).options.seeds == 12
+    assert command("tiny", options) == (
+        "destage reproduce tiny --scale 0.5 --seeds auto --no-sensitivity"
+    )
 
 
 def test_a_saturated_run_is_left_out_of_claims_about_time_and_named(tmp_path: Path) -> None:
@@ -433,7 +455,10 @@ def test_a_saturated_run_is_left_out_of_claims_about_time_and_named(tmp_path: Pa
     assert found["fast"].own.saturated == "left out as saturated: zipf 1 slow"
     assert [c.label for c in found["fast"].cases] == ["zipf 1 LRU", "zipf 1 ARC"]
     assert found["more"].own.saturated == "", "hits do not wait"
-    assert "left out as saturated: zipf 1 slow" in markdown(document(evaluation), {}, {})
+    assert (
+        "left out as saturated: zipf 1 slow"
+        in behind(page_of(document(evaluation), {}, {}))["claims"]
+    )
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -441,6 +466,8 @@ def test_what_cannot_be_is_refused() -> None:
         reproduce("acr", scale=2)
     with pytest.raises(ds.UsageError, match="seeds: expected"):
         reproduce("acr", seeds=0)
+    with pytest.raises(ds.UsageError, match="unknown paper 'beyond'"):
+        reproduce("beyond")
     assert papers_of(["acr", "all"])[0].name == "acr"
     assert len(papers_of(["acr", "all"])) == 6
 
@@ -450,6 +477,7 @@ def test_the_command_refuses_before_it_runs(destage: Destage, tmp_path: Path) ->
     done = destage("reproduce", "lru")
     assert (done.status, "unknown paper 'lru'" in done.err) == (2, True)
     assert destage("reproduce", "acr", "--scale", "0").status == 2
+    assert "or auto, got many" in destage("reproduce", "acr", "--seeds", "many").err
     assert destage("reproduce", "acr", "--traces", "none").status == 66
     assert destage("reproduce", "ecr", "--figure", "99").status == 2
     (tmp_path / "file").write_text("")
@@ -462,7 +490,7 @@ def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path:
     command = ("reproduce", "ecr", "--table", "4", "--scale", "0.001", "--seeds", "1")
     done = destage(*command, env={"DESTAGE_TRACES": ""})
     assert done.status == 0, done
-    assert "stand-ins for hm_0" in done.err
+    assert "surrogate traces for hm_0" in done.err
     assert "table4" not in done.out
     data = json.loads((tmp_path / "destage-reproduce" / "ecr.json").read_text())
     assert {c["id"] for c in data["claims"]} >= {"table4-wait", "table4-proj-most"}

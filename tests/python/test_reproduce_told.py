@@ -11,8 +11,10 @@ from destage.reproduce.beyond_pages import (
     optimum_told,
     padding_rows,
     reversal_rows,
+    variant_rows,
     winner_rows,
 )
+from destage.reproduce.findings import Findings, Gains, gains
 
 
 def run(mean: float | None, erases: int = 10, waf: float | None = 1.5) -> dict[str, Any]:
@@ -89,3 +91,75 @@ def test_the_best_policy_is_held_against_the_least_cost(data: dict[str, Any]) ->
         "1.500 of the least",
         "1.100 of the least",
     ]
+
+
+def in_front(mean: float) -> dict[str, Any]:
+    """A row in front of each device of the tables: the same mean response time everywhere."""
+    one = run(mean)
+    axes = {"ftls": ("page", "dftl"), "waits": ("staged", "none"), "collectors": ("greedy", "FIFO")}
+    return {axis: dict.fromkeys(labels, one) for axis, labels in axes.items()}
+
+
+@pytest.fixture
+def varied() -> dict[str, Any]:
+    means = {"lru": 2.0, "arc": 1.9, "2q": 2.1, "ecr-e": 1.5, "min": 1.0, "cflru": 1.4}
+    rows = [{"policy": name, **in_front(mean)} for name, mean in means.items()]
+    for row in rows:
+        row["hit_ratio"] = {"lru": 0.2, "min": 0.5}.get(row["policy"], 0.3)
+    return {
+        "ftls": {"page": "page", "dftl": "dftl"},
+        "waits": {"staged": "", "none": "evict_wait=none"},
+        "collectors": {"greedy": "", "FIFO": "gc_victim=fifo"},
+        "aware": ["ecr-e", "sac"],
+        "tables": [{"load": "hm_0", "offline": ["min"], "rows": rows}],
+        "optimum": [],
+    }
+
+
+def set_mean(data: dict[str, Any], policy: str, axis: str, label: str, mean: Any) -> None:
+    (row,) = (r for r in data["tables"][0]["rows"] if r["policy"] == policy)
+    row[axis] = {**row[axis], label: run(mean) if isinstance(mean, float) else mean}
+
+
+def test_three_gains_are_shares_of_lrus_mean(varied: dict[str, Any]) -> None:
+    found = gains(varied, varied["tables"][0], "waits", "staged")
+    assert found == Gains(pytest.approx(0.1), 0.25, 0.5, "ecr-e")
+    set_mean(varied, "min", "waits", "none", "device full")
+    assert gains(varied, varied["tables"][0], "waits", "none") is None
+
+
+def test_a_statement_says_how_often_it_stands(varied: dict[str, Any]) -> None:
+    asking, hits, ranks = (text for text, _ in Findings(varied).statements)
+    assert "by 10.0 % of LRU's; the best device-aware policy saves 25.0 %" in asking
+    assert "in 2 of 2 configurations" in asking
+    assert "MIN has 2.5 to 2.5 times LRU's hits" in hits
+    assert "with evict_wait=none MIN saves 50.0 %, asking the device 25.0 %" in hits
+    assert "rank" in ranks
+    # Behind another collector asking loses: the statement counts it.
+    set_mean(varied, "ecr-e", "collectors", "FIFO", 2.4)
+    asking = Findings(varied).statements[0][0]
+    assert "in 1 of 2 configurations" in asking
+
+
+def test_the_greatest_reversal_of_ranks_is_named(varied: dict[str, Any]) -> None:
+    set_mean(varied, "2q", "ftls", "dftl", 0.1)
+    text = Findings(varied).statements[2][0]
+    assert "`2q` has rank 5 behind `page`, 1 behind `dftl`, of 5 online policies" in text
+
+
+def test_winners_are_named_behind_each_wait_and_collector(varied: dict[str, Any]) -> None:
+    set_mean(varied, "arc", "collectors", "FIFO", 1.0)
+    assert variant_rows(varied) == [
+        ["device", "hm_0"],
+        ["preset (staged, greedy in steps)", "cflru, 30.0 %"],
+        ["eviction wait none", "cflru, 30.0 %"],
+        ["collector FIFO", "arc, 50.0 %"],
+    ]
+
+
+def test_each_statement_has_a_figure(varied: dict[str, Any]) -> None:
+    figures = Findings(varied).figures
+    assert [one.id for one in figures] == ["collectors", "waits", "ranks"]
+    drawn = figures[0].drawn
+    assert drawn.x_order == ("greedy", "FIFO")
+    assert len(drawn.points) == 2 * 3

@@ -18,15 +18,23 @@ from destage.io.files import folder_to_fill
 from destage.options import ProgressCallback
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
-from destage.reproduce.evaluation import Evaluation, Options, check_originals
+from destage.reproduce.evaluation import (
+    SEED_STEPS,
+    Evaluation,
+    Options,
+    check_originals,
+)
 from destage.reproduce.runs import MissingRuns
 from destage.reproduce.wording import count_of, load_words, verdicts_in_words
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["reproduce"]
 
+#: The name of the tables that no paper has.
+BEYOND = "beyond"
+
 EPILOG = f"""\b
-Papers: {", ".join(PAPERS)}, all.
+Papers: {", ".join(PAPERS)}, all; beyond: tables that no paper has.
 
 \b
 Examples:
@@ -73,7 +81,12 @@ LOADS = [
         help="Share of the requests to replay, 0..1. [1]",
     ),
     flag("--seed", type=int, default=1, metavar="N", help="Seed of generated workloads. [1]"),
-    flag("--seeds", type=int, default=3, metavar="N", help="Number of seeds per workload. [3]"),
+    flag(
+        "--seeds",
+        default="3",
+        metavar="N",
+        help="Number of seeds; auto: up to 30, until decided. [3]",
+    ),
 ]
 
 WHAT = [
@@ -102,15 +115,17 @@ WHAT = [
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Reproduce a paper, claim by claim."""
     from destage.io.extras import need_extra
-    from destage.reproduce.pages import write, write_index
+    from destage.reproduce.index_page import write_index
+    from destage.reproduce.pages import write
 
     need_extra("the report")
-    papers = papers_of(name)
+    papers = papers_of([one for one in name if one != BEYOND])
     options = checked(
         Options(
             scale=arguments["scale"],
             seed=arguments["seed"],
-            seeds=arguments["seeds"],
+            seeds=_seeds(arguments["seeds"]),
+            auto_seeds=arguments["seeds"] == "auto",
             traces=_folder(arguments["traces"]),
             recordings=_folder(arguments["recordings"]),
             jobs=arguments["jobs"],
@@ -141,7 +156,7 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
             done.append(evaluation)
             if not quiet:
                 note(f"{out / paper.name}.html: {_counts(evaluation)}")
-        with_beyond = "all" in name and not arguments["no_beyond"]
+        with_beyond = BEYOND in name or ("all" in name and not arguments["no_beyond"])
         if with_beyond:
             try:
                 _beyond(options, experiment, out, quiet)
@@ -173,6 +188,15 @@ def _beyond(options: Options, experiment: Experiment, out: Path, quiet: bool) ->
         note(f"{out / 'beyond.html'}: every policy over every FTL")
 
 
+def _seeds(given: str) -> int:
+    """The number of seeds; the first step of `auto`. Raises `UsageError`."""
+    if given == "auto":
+        return SEED_STEPS[0]
+    if not given.isascii() or not given.isdigit():
+        raise UsageError(f"--seeds: expected a number from 1 to 100, or auto, got {given}")
+    return int(given)
+
+
 def _folder(given: str | None) -> Path | None:
     return Path(given) if given else None
 
@@ -201,7 +225,7 @@ def _say_stand_ins(evaluation: Evaluation, quiet: bool) -> None:
         if load.kind == "stand-in":
             places.setdefault(load.note, []).append(load.name)
     for place, names in places.items():
-        note(f"{evaluation.paper.name}: stand-ins for {', '.join(names)} ({place})")
+        note(f"{evaluation.paper.name}: surrogate traces for {', '.join(names)} ({place})")
 
 
 def _counts(evaluation: Evaluation) -> str:

@@ -62,7 +62,7 @@ class Question:
     kind: str
     """Part of the id: `mrc`, `why`."""
     asked: str
-    """Parameters of the answer beside the task, as JSON; part of the id."""
+    """Parameters of the answer beside the task, as a JSON object; part of the id."""
     answer: Callable[[Task, int, ProgressCallback | None], Mapping[str, Any]]
     """Answers a task on so many threads. A function of a module, so that it can travel."""
     rows: Callable[[Task, Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]

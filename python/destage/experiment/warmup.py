@@ -46,7 +46,7 @@ def _is_auto(task: Task) -> bool:
 def _trace_of(task: Task) -> str:
     """The same for a trace that was decoded with other pages."""
     known = task.trace.known
-    options = known["options"]
+    options = known.get("options", {})
     read = [options.get(name) for name in ("synth", "reader")]
     return json.dumps([task.trace_name, known["sources"], known["requests"], read])
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace as changed
 from pathlib import Path
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from destage.experiment.experiment import Experiment
 from destage.options import ProgressCallback, thread_count
 from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
-from destage.reproduce.evaluation import Evaluation, Options, evaluate
+from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, evaluate
 from destage.reproduce.looking import Case, Judgement
 from destage.reproduce.reading import load_paper, paper
 from destage.reproduce.sums import names
@@ -92,7 +93,7 @@ def reproduce(
     recordings: Path | str | None = None,
     scale: float = 1.0,
     seed: int = 1,
-    seeds: int = 3,
+    seeds: int | Literal["auto"] = 3,
     sensitivity: bool = True,
     figures: Sequence[int] = (),
     tables: Sequence[int] = (),
@@ -107,7 +108,8 @@ def reproduce(
         traces: a folder with originals; what is not there has a stand-in.
         recordings: a folder with this project's recordings; without it the one that ships.
         scale: requests of stand-ins and recordings, as a share of all, above 0 and at most 1.
-        seed, seeds: the first seed of random loads, and how many are drawn.
+        seed, seeds: the first seed of generated workloads, and how many; `auto`: 3, 6, 12 or 30,
+            until no claim is undecided.
         sensitivity: run the headline claims under other readings, too.
         figures, tables: only these, with their claims; all without them.
         jobs, progress: as in `compare`.
@@ -120,7 +122,8 @@ def reproduce(
         Options(
             scale=scale,
             seed=seed,
-            seeds=seeds,
+            seeds=SEED_STEPS[0] if seeds == "auto" else seeds,
+            auto_seeds=seeds == "auto",
             traces=Path(traces) if traces is not None else None,
             recordings=Path(recordings) if recordings is not None else None,
             jobs=jobs,

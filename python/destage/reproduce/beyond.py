@@ -1,4 +1,4 @@
-"""Every policy over every FTL, and its distance from the optimum: tables that no paper has.
+"""Every policy behind every FTL, eviction wait and collector, and its distance from the optimum.
 
 One device, one cache size for a million requests and proportionally less for fewer, some workloads;
 hit ratios beside MIN's, and on short traces costs beside the least possible ones (`offline`).
@@ -21,6 +21,7 @@ from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.task import Question, Task
+from destage.experiment.warmup import AUTO, measured_alike
 from destage.model.metrics import BASELINE, ORACLE
 from destage.options import ProgressCallback
 from destage.reproduce.beyond_pages import UNPADDED
@@ -29,7 +30,7 @@ from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options, kept_in, loads_of
 from destage.reproduce.offline import Access, least_cost
 from destage.reproduce.runs import Runner, entry_of
-from destage.reproduce.scaling import scaled_size
+from destage.reproduce.scaling import scaled_size, with_keys
 from destage.reproduce.workloads import Load, LoadOptions, Loads
 from destage.runs import compare, run
 from destage.trace import Trace, open_trace
@@ -52,6 +53,16 @@ FTLS = {
     "dftl": "dftl[gc_reserve_blocks=16]",
     "bast": "bast",
     "fast": "fast",
+}
+#: Variants of the device, behind the FTL `page`: label and keys that differ from the preset. The
+#: first of each axis is the preset itself, which is run behind every FTL.
+WAITS = {"staged": "", "program": "evict_wait=program", "none": "evict_wait=none"}
+COLLECTORS = {
+    "greedy": "",
+    "greedy, whole blocks": "gc_step_pages=0",
+    "FIFO": "gc_victim=fifo",
+    "cost-benefit": "gc_victim=cost-benefit;gc_stream=by-generation",
+    "2R-FIFO": "gc_victim=2r-fifo",
 }
 #: Requests of a load at scale 1.
 MOST_REQUESTS = 1_000_000
@@ -83,13 +94,16 @@ def beyond(
         tables = [_Table(load, _short(loads, load, options), runner) for load in chosen]
         runner.do([task for one in tables for task in (*one.tasks.values(), one.optimum)])
         return {
-            "schema": 1,
+            "schema": 2,
             "version": _destage.VERSION,
-            "command": command("all", options),
+            "command": command("beyond", options),
             "device": DEVICE,
             "queue_depth": QUEUE_DEPTH,
             "cache": CACHE,
             "ftls": FTLS,
+            "waits": WAITS,
+            "collectors": COLLECTORS,
+            "aware": [p.name for p in policies() if p.needs_device],
             "tables": [one.rows() for one in tables],
             "optimum": [runner.answer(one.optimum) for one in tables],
         }
@@ -124,34 +138,36 @@ class _Table:
             seed=None,
             entries=(entry_of("none", ["1p"], self.trace.page_bytes),),
         )
-        drive = open_device(DEVICE).extended(self.trace.end_page)
-        drive = drive.with_options(queue_depth=QUEUE_DEPTH)
-        self.tasks = {}
-        for ftl, named in FTLS.items():
-            behind = DriveRecipe.of(open_device(drive, ftl=named), DEVICE)
-            every = tuple(self.entries.values())
-            self.tasks[ftl] = replace(
-                blank,
-                device=DEVICE,
-                ftl=ftl,
-                drive=behind,
-                queue_depth=QUEUE_DEPTH,
-                entries=every,
-            )
+        self.blank = replace(blank, entries=tuple(self.entries.values()))
+        tasks = {("ftls", ftl): self._behind(ftl, "") for ftl in FTLS}
+        for axis, values in (("waits", WAITS), ("collectors", COLLECTORS)):
+            for label, keys in values.items():
+                tasks[axis, label] = self._behind(next(iter(FTLS)), keys)
+        self.tasks = dict(zip(tasks, measured_alike(list(tasks.values())), strict=True))
         self.optimum = replace(blank, question=_OPTIMUM)
 
+    def _behind(self, ftl: str, keys: str) -> Task:
+        """All policies in front of the device with an FTL and some keys changed."""
+        drive = open_device(with_keys(DEVICE, keys)).extended(self.trace.end_page)
+        drive = open_device(drive.with_options(queue_depth=QUEUE_DEPTH), ftl=FTLS[ftl])
+        recipe = DriveRecipe.of(drive, DEVICE)
+        return replace(self.blank, device=DEVICE, ftl=ftl, drive=recipe, queue_depth=QUEUE_DEPTH)
+
     def rows(self) -> Json:
-        rows: dict[str, Json] = {name: {"policy": name, "ftls": {}} for name in self.entries}
-        for ftl, task in self.tasks.items():
+        rows: dict[str, Json] = {
+            name: {"policy": name, "ftls": {}, "waits": {}, "collectors": {}}
+            for name in self.entries
+        }
+        for (axis, label), task in self.tasks.items():
             for name, entry in self.entries.items():
                 row = rows[name]
                 try:
                     one = self.runner.run(task, entry.policy, entry.sizes[0])
                 except UsageError as e:
-                    row["ftls"][ftl] = str(e)
+                    row[axis][label] = str(e)
                     continue
                 numbers = ("response_ns_mean", "response_ns_p99", "waf", "erases")
-                row["ftls"][ftl] = {key: getattr(one, key) for key in numbers}
+                row[axis][label] = {key: getattr(one, key) for key in numbers}
                 # Hits hardly depend on the FTL; those over the first one are shown.
                 row.setdefault("hit_ratio", one.hit_ratio)
         best = rows[ORACLE].get("hit_ratio") or 0.0
@@ -163,12 +179,18 @@ class _Table:
             "kind": self.load.kind,
             "title": self.load.title,
             "requests": self.trace.requests,
+            "warmup": _warmup(next(iter(self.tasks.values()))),
             "cache": self.cache,
             "accesses": self.trace.accesses,
             "unique_pages": self.trace.unique_pages,
             "offline": [p.name for p in policies() if p.offline],
             "rows": list(rows.values()),
         }
+
+
+def _warmup(task: Task) -> int:
+    """Requests until the cache is full, which are replayed and not measured."""
+    return int(json.loads(task.options)["warmup"][AUTO]["requests"])
 
 
 def page_accesses(trace: Trace, first: int = 0, most: int | None = None) -> list[Access]:
@@ -235,5 +257,8 @@ def _distance(task: Task, jobs: int, _progress: ProgressCallback | None) -> Json
 
 
 _OPTIMUM = Question(
-    "optimum", json.dumps([SHORT_ACCESSES, STEPS, BRANCHES]), _distance, lambda _task, _answer: {}
+    "optimum",
+    json.dumps({"accesses": SHORT_ACCESSES, "steps": STEPS, "branches": BRANCHES}),
+    _distance,
+    lambda _task, _answer: {},
 )

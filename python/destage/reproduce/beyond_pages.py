@@ -1,4 +1,4 @@
-"""The page beyond the papers: winners, rank reversals, padding, optimum, then all policies."""
+"""The pages beyond the papers: statements, then winners, rank reversals, padding, optimum."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from destage.io.files import made_folder
+from destage.io.files import made_folder, write_whole
 from destage.model.metrics import BASELINE, ORACLE
 from destage.model.naming import default_padding
-from destage.reproduce.pages import Cells, rendered, write_data
+from destage.reproduce.findings import Findings, online_means, picture
+from destage.reproduce.pages import KINDS, Cells, rendered, write_data
 from destage.reproduce.wording import number
 
 __all__ = ["UNPADDED", "write_beyond"]
@@ -27,47 +28,85 @@ Data = Mapping[str, Any]
 
 
 def write_beyond(data: Data, folder: Path) -> list[Path]:
-    """Write `beyond.html`, `beyond.md` and `beyond.json`; return them. Raises `OutputError`."""
-    made_folder(folder)
+    """Write `beyond.md` and the pages behind it, `beyond.html` and `beyond.json`; return them.
+
+    Raises `OutputError`.
+    """
+    from markupsafe import Markup
+
+    from destage.reproduce.panels import inline
+
+    found = Findings(data)
+    pictures = {one.id: picture(one) for one in found.figures}
+    sections = list(_sections(data))
     page = {
         "data": data,
         "ftls": f"`{'`, `'.join(data['ftls'].values())}`",
-        "sections": list(_sections(data)),
+        "requests": max((t["requests"] for t in data["tables"]), default=0),
+        "statements": found.statements,
+        "variants": variant_rows(data),
     }
-    text, html = (rendered(f"beyond.{suffix}.j2", **page) for suffix in ("md", "html"))
-    return write_data(folder, "beyond", data, text, html)
+    made_folder(folder)
+    made_folder(folder / "beyond")
+    files = {f"{name}.svg": text for name, text in pictures.items()}
+    files["all.md"] = rendered("beyond.md.j2", part="all", sections=sections, **page)
+    for name, text in files.items():
+        write_whole(folder / "beyond" / name, text)
+    markdown = rendered("beyond.md.j2", part="screen", sections=(), **page)
+    shown = {name: Markup(inline(text)) for name, text in pictures.items()}
+    html = rendered("beyond.html.j2", sections=sections, pictures=shown, **page)
+    written = [folder / "beyond" / name for name in files]
+    return [*written, *write_data(folder, "beyond", data, markdown, html)]
+
+
+def variant_rows(data: Data) -> Cells:
+    """Who wins by eviction wait and by collector, behind the FTL `page`, and its lead over LRU."""
+    rows: Cells = [["device", *(table["load"] for table in data["tables"])]]
+    for axis, what in (("waits", "eviction wait"), ("collectors", "collector")):
+        for k, label in enumerate(data[axis]):
+            if k == 0 and axis == "collectors":
+                continue  # The preset itself, which is the first row.
+            cells = [f"{what} {label}" if k else "preset (staged, greedy in steps)"]
+            for table in data["tables"]:
+                means = online_means(table, axis, label)
+                best = next(iter(means), None)
+                lead = 1 - means[best] / means[BASELINE] if best and BASELINE in means else None
+                cells.append("-" if lead is None else f"{best}, {number(lead, share=True)}")
+            rows.append(cells)
+    return rows
 
 
 def _sections(data: Data) -> Iterator[tuple[str, str, Cells]]:
     """Title, remark and table of each section: conclusions, then all policies."""
     yield (
         "Who wins",
-        "The policy that can run in practice (none that knows the future) with the lowest mean"
-        " response for each load and FTL, what is level with it, and where LRU stands.",
+        "The online policy with the lowest mean response time for each workload and FTL, the"
+        " policies within 1 %, and LRU's place.",
         winner_rows(data),
     )
     yield (
         "Rank reversals",
-        "The policies whose rank by mean response depends most on the FTL: whoever compares behind"
-        " one FTL only gets another order. Ranks are among the policies that could run behind all.",
+        "The policies whose rank by mean response time depends most on the FTL. Ranks are among"
+        " the policies that ran behind all.",
         reversal_rows(data),
     )
     yield (
-        "What padding costs",
-        "BPLRU fills each block that it writes back with pages that it reads first. What that costs"
-        " and saves: with padding over without.",
+        "Cost of padding",
+        "BPLRU fills each destaged block with pages that it reads first. Cost and savings: with"
+        " padding over without.",
         padding_rows(data),
     )
     if data["optimum"]:
         yield (
-            "How far from the optimum",
-            "Costs over the least that any policy can have, the future known, on a stretch of each"
-            " load; the last section has all policies and says how the least is found.",
+            "Distance to the optimum",
+            "Costs over the least possible cost with the future known, on a part of each workload."
+            " The last section has all policies and the method.",
             optimum_told(data, data["tables"][0]["offline"] if data["tables"] else []),
         )
     for table in data["tables"]:
         remark = (
-            f"{table['kind']}: {table['title']}. {table['requests']:,} requests,"
+            f"{KINDS.get(table['kind'], table['kind'])}: {table['title']}."
+            f" {table['requests']:,} requests,"
             f" {table['accesses']:,} page accesses, {table['unique_pages']:,} pages; a cache of"
             f" {table['cache']}."
         )
@@ -86,25 +125,13 @@ def _sections(data: Data) -> Iterator[tuple[str, str, Cells]]:
         )
 
 
-def _means(table: Data, ftl: str) -> dict[str, float]:
-    """Mean responses behind an FTL of the policies that can run in practice, the lowest first."""
-    found = {
-        row["policy"]: float(row["ftls"][ftl]["response_ns_mean"])
-        for row in table["rows"]
-        if row["policy"] not in table["offline"]
-        and not isinstance(row["ftls"][ftl], str)
-        and row["ftls"][ftl]["response_ns_mean"]
-    }
-    return dict(sorted(found.items(), key=lambda item: (item[1], item[0])))
-
-
 def winner_rows(data: Data) -> Cells:
     """The lowest mean response by workload and FTL, the policies within `LEVEL`, and LRU."""
     level = f"within {100 * LEVEL:g} %"
-    rows: Cells = [["load", "FTL", "lowest mean response", level, "LRU needs", "LRU is"]]
+    rows: Cells = [["workload", "FTL", "lowest mean response", level, "LRU needs", "LRU is"]]
     for table in data["tables"]:
         for ftl in data["ftls"]:
-            means = _means(table, ftl)
+            means = online_means(table, "ftls", ftl)
             if not means:
                 continue
             best, least = next(iter(means.items()))
@@ -121,9 +148,9 @@ def winner_rows(data: Data) -> Cells:
 def reversal_rows(data: Data) -> Cells:
     """The policies whose ranks by mean response differ most between FTLs, by workload."""
     ftls = list(data["ftls"])
-    rows: Cells = [["load", "policy", *(f"rank behind {ftl}" for ftl in ftls)]]
+    rows: Cells = [["workload", "policy", *(f"rank behind {ftl}" for ftl in ftls)]]
     for table in data["tables"]:
-        means = [_means(table, ftl) for ftl in ftls]
+        means = [online_means(table, "ftls", ftl) for ftl in ftls]
         everywhere = set(means[0]).intersection(*means[1:])
         orders = [[p for p in found if p in everywhere] for found in means]
         ranks = {p: [order.index(p) + 1 for order in orders] for p in sorted(everywhere)}
@@ -136,7 +163,7 @@ def reversal_rows(data: Data) -> Cells:
 
 def padding_rows(data: Data) -> Cells:
     """The cost of filling blocks in BPLRU: with padding over without."""
-    rows: Cells = [["load", "FTL", "mean response", "erases", "WAF with", "WAF without"]]
+    rows: Cells = [["workload", "FTL", "mean response", "erases", "WAF with", "WAF without"]]
     for table in data["tables"]:
         by_name = {row["policy"]: row["ftls"] for row in table["rows"]}
         for ftl in data["ftls"]:
@@ -162,7 +189,7 @@ def _shown(value: float | None, form: str) -> str:
 
 def optimum_told(data: Data, offline: Sequence[str]) -> Cells:
     """The distance of the best policy, LRU and MIN from the least possible cost."""
-    rows: Cells = [["load", "read : write", "best policy", "costs", "LRU", "MIN"]]
+    rows: Cells = [["workload", "read : write", "best policy", "costs", "LRU", "MIN"]]
     for load in data["optimum"]:
         for cost in load["costs"]:
             costs = cost["costs"]

@@ -6,7 +6,7 @@ The classes are the tables of `papers/*.toml`, which `reading` loads.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -352,6 +352,13 @@ class Sensitivity(Declared, frozen=True):
     about: str
     claims: Texts
     values: Mapping[str, Variant]
+    phrase: str = ""
+    """A value in a sentence, after `with`: `bursts of {}`; empty: the knob before the value."""
+
+    @property
+    def base(self) -> str:
+        """The value of the main runs; empty if it is none of them."""
+        return next((label for label, one in self.values.items() if not one.changes), "")
 
 
 class Faithful(Variant, frozen=True, kw_only=True):
@@ -369,8 +376,18 @@ class Head(Declared, frozen=True):
     cite: str
     question: str
     differs: Texts
+    idea: str = ""
+    """The policy in one line."""
+    main: str = ""
+    """Id of the claim in the page's verdict; empty: the first headline claim."""
+    figure: str = ""
+    """Id of the figure on the first screen; empty: none."""
+    minutes: Annotated[float, Meta(ge=0)] = 0.0
+    """Processor time of all runs with all requests, in minutes; 0: not measured."""
     sensitivity_loads: Texts = ()
     """Workloads of the sensitivity runs; all if empty."""
+    sensitivity_scale: Annotated[float, Meta(gt=0, le=1)] = 0.1
+    """Share of the requests of the sensitivity runs, if the main runs have no smaller one."""
 
 
 class Paper(
@@ -414,3 +431,10 @@ class Paper(
     def claim(self, name: str) -> Claim:
         """Return the claim of an id."""
         return next(c for c in self.claims if c.id == name)
+
+    def compared(self, claims: Sequence[Claim]) -> frozenset[str]:
+        """The policies that some claims compare: each candidate of a best-of policy."""
+        named = {p for claim in claims for p in claim.check.policies}
+        best = self.composites
+        each = (best[p].among if p in best else (p,) for p in named)
+        return frozenset(p for several in each for p in several)

@@ -10,18 +10,25 @@ from msgspec import to_builtins
 
 from destage import _destage
 from destage.reproduce.claims import RunSet
-from destage.reproduce.evaluation import SENSITIVITY_SHARE, Evaluation, Options, Swing
+from destage.reproduce.evaluation import Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
-from destage.reproduce.looking import Judgement
+from destage.reproduce.looking import STATUSES, Judgement
 from destage.reproduce.sums import Sums, sums
 from destage.reproduce.verdicts import UNTESTED, Verdict
-from destage.reproduce.wording import cases_in_words, expected, load_words, measured, number
+from destage.reproduce.wording import (
+    brief,
+    cases_in_words,
+    expected,
+    load_words,
+    measured,
+    number,
+)
 from destage.reproduce.workloads import Load, label_of
 
 __all__ = ["SCHEMA", "command", "document"]
 
 #: Version of the JSON.
-SCHEMA = 3
+SCHEMA = 4
 
 _FIT_TITLES = {
     "requests": "requests",
@@ -39,6 +46,7 @@ _ALWAYS = (
     *("accesses", "requests", "hit_ratio", "physical_reads", "physical_writes"),
     *("response_ns_mean", "erases", "gc_moves", "makespan_ns"),
 )
+_OF_HEAD = ("name", "title", "cite", "question", "idea", "main", "figure", "minutes", "differs")
 _OF_RUNS = (
     *("cost", "fetch_on_write_miss", "warmup", "intensity", "channels", "busiest", "cache_whole"),
     "recordings_queue_depth",
@@ -53,7 +61,10 @@ def command(name: str, options: Options) -> str:
             parts += [flag, str(number_)]
     parts += ["--scale", f"{options.scale:g}"] if options.scale != 1 else []
     parts += ["--seed", str(options.seed)] if options.seed != 1 else []
-    parts += ["--seeds", str(options.seeds)] if options.seeds != 3 else []
+    if options.auto_seeds:
+        parts += ["--seeds", "auto"]
+    elif options.seeds != 3:
+        parts += ["--seeds", str(options.seeds)]
     parts += ["--traces", "DIR"] if options.traces else []
     parts += ["--recordings", "DIR"] if options.recordings else []
     parts += [] if options.sensitivity else ["--no-sensitivity"]
@@ -68,7 +79,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": _destage.VERSION,
         "command": command(paper.name, options),
-        "paper": {key: head[key] for key in ("name", "title", "cite", "question", "differs")},
+        "paper": {key: head[key] for key in _OF_HEAD},
         "options": {
             "scale": options.scale,
             "seed": options.seed,
@@ -78,6 +89,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "smallest_cache": _smallest_cache(evaluation),
         "channels": list(_channels(evaluation)),
         "summary": evaluation.counts(),
+        "restates": sum(v.restates for v in evaluation.verdicts),
         "summary_open": evaluation.open(),
         "summary_elsewhere": evaluation.counts_elsewhere(),
         "claims": [_claim(v, evaluation.faithful.get(v.claim.id)) for v in evaluation.verdicts],
@@ -91,7 +103,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "sensitivity": {
             "scale": evaluation.sensitivity_scale,
             "seeds": options.seeds,
-            "specified_share": SENSITIVITY_SHARE,
+            "specified_share": paper.head.sensitivity_scale,
             "loads": head["sensitivity_loads"],
             "knobs": [_swing(s) for s in evaluation.swings],
         },
@@ -114,6 +126,8 @@ def _claim(v: Verdict, faithful: Verdict | None) -> dict[str, Any]:
         "id": v.claim.id,
         "where": v.claim.where,
         "claim": v.claim.says,
+        "brief": brief(v.claim.says),
+        "restates": v.restates,
         "headline": v.claim.headline,
         "kind": v.claim.check.kind,
         "metric": v.claim.check.metric or None,
@@ -131,6 +145,7 @@ def _judgement(v: Verdict, found: Judgement) -> dict[str, Any]:
         "cases_met": found.met,
         "cases_all": len(found.cases),
         "cases_open": found.open,
+        "statuses": {s: n for s in STATUSES if (n := sum(c.status == s for c in found.cases))},
         "which": cases_in_words(v.claim, found),
         "condition": found.supposed or None,
         "saturated": found.saturated or None,
@@ -269,4 +284,11 @@ def _swing(swing: Swing) -> dict[str, Any]:
             for value, v in by_value.items()
         }
         claims.append({"id": name, "only_under": swing.one_reading_only(name), "values": values})
-    return {"knob": swing.knob.knob, "about": swing.knob.about, "claims": claims}
+    knob = swing.knob
+    return {
+        "knob": knob.knob,
+        "about": knob.about,
+        "base": knob.base,
+        "phrase": knob.phrase or f"{knob.knob} {{}}",
+        "claims": claims,
+    }

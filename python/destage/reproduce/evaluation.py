@@ -17,12 +17,10 @@ from destage.reproduce.runs import Request, Runner
 from destage.reproduce.verdicts import ORDER, Verdict, decide
 from destage.reproduce.workloads import Load, Loads
 
-__all__ = ["SENSITIVITY_SHARE", "Evaluation", "Options", "Swing", "evaluate"]
+__all__ = ["Evaluation", "Options", "Swing", "evaluate"]
 
-#: Sensitivity runs have this share of the requests of the main ones, of every paper; stand-ins at
-#: least so much of all of theirs, since with fewer nothing is left to compare. A load that a paper
-#: specifies, which the main runs have in full at any scale, has this share of it.
-SENSITIVITY_SHARE, SENSITIVITY_LEAST = 0.1, 0.02
+#: Seeds of `auto`, one step after the other.
+SEED_STEPS = (3, 6, 12, 30)
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,8 @@ class Options:
     """Of the first draw of every random load."""
     seeds: int = 3
     """How many draws: seed, seed + 1, ..."""
+    auto_seeds: bool = False
+    """The next of `SEED_STEPS`, until no claim is undecided."""
     traces: Path | None = None
     recordings: Path | None = None
     jobs: int | None = None
@@ -83,8 +83,9 @@ class Evaluation:
     """Runs with which a drive could not go on."""
 
     def counts(self) -> dict[str, int]:
-        """How many claims have which verdict."""
-        return {word: sum(v.verdict == word for v in self.verdicts) for word in ORDER}
+        """How many claims have which verdict; those that restate a table are not counted."""
+        counted = [v for v in self.verdicts if not v.restates]
+        return {word: sum(v.verdict == word for v in counted) for word in ORDER}
 
     def open(self) -> int:
         """How many claims could have a better verdict, were their undecided cases met."""
@@ -121,7 +122,19 @@ def evaluate(
     """
     with kept_in(experiment, options.jobs) as store:
         store = replace(store, progress=progress or store.progress)
+        if options.auto_seeds:
+            options = replace(options, seeds=_seeds_that_decide(paper, options, store))
         return _Evaluated(paper, options, store).all()
+
+
+def _seeds_that_decide(paper: Paper, options: Options, store: Experiment) -> int:
+    """The first of `SEED_STEPS` with which no claim is undecided, or the last."""
+    main = replace(options, sensitivity=False)
+    for seeds in SEED_STEPS[:-1]:
+        found = _Evaluated(paper, replace(main, seeds=seeds), store).all()
+        if not found.open():
+            return seeds
+    return SEED_STEPS[-1]
 
 
 class _Evaluated:
@@ -132,7 +145,7 @@ class _Evaluated:
         self.runner = Runner(
             paper, seeds=options.draws, experiment=experiment, progress=experiment.progress
         )
-        self.scale = min(options.scale, max(SENSITIVITY_LEAST, options.scale * SENSITIVITY_SHARE))
+        self.scale = min(options.scale, paper.head.sensitivity_scale)
         self.loads = loads_of(options)
         self.main = {runs.id: Request(runs, self.loads) for runs in paper.runs}
         self.faithful: dict[str, Request] = {}
@@ -150,26 +163,27 @@ class _Evaluated:
             traces=self.options.traces,
             recorded=False,
             scale=self.scale,
-            shorten=SENSITIVITY_SHARE,
+            shorten=paper.head.sensitivity_scale,
         )
-        # The value of the main runs is done once, for all knobs.
-        plain = {runs.id: Request(runs, shorter, None, only) for runs in paper.runs}
         for knob in paper.sensitivity:
             named = [paper.claim(name) for name in knob.claims]
             needed = {name for claim in named for name in claim.check.needed_runs}
+            compared = paper.compared(named)
             sets = [runs for runs in paper.runs if runs.id in needed]
             yield _Knob(
                 knob,
                 [
                     c
                     for c in paper.claims
-                    if c in named or (c.check.runs and set(c.check.needed_runs) <= needed)
+                    if c in named
+                    or (
+                        c.check.runs
+                        and set(c.check.needed_runs) <= needed
+                        and paper.compared([c]) <= compared
+                    )
                 ],
                 {
-                    label: {
-                        r.id: Request(r, shorter, variant, only) if variant.changes else plain[r.id]
-                        for r in sets
-                    }
+                    label: {r.id: Request(r, shorter, variant, only, compared) for r in sets}
                     for label, variant in knob.values.items()
                 },
             )

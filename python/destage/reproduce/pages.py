@@ -1,26 +1,33 @@
-"""The report of an evaluation: HTML for reading, Markdown for a repository, JSON; and its index."""
+"""The report of an evaluation: HTML for reading, Markdown for a repository, JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from destage import _destage
 from destage.io.extras import need_extra
 from destage.io.files import made_folder, write_whole
 from destage.report.plain import policy
+from destage.reproduce.conditions import verdict_text
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing
+from destage.reproduce.first_screen import (
+    MATCHED,
+    cut,
+    first_screen,
+    measured_briefly,
+    statuses_in_words,
+)
 from destage.reproduce.panels import inline, svg
 from destage.reproduce.sums import sums
-from destage.reproduce.wording import VERDICTS, number, verdicts_in_words
+from destage.reproduce.wording import VERDICTS, number
 
-__all__ = ["Cells", "markdown_table", "rendered", "style", "write", "write_data", "write_index"]
+__all__ = ["Cells", "markdown_table", "rendered", "short_of", "style", "write", "write_data"]
 
 #: A table as text, the first row being its head.
 Cells = list[list[str]]
@@ -28,11 +35,22 @@ Cells = list[list[str]]
 Parts = Mapping[str, Any]
 
 
-def write(evaluation: Evaluation, folder: Path, *, indexed: bool = False) -> list[Path]:
-    """Write `NAME.html`, `NAME.md`, `NAME.json` and the figures `NAME/*.svg`; return the files.
+#: The Markdown pages behind the first screen, in a folder of the paper's name.
+BEHIND = {
+    "claims": "All claims",
+    "figures": "Figures and tables",
+    "setup": "Configuration",
+    "sensitivity": "Sensitivity",
+}
 
-    With `indexed` the page links to the `index.html` beside it. Each file appears when it is whole.
-    Raises `OutputError`, `MissingExtra` without `report`.
+
+def write(evaluation: Evaluation, folder: Path, *, indexed: bool = False) -> list[Path]:
+    """Write a paper's pages, and return the files.
+
+    `NAME.md` is the first screen, `NAME/*.md` are the pages behind it, `NAME/*.svg` the figures;
+    `NAME.html` has all in one file, `NAME.json` every number. With `indexed` the HTML page links to
+    the `index.html` beside it. Each file appears when it is whole. Raises `OutputError`,
+    `MissingExtra` without `report`.
     """
     need_extra("the report")
     name, drawings = evaluation.paper.name, evaluation.drawings
@@ -42,51 +60,67 @@ def write(evaluation: Evaluation, folder: Path, *, indexed: bool = False) -> lis
         if not d.empty and d.figure.mark != "table"
     }
     tables = {d.figure.id: table_of(d) for d in drawings if d.figure.mark == "table"}
-    made_folder(folder)
-    if pictures:
-        made_folder(folder / name)
-    written = [folder / name / f"{figure}.svg" for figure in pictures]
-    for path, picture in zip(written, pictures.values(), strict=True):
-        write_whole(path, picture)
     data = document(evaluation)
-    text, page = markdown(data, pictures, tables), html(data, pictures, tables, indexed=indexed)
-    return [*written, *write_data(folder, name, data, text, page)]
+    page = page_of(data, pictures, tables)
+    files = {f"{figure}.svg": picture for figure, picture in pictures.items()}
+    files |= {f"{part}.md": text for part, text in behind(page).items()}
+    made_folder(folder)
+    made_folder(folder / name)
+    written = [folder / name / file for file in files]
+    for path, content in zip(written, files.values(), strict=True):
+        write_whole(path, content)
+    text = rendered("reproduce.md.j2", part="screen", **page)
+    return [*written, *write_data(folder, name, data, text, html(page, indexed=indexed))]
 
 
 def write_data(
     folder: Path, name: str, data: Mapping[str, Any], markdown: str, html: str
 ) -> list[Path]:
     """Write a page's `NAME.json`, `NAME.md` and `NAME.html`; return them. Raises `OutputError`."""
-    text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    text = json_lines(data)
     paths = [folder / f"{name}{suffix}" for suffix in (".json", ".md", ".html")]
     for path, content in zip(paths, (text, markdown, html), strict=True):
         write_whole(path, content)
     return paths
 
 
+def json_lines(data: Mapping[str, Any]) -> str:
+    """Return data as JSON, a line for each entry of its lists."""
+    dumps = partial(json.dumps, allow_nan=False, ensure_ascii=False)
+    parts = []
+    for key, value in data.items():
+        text = dumps(value)
+        if isinstance(value, list) and value:
+            text = "[\n  " + ",\n  ".join(dumps(entry) for entry in value) + "\n ]"
+        parts.append(f" {dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 #: How to read verdicts.
 HOW = (
-    "Each claim has two verdicts, which do not change each other: on the paper's loads, which are"
-    " the originals or what stands in for them, and elsewhere, on recordings and excerpts."
-    " Intervals are 95 % of Student's t; a case meets a claim if the whole interval does, and an"
-    " effect of less than 1 % counts as none unless the paper's is smaller. A number of the paper,"
-    " and each end of a range, counts as met within a quarter of it. A claim holds partly if at"
-    " least half of its cases meet it. Cases that are zero (0 against 0) or undefined meet nothing."
-    " A verdict on stand-ins says what these policies do on loads of that kind, not what the"
-    " authors measured."
+    "Each claim has two independent verdicts: on the paper's workloads (original or surrogate"
+    " traces), and on independent traces (our recordings and excerpts). Intervals are 95 %"
+    " confidence intervals (Student's t). A case meets a claim if its whole interval does, with an"
+    " effect of at least 1 % unless the paper's is smaller. A number of the paper, and each end of"
+    " a range, is met within a quarter of it. A claim holds if every case meets it, and partly if"
+    " at least half do. It is undecided if it would hold with its undecided cases met. Zero"
+    " (0 against 0) and undefined cases meet nothing. A verdict on surrogate traces says how the"
+    " policies behave on workloads of that kind, not what the authors measured."
 )
 #: Head of the verdicts under all interpretations that are closest to the paper at once.
-FAITHFUL = "most faithful set-up"
+FAITHFUL = "paper-exact configuration"
 FAITHFUL_LEAD = (
-    f"The {FAITHFUL} has all readings at once that are closest to the paper's text and to its"
-    " simulator, on the paper's loads. Other than by default there:"
+    f"The {FAITHFUL} combines the interpretations closest to the paper's text and to its"
+    " simulator, on the paper's workloads. It differs from the main runs in this:"
 )
 CHANNELS_LEAD = (
-    "Maximum deviation of the channels' reads without a cache (SAC, table 1), mean over the draws."
-    " Under dynamic allocation only what is never written stays where it is put."
+    "Maximum deviation of the channels' reads without a cache (SAC, table 1), mean over the seeds."
+    " Under dynamic allocation only pages that are never written keep their place."
 )
 #: Heads of the verdicts: each is followed by its own cases.
-COLUMNS = ("the paper's loads", "cases", "elsewhere", "cases")
+COLUMNS = ("paper's workloads", "cases", "independent traces", "cases")
+#: Kinds of workload as pages name them.
+KINDS = {"stand-in": "surrogate trace", "recording": "our recording"}
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
@@ -120,7 +154,7 @@ def sums_rows(data: Mapping[str, Any]) -> Cells:
     """The number of claims with each verdict, figure by figure."""
     rows = [["figure or table", "claims", *VERDICTS]]
     for figure in data["figures"]:
-        counts = [str(figure["verdicts"][w] or "-") for w in VERDICTS]
+        counts = [str(figure["verdicts"].get(w) or "-") for w in VERDICTS]
         called = f"{figure['where'].capitalize()}: {figure['title']}"
         rows.append([called, str(len(figure["claims"]) or "-"), *counts])
     named = {name for figure in data["figures"] for name in figure["claims"]}
@@ -160,7 +194,7 @@ def verdict_cells(claim: Mapping[str, Any], *more: Mapping[str, Any] | None) -> 
 def texts_of(claim: Mapping[str, Any]) -> list[str]:
     """The evidence of a claim, a sentence for each part of it."""
     found = [f"Expected: {claim['expected']}"] if claim["expected"] != "-" else []
-    places = (("", claim), ("Elsewhere: ", claim["elsewhere"]))
+    places = (("", claim), ("Independent traces: ", claim["elsewhere"]))
     for place, one in (*places, (f"{FAITHFUL.capitalize()}: ", claim["faithful"])):
         if one is None:
             continue
@@ -182,12 +216,41 @@ def texts_of(claim: Mapping[str, Any]) -> list[str]:
 
 def loads_rows(data: Mapping[str, Any]) -> Cells:
     """The workloads and their origin."""
-    rows = [["load", "what it is", "of", "remark"]]
+    rows = [["workload", "kind", "source"]]
+    for load in data["loads"]:
+        rows.append([load["name"], KINDS.get(load["kind"], load["kind"]), load["title"]])
+    return rows
+
+
+def loads_remarks(data: Mapping[str, Any]) -> list[str]:
+    """What was chosen or assumed about workloads, each remark once."""
+    found: dict[str, list[str]] = {}
     for load in data["loads"]:
         ours = f"ours: {load['ours']}" if load["ours"] else ""
         remarks = "; ".join(text for text in (load["note"], ours) if text)
-        rows.append([load["name"], load["kind"], load["title"], remarks])
-    return rows
+        if remarks:
+            found.setdefault(remarks, []).append(load["name"])
+    return [f"{', '.join(names)}: {remarks}" for remarks, names in found.items()]
+
+
+def matched_rows(data: Mapping[str, Any]) -> Cells:
+    """Which published counts each workload has, and which it has not."""
+    rows = [["workload", "matched within 5 %", "not matched (has, published)"]]
+    for load in data["loads"]:
+        pairs = [r for r in load["fit"] if r["published"] is not None]
+        near = [
+            r["what"]
+            for r in pairs
+            if abs(r["has"] - r["published"]) <= MATCHED * abs(r["published"])
+        ]
+        far = [
+            f"{r['what']} ({number(r['has'])}, {number(r['published'])})"
+            for r in pairs
+            if r["what"] not in near
+        ]
+        if pairs:
+            rows.append([load["name"], ", ".join(near) or "-", ", ".join(far) or "-"])
+    return rows if len(rows) > 1 else []
 
 
 def fit_rows(data: Mapping[str, Any]) -> Cells:
@@ -196,7 +259,7 @@ def fit_rows(data: Mapping[str, Any]) -> Cells:
     if not fitted:
         return []
     heads = [row["what"] for row in fitted[0]["fit"]]
-    rows = [["load", "", *heads]]
+    rows = [["workload", "", *heads]]
     for load in fitted:
         by_what = {row["what"]: row for row in load["fit"]}
         for key in ("published", "aimed_at", "has"):
@@ -213,7 +276,7 @@ def channel_rows(data: Mapping[str, Any]) -> Cells:
     if not drives:
         return []
     found = {(c["load"], c["drive"]): c for c in data["channels"]}
-    rows = [["load", *(f"{d}: {what}" for d in drives for what in ("published", "has"))]]
+    rows = [["workload", *(f"{d}: {what}" for d in drives for what in ("published", "has"))]]
     for load in dict.fromkeys(c["load"] for c in data["channels"]):
         cells = [found.get((load, drive)) for drive in drives]
         rows.append(
@@ -224,7 +287,7 @@ def channel_rows(data: Mapping[str, Any]) -> Cells:
 
 def setup_rows(data: Mapping[str, Any]) -> Cells:
     """The sets of runs."""
-    rows = [["runs", "drive", "FTL", "cache", "policies", "loads", "else"]]
+    rows = [["runs", "device", "FTL", "cache", "policies", "workloads", "other"]]
     for r in data["runs"]:
         busiest = f"rate such that the busiest channel works {r['busiest']:g} of the time"
         more = {
@@ -243,11 +306,22 @@ def setup_rows(data: Mapping[str, Any]) -> Cells:
         devices, ftls = (
             ", ".join(f"{k} = {v}" for k, v in r[x].items()) for x in ("devices", "ftls")
         )
-        policies = ", ".join(f"{p} = {data['policies'][p]}" for p in r["policies"])
         cells = [r["id"], devices or "none: counts only", ftls or "-", ", ".join(r["cache"])]
-        cells += [policies, ", ".join(r["loads"]), "; ".join(k for k, v in more.items() if v)]
+        cells += [
+            ", ".join(r["policies"]),
+            ", ".join(r["loads"]),
+            "; ".join(k for k, v in more.items() if v),
+        ]
         rows.append(cells)
     return rows
+
+
+def policy_rows(data: Mapping[str, Any]) -> Cells:
+    """The policies by label."""
+    return [
+        ["policy", "configuration"],
+        *([p, f"`{spec}`"] for p, spec in data["policies"].items()),
+    ]
 
 
 def swing_rows(knob: Mapping[str, Any]) -> Cells:
@@ -257,7 +331,7 @@ def swing_rows(knob: Mapping[str, Any]) -> Cells:
         cells = [claim["id"]]
         for v in claim["values"].values():
             counts = f" ({v['cases_met']}/{v['cases_all']})" if v["cases_all"] else ""
-            shown = f"; {v['measured']}" if v["measured"] != "-" else ""
+            shown = f"; {measured_briefly(v['measured'])}" if v["measured"] != "-" else ""
             cells.append(f"{v['verdict']}{counts}{shown}")
         only = claim["only_under"]
         rows.append([*cells, f"holds only under {only}" if only else ""])
@@ -267,70 +341,39 @@ def swing_rows(knob: Mapping[str, Any]) -> Cells:
 # -- Sentences -------------------------------------------------------------------------------------
 
 
-def summary(data: Mapping[str, Any]) -> str:
-    """The verdicts in a sentence."""
-    counts, elsewhere = data["summary"], data["summary_elsewhere"]
-    text = f"{sum(counts.values())} claims. On the paper's loads {verdicts_in_words(counts)}."
-    if data["summary_open"]:
-        text += (
-            f" The verdicts of {data['summary_open']} are open: their undecided cases could turn"
-            " them, and with more draws (--seeds) may."
-        )
-    if any(elsewhere.values()):
-        several = sum(elsewhere.values())
-        text += f" Elsewhere {several} are looked for: {verdicts_in_words(elsewhere)}."
-    return text
-
-
-def basis(data: Mapping[str, Any]) -> str:
-    """The workloads behind the verdicts of a paper."""
-    scale, seeds = data["options"]["scale"], data["options"]["seeds"]
-    share = "with all their requests" if scale == 1 else f"at {scale:g} of their requests"
-    texts = {
-        "original": "original traces, checked against their published counts",
-        "stand-in": "stand-ins: synthetic loads with the published counts of the originals, "
-        + share,
-        "specified": "loads made as the paper specifies them, in full; what it leaves open is told"
-        " below",
-        "recording": "elsewhere recordings of this project's own",
-        "excerpt": "elsewhere excerpts of real traces that circulate",
-    }
-    kinds = {load["kind"] for load in data["loads"]}
-    parts = "; ".join(text for kind, text in texts.items() if kind in kinds)
-    drawn = "once" if seeds == 1 else f"{seeds} times"
-    return f"The verdicts rest on {parts}. Random loads are drawn {drawn}. {HOW}"
-
-
 def differences(data: Mapping[str, Any]) -> list[str]:
     """The differences from the paper, and the runs that failed."""
     smallest, scale = data["smallest_cache"], data["options"]["scale"]
     scaled = []
     if smallest and scale != 1:
         scaled = [
-            f"At {scale:g} of the requests footprints, caches and drives are as much smaller; the"
-            f" smallest cache in front of a drive has {smallest['pages']:,.0f} pages,"
-            f" {smallest['blocks']:g} of the drive's erase blocks."
+            f"At {scale:g} of the requests, footprints, caches and devices shrink by as much. The"
+            f" smallest cache in front of a device has {smallest['pages']:,.0f} pages,"
+            f" {smallest['blocks']:g} of its erase blocks."
         ]
     return [*data["paper"]["differs"], *scaled, *(f"Not run: {text}" for text in data["failed"])]
 
 
 def sensitivity_lead(data: Mapping[str, Any]) -> str:
     """The extent of the sensitivity runs."""
-    loads = f" on {', '.join(data['loads'])}" if data["loads"] else ""
-    seeds = "One draw" if data["seeds"] == 1 else f"{data['seeds']} draws"
+    found = data["sensitivity"]
+    loads = f" on {', '.join(found['loads'])}" if found["loads"] else ""
+    seeds = "One seed" if found["seeds"] == 1 else f"{found['seeds']} seeds"
+    shares = f"{found['scale']:g} of the requests of surrogate traces"
+    if any(load["kind"] == "specified" for load in data["loads"]):
+        shares += f", {found['specified_share']:g} of those of specified workloads"
     return (
-        "What the headline claims, and others that they turn, become under other readings of what"
-        f" the paper leaves open. {seeds}, {data['scale']:g} of the requests of stand-ins and"
-        f" {data['specified_share']:g} of those of specified loads{loads}, recordings left out:"
-        " compare the columns with each other, not with the table of claims."
+        "The headline claims, and other claims that turn, under other interpretations of what the"
+        f" paper leaves open. {seeds}, {shares}{loads}, without independent traces. Where the base"
+        " column differs from the table of claims, compare columns with each other only."
     )
 
 
 # -- Pages -----------------------------------------------------------------------------------------
 
 
-def _page(data: Mapping[str, Any], pictures: Parts, tables: Parts) -> dict[str, Any]:
-    """The parts of a paper's page, as its templates take them."""
+def page_of(data: Mapping[str, Any], pictures: Parts, tables: Parts) -> dict[str, Any]:
+    """The parts of a paper's pages, as their templates take them."""
     figures = [
         {
             **f,
@@ -342,79 +385,71 @@ def _page(data: Mapping[str, Any], pictures: Parts, tables: Parts) -> dict[str, 
         for f in data["figures"]
     ]
     faithful = data["faithful"]
-    heads = [*COLUMNS, *((FAITHFUL, "cases") if faithful else ())]
+    knobs = data["sensitivity"]
     claims = []
     for c in data["claims"]:
         columns = verdict_cells(c, *([c["faithful"]] if faithful else ()))
-        claims.append(c | {"texts": texts_of(c), "columns": columns})
+        columns[0] = cut(verdict_text(c, knobs))
+        claims.append(c | {"texts": texts_of(c), "columns": columns, "evidence": evidence(c)})
     return {
         "data": data,
-        "summary": summary(data),
-        "basis": basis(data),
-        "heads": heads,
+        "screen": first_screen(data),
+        "title": short_of(data["paper"]["name"]),
+        "pictured": next(
+            (f for f in figures if f["svg"] and f["id"] == data["paper"]["figure"]), None
+        ),
+        "behind": {p: t for p, t in BEHIND.items() if p != "sensitivity" or knobs["knobs"]},
+        "heads": [*COLUMNS, *((FAITHFUL, "cases") if faithful else ())],
         "claims": claims,
         "faithful": faithful,
         "faithful_lead": FAITHFUL_LEAD,
         "channels_lead": CHANNELS_LEAD,
-        "lead": sensitivity_lead(data["sensitivity"]),
+        "lead": sensitivity_lead(data),
         "figures": figures,
         "sums": sums_rows(data),
         "setup": setup_rows(data),
+        "policies": policy_rows(data),
         "loads": loads_rows(data),
+        "remarks": loads_remarks(data),
+        "matched": matched_rows(data),
         "fit": fit_rows(data),
         "channels": channel_rows(data),
-        "knobs": [{**k, "rows": swing_rows(k)} for k in data["sensitivity"]["knobs"]],
+        "knobs": [{**k, "rows": swing_rows(k)} for k in knobs["knobs"]],
         "differs": differences(data),
     }
 
 
-def markdown(data: Mapping[str, Any], pictures: Parts, tables: Parts) -> str:
-    """Return the Markdown page."""
-    return rendered("reproduce.md.j2", **_page(data, pictures, tables))
+def evidence(claim: Mapping[str, Any]) -> str:
+    """A claim's evidence in a cell: cases by status, and the range with its interval."""
+    parts = [statuses_in_words(claim)]
+    if claim["measured"] != "-":
+        parts.append(measured_briefly(claim["measured"]))
+    return cut("; ".join(p for p in parts if p) or claim["which"] or "-")
 
 
-def html(data: Mapping[str, Any], pictures: Parts, tables: Parts, *, indexed: bool = False) -> str:
+def behind(page: Mapping[str, Any]) -> dict[str, str]:
+    """The Markdown pages behind the first screen, by name."""
+    return {part: rendered("reproduce.md.j2", part=part, **page) for part in page["behind"]}
+
+
+def html(page: Mapping[str, Any], *, indexed: bool = False) -> str:
     """Return the HTML page, which loads nothing."""
     from markupsafe import Markup
 
-    themed = {name: Markup(inline(picture)) for name, picture in pictures.items()}
-    drawn_at = {name: f["id"] for f in reversed(data["figures"]) for name in f["claims"]}
-    page = _page(data, themed, tables)
-    return rendered("reproduce.html.j2", indexed=indexed, drawn_at=drawn_at, **page)
-
-
-def write_index(
-    documents: Sequence[Mapping[str, Any]], with_beyond: bool, folder: Path
-) -> tuple[Path, Path]:
-    """Write `README.md` and `index.html`: the papers, their verdicts and their headline claims.
-
-    `documents` are those of `document`, or what was read from their JSON. Returns the two files.
-    """
-    count = {1: "A paper", 5: "Five papers", 6: "Six papers"}
-    papers = [
-        {
-            **d["paper"],
-            "short": "GCaR" if d["paper"]["name"] == "gcar" else d["paper"]["name"].upper(),
-            "page": f"{d['paper']['name']}.html",
-            "counts": [(word, d["summary"][word]) for word in VERDICTS],
-            "rests": ", ".join(dict.fromkeys(load["kind"] for load in d["loads"])),
-            "command": d["command"],
-            "headlines": [c | {"columns": verdict_cells(c)} for c in d["claims"] if c["headline"]],
-        }
-        for d in documents
+    figures = [
+        {**f, "svg": Markup(inline(f["svg"])) if f["svg"] else None} for f in page["figures"]
     ]
-    page = {
-        "title": f"{count.get(len(documents), f'{len(documents)} papers')} re-run",
-        "version": _destage.VERSION,
-        "papers": papers,
-        "verdicts": list(VERDICTS),
-        "heads": COLUMNS,
-        "beyond": with_beyond,
-    }
-    pages = folder / "README.md", folder / "index.html"
-    for path, name in zip(pages, ("papers.md.j2", "papers.html.j2"), strict=True):
-        write_whole(path, rendered(name, **page))
-    return pages
+    drawn_at = {name: f["id"] for f in reversed(figures) for name in f["claims"]}
+    main = next(
+        (f for f in figures if f["svg"] and f["id"] == page["data"]["paper"]["figure"]), None
+    )
+    more = {"indexed": indexed, "drawn_at": drawn_at, "main": main}
+    return rendered("reproduce.html.j2", **{**page, "figures": figures}, **more)
+
+
+def short_of(name: str) -> str:
+    """A paper's policy as people write it."""
+    return "GCaR" if name == "gcar" else name.upper()
 
 
 def rendered(name: str, **page: Any) -> str:
@@ -447,5 +482,5 @@ def template(name: str) -> Any:
         trim_blocks=not is_html,
         keep_trailing_newline=not is_html,
     )
-    environment.filters["table"] = markdown_table
+    environment.filters |= {"table": markdown_table, "cut": cut}
     return environment.from_string(source)

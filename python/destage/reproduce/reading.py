@@ -78,6 +78,11 @@ class _Checked:
             for label, variant in knob.values.items():
                 changed = list(variant.policies)
                 self.known(f"{place}.values.{label}.policies", changed, self.policies, "policy")
+        self.known("paper.main", [found.head.main] if found.head.main else [], ids, "claim")
+        figures = [figure.id for figure in found.figures]
+        self.known(
+            "paper.figure", [found.head.figure] if found.head.figure else [], figures, "figure"
+        )
         if found.faithful is not None:
             self.known("faithful.policies", list(found.faithful.policies), self.policies, "policy")
             if not found.faithful.changes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -51,12 +51,16 @@ class MissingRuns(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A set of runs on its workloads, changed by a variant; `only` names some workloads."""
+    """A set of runs on its workloads, changed by a variant.
+
+    `only` names some workloads, `policies` some policies; all if they are empty.
+    """
 
     runs: RunSet
     loads: Loads
     variant: Variant | None = None
     only: Sequence[str] = ()
+    policies: Collection[str] = ()
 
     @property
     def changed(self) -> RunSet:
@@ -69,6 +73,9 @@ class Request:
         for key in ("warmup", "fetch_on_write_miss"):
             if getattr(variant, key) is not None:
                 changed[key] = getattr(variant, key)
+        if self.policies:
+            for key in ("policies", "gauges"):
+                changed[key] = tuple(p for p in getattr(runs, key) if p in self.policies)
         return structs.replace(runs, **changed)
 
     def options(self, load: Load) -> LoadOptions:
@@ -402,4 +409,4 @@ def _no_numbers(_task: Task, _answer: Mapping[str, Any]) -> Mapping[tuple[str, s
 
 
 _INFO = Question("trace info", "{}", _trace_info, _no_numbers)
-_SERIES = Question("series", json.dumps(GAUGE_PERIOD), _series, _no_numbers)
+_SERIES = Question("series", json.dumps({"period": GAUGE_PERIOD}), _series, _no_numbers)

@@ -2,8 +2,10 @@
 
 Every claim has a verdict on the paper's workloads, originals or surrogates, and one on independent
 traces, recordings and excerpts; neither changes the other. A claim *holds* if every case meets it
-(or more than the share that the claim needs), holds *partly* if at least half of them do, and *does
-not hold* otherwise. A case whose numbers are all 0, or undefined, meets nothing.
+(or more than the share that the claim needs). It is *undecided* if it would hold with its undecided
+cases met, and shows the *right order* if it would hold with leads under 1 % counted. Otherwise it
+holds *partly* if at least half of the cases meet it, and *does not hold* if fewer do. A case whose
+numbers are all 0, or undefined, meets nothing.
 """
 
 from __future__ import annotations
@@ -14,18 +16,19 @@ from dataclasses import dataclass, replace
 
 from destage.reproduce.cases import KINDS_OF_CHECK
 from destage.reproduce.claims import Check, Claim, Condition
-from destage.reproduce.looking import MET, UNDECIDED, Case, Judgement, Look
+from destage.reproduce.looking import MET, SMALL, UNDECIDED, Case, Judgement, Look
 from destage.reproduce.published import RECORDED
 from destage.reproduce.rows import Cell, Rows
 
-__all__ = ["ORDER", "UNTESTED", "Judgement", "Verdict", "decide"]
+__all__ = ["ORDER", "UNTESTED", "Judgement", "Verdict", "decide", "verdict_of"]
 
 #: A claim holds in part from this share of its cases on.
 PART = 0.5
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "partly", "does not hold", "can't be tested here"
-#: The verdicts in the order in which they are told.
-ORDER = (HOLDS, PARTLY, FAILS, UNTESTED)
+SLIGHT, OPEN = "right order, lead under 1 %", "undecided"
+#: The verdicts in the order of reports.
+ORDER = (HOLDS, PARTLY, SLIGHT, OPEN, FAILS, UNTESTED)
 
 #: Kinds of load that are the paper's own, or stand in for them.
 OWN = ("original", "stand-in", "specified")
@@ -52,6 +55,11 @@ class Verdict:
     def cases(self) -> tuple[Case, ...]:
         """The cases on the paper's workloads."""
         return self.own.cases
+
+    @property
+    def restates(self) -> bool:
+        """Whether it restates a table of original traces, and these are not there."""
+        return self.claim.check.originals and self.verdict == UNTESTED
 
 
 def decide(claim: Claim, sets: Mapping[str, Rows]) -> Verdict:
@@ -119,17 +127,27 @@ def _judgement(check: Check, sets: Mapping[str, Rows], kinds: Sequence[str]) -> 
         reasons = dict.fromkeys(f"{c.status}: {c.note or c.label}" for c in cases)
         return untested("; ".join(reasons), cases)
     statuses = [case.status for case in cases]
-    verdict = _verdict(check, statuses)
-    better = _verdict(check, [MET if s == UNDECIDED else s for s in statuses])
+    verdict = verdict_of(statuses, check.need)
+    better = verdict_of([MET if s == UNDECIDED else s for s in statuses], check.need)
     undecided = statuses.count(UNDECIDED) if ORDER.index(better) < ORDER.index(verdict) else 0
     return Judgement(verdict, tuple(cases), loads, "", supposed, saturated, undecided)
 
 
-def _verdict(check: Check, statuses: Sequence[str]) -> str:
+def verdict_of(statuses: Sequence[str], need: float = 1.0) -> str:
+    """Return the verdict on cases with these statuses, of which a share must meet the claim."""
     met, every = statuses.count(MET), len(statuses)
-    if met and (met == every if check.need >= 1 else met > check.need * every):
+    small, undecided = statuses.count(SMALL), statuses.count(UNDECIDED)
+
+    def hold(count: int) -> bool:
+        return count > 0 and (count == every if need >= 1 else count > need * every)
+
+    if hold(met):
         return HOLDS
-    return PARTLY if met and met >= PART * every else FAILS
+    if undecided and hold(met + small + undecided) and not hold(met + small):
+        return OPEN
+    if met and met >= PART * every:
+        return PARTLY
+    return SLIGHT if small and hold(met + small) else FAILS
 
 
 def _fact(condition: Condition, rows: Rows, cell: Cell) -> float | None:

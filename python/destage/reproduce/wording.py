@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from destage.reproduce.claims import Check, Claim, Expectation
 from destage.reproduce.looking import MET, STATUSES, Case, Judgement
 
-__all__ = ["FACTORS", "VERDICTS", "is_share", "number", "verb", "verdicts_in_words"]
+__all__ = ["FACTORS", "VERDICTS", "brief", "is_share", "number", "verb", "verdicts_in_words"]
 
 #: Verdicts as they follow a number of claims other than one.
 VERDICTS = {
     "holds": "hold",
     "partly": "hold partly",
+    "right order, lead under 1 %": "have the right order with a lead under 1 %",
+    "undecided": "are undecided",
     "does not hold": "do not hold",
     "can't be tested here": "can't be tested here",
 }
@@ -29,6 +32,15 @@ _PLURAL = {
     "recording": "recordings of ours",
     "excerpt": "excerpts",
 }
+
+
+#: How a claim was made testable: on the page of claims, and not on the first screen.
+_READ_AS = re.compile(r" \((?:[^()]*[ ;])?read as:[^()]*(?:\([^()]*\)[^()]*)*\)")
+
+
+def brief(says: str) -> str:
+    """Return a claim without its operational definition and its full stop."""
+    return _READ_AS.sub("", says).removesuffix(".")
 
 
 def is_share(check: Check) -> bool:
@@ -57,21 +69,26 @@ def number(value: float, share: bool = False) -> str:
 
 def verdicts_in_words(counts: Mapping[str, int]) -> str:
     """Return the number of claims with each verdict."""
-    return ", ".join(f"{n} {verb(word, n)}" for word, n in counts.items())
+    return ", ".join(f"{n} {verb(word, n)}" for word, n in counts.items() if n)
 
 
 def verb(word: str, count: int) -> str:
     """Return a verdict as it follows a number of claims: `1 holds`, `2 hold`, `0 hold`."""
     if count != 1:
         return VERDICTS[word]
-    return {"partly": "holds partly"}.get(word, word)
+    singular = {
+        "partly": "holds partly",
+        "right order, lead under 1 %": "has the right order with a lead under 1 %",
+        "undecided": "is undecided",
+    }
+    return singular.get(word, word)
 
 
 def expectation(e: Expectation, share: bool) -> str:
     """Return an expectation in words."""
     if e.ends is not None:
         return "from {} to {}".format(*(expectation(end, share) for end in e.ends))
-    low, high = number(e.low, share), number(e.high, share)
+    low, high = (number(v, share) if v else "0" for v in (e.low, e.high))
     if e.value is not None:
         return f"{number(e.value, share)} (met: {low} to {high})"
     if math.isfinite(e.low) and math.isfinite(e.high):

@@ -1,0 +1,159 @@
+"""The first screen of a paper's page, from its document: verdict, headlines, conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from destage.reproduce.conditions import turns, verdict_text
+from destage.reproduce.verdicts import ORDER, UNTESTED
+from destage.reproduce.wording import number, verdicts_in_words
+
+__all__ = [
+    "MATCHED",
+    "MOST_WORDS",
+    "cut",
+    "first_screen",
+    "main_claim",
+    "measured_briefly",
+    "statuses_in_words",
+]
+
+Data = Mapping[str, Any]
+
+#: Words of a table's cell.
+MOST_WORDS = 25
+#: Headline claims of the table, and conditions below it.
+MOST_HEADLINES, MOST_CONDITIONS = 10, 4
+#: A count within this share of the published one matches it.
+MATCHED = 0.05
+_INTERVAL = re.compile(r"\(95 % (?:interval|CI) at most (±.*?), \d+ seeds\)")
+
+
+def first_screen(data: Data) -> dict[str, Any]:
+    """Return the parts of the first screen, as its templates take them."""
+    paper, knobs = data["paper"], data["sensitivity"]
+    headlines = [c for c in data["claims"] if c["headline"]]
+    main = main_claim(data)
+    return {
+        "question": paper["question"].partition("?")[0] + "?",
+        "verdict": f"{main['brief']}: {verdict_text(main, knobs)}{_evidence(main)}.",
+        "counts": _counts(data),
+        "headlines": [_headline_row(c, knobs) for c in headlines[:MOST_HEADLINES]],
+        "conditions": _conditions([main, *(c for c in headlines if c is not main)], knobs),
+        "elsewhere": _elsewhere(data),
+        "workloads": _workloads(data),
+    }
+
+
+def main_claim(data: Data) -> Any:
+    """The claim in the verdict: the one that the paper's file names, or the first headline."""
+    claims, named = data["claims"], data["paper"]["main"]
+    found = [c for c in claims if c["id"] == named] or [c for c in claims if c["headline"]]
+    return (found or claims)[0]
+
+
+def measured_briefly(text: str) -> str:
+    """Return a measurement with its interval in short: `3 % to 9 % (CI ±1 %)`."""
+    return _INTERVAL.sub(r"(CI \1)", text)
+
+
+def statuses_in_words(found: Data) -> str:
+    """Return how many cases have which status; empty where there are none."""
+    every = found.get("statuses") or {}
+    if every:
+        return ", ".join(f"{n} {status}" for status, n in every.items())
+    return f"{found['cases_met']} of {found['cases_all']} met" if found["cases_all"] else ""
+
+
+def cut(text: str, words: int = MOST_WORDS) -> str:
+    """Return a text as a table's cell: its first words, where it has too many."""
+    found = text.split()
+    return text if len(found) <= words else " ".join(found[: words - 1]).rstrip(",;") + " ..."
+
+
+def _evidence(claim: Data) -> str:
+    if claim["verdict"] == UNTESTED:
+        return ""
+    parts = []
+    if claim["cases_all"] > 1:
+        parts.append(f"{claim['cases_met']} of {claim['cases_all']} cases")
+    if claim["measured"] != "-":
+        parts.append(measured_briefly(claim["measured"]))
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _headline_row(claim: Data, knobs: Data) -> list[str]:
+    tested = claim["verdict"] != UNTESTED
+    here = measured_briefly(claim["measured"]) if tested else claim["which"] or "-"
+    if tested and claim["cases_all"] > 1:
+        here += f"; {claim['cases_met']} of {claim['cases_all']} cases"
+    cells = (claim["brief"], claim["expected"], here, verdict_text(claim, knobs))
+    return [cut(cell) for cell in cells]
+
+
+def _counts(data: Data) -> str:
+    """The headline claims by verdict, then all."""
+    headlines = [c["verdict"] for c in data["claims"] if c["headline"]]
+    counts = {word: headlines.count(word) for word in ORDER}
+    every = {word: data["summary"].get(word, 0) for word in ORDER}
+    text = f"Of {len(headlines)} headline claims {verdicts_in_words(counts)};"
+    text += f" of all {sum(every.values())}, {verdicts_in_words(every)}."
+    if data["restates"]:
+        text += f" {data['restates']} more about the original traces' content {_not_counted(data)}."
+    return text
+
+
+def _not_counted(data: Data) -> str:
+    return "is not counted" if data["restates"] == 1 else "are not counted"
+
+
+def _conditions(headlines: list[Any], knobs: Data) -> list[dict[str, Any]]:
+    """The assumptions that turn a headline, with the numbers on both sides of the first of them."""
+    found: dict[str, dict[str, Any]] = {}
+    for claim in headlines:
+        for turn in turns(claim, knobs):
+            if turn.knob in found:
+                found[turn.knob]["others"] += 1
+                continue
+            sides = [
+                f"{phrase}: {one['cases_met']} of {one['cases_all']},"
+                f" {measured_briefly(one['measured'])}"
+                for phrase, one in turn.values.items()
+            ]
+            found[turn.knob] = {"claim": claim["brief"], "text": turn.text, "sides": sides}
+            found[turn.knob]["others"] = 0
+    return list(found.values())[:MOST_CONDITIONS]
+
+
+def _elsewhere(data: Data) -> str:
+    """The verdicts on independent traces, in a sentence."""
+    counts = {word: n for word, n in data["summary_elsewhere"].items() if n}
+    tested = sum(n for word, n in counts.items() if word != UNTESTED)
+    names = [load["name"] for load in data["loads"] if load["kind"] in ("recording", "excerpt")]
+    if not names:
+        return "None: the paper specifies its workloads."
+    if not tested:
+        return f"No claim can be tested on {', '.join(names)}."
+    counts.pop(UNTESTED, None)
+    return f"On {', '.join(names)}, of {tested} claims {verdicts_in_words(counts)}."
+
+
+def _workloads(data: Data) -> str:
+    """The workloads by kind, and those that are shorter than published."""
+    kinds: dict[str, list[str]] = {}
+    for load in data["loads"]:
+        kinds.setdefault(load["kind"], []).append(load["name"])
+    named = {"original": "original traces", "stand-in": "surrogate traces"}
+    named["specified"] = "workloads as the paper specifies them"
+    parts = [f"{len(kinds[kind])} {text}" for kind, text in named.items() if kind in kinds]
+    shorter = []
+    for load in data["loads"]:
+        for row in load["fit"]:
+            published, has = row["published"], row["has"]
+            if row["what"] == "requests" and published and has < (1 - MATCHED) * published:
+                shorter.append(f"{load['name']} {number(has)} of {number(published)}")
+    text = ", ".join(parts) or "no workload of the paper"
+    text = f"{text}; {data['options']['seeds']} seeds"
+    return text + (f". Requests replayed: {', '.join(shorter)}" if shorter else "")

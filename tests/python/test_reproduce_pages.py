@@ -1,0 +1,247 @@
+"""The pages of re-run papers from made-up results: conditions, first screen, sizes of cells."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+from destage.reproduce import paper
+from destage.reproduce.claims import PAPERS
+from destage.reproduce.conditions import turns, verdict_text
+from destage.reproduce.first_screen import MOST_WORDS, cut, first_screen
+from destage.reproduce.verdicts import verdict_of
+from destage.reproduce.wording import brief
+
+pytest.importorskip("jinja2")
+
+from destage.reproduce.index_page import index_row
+from destage.reproduce.pages import json_lines, markdown_table
+
+HOLDS, PARTLY, SLIGHT, OPEN, FAILS = (
+    "holds",
+    "partly",
+    "right order, lead under 1 %",
+    "undecided",
+    "does not hold",
+)
+
+
+def result(verdict: str, met: int = 3, of: int = 3, measured: str = "3 % to 9 %") -> dict[str, Any]:
+    return {"verdict": verdict, "cases_met": met, "cases_all": of, "measured": measured}
+
+
+def claim(name: str, verdict: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "where": "figure 1",
+        "claim": f"{name} is faster.",
+        "brief": f"{name} is faster",
+        "headline": True,
+        "restates": False,
+        "expected": "above 0",
+        "which": "",
+        "elsewhere": None,
+        "statuses": {},
+        **result(verdict, 6, 6, "19.6 % to 47.5 % (95 % interval at most ±0.25 %, 3 seeds)"),
+        **more,
+    }
+
+
+def knob(name: str, base: str, values: dict[str, str], claims: str = "A") -> dict[str, Any]:
+    found = {label: result(verdict) for label, verdict in values.items()}
+    return {
+        "knob": name,
+        "about": "",
+        "base": base,
+        "phrase": "bursts of {}" if name == "bursts" else f"{name} {{}}",
+        "claims": [{"id": c, "only_under": None, "values": found} for c in claims],
+    }
+
+
+def document(claims: list[dict[str, Any]], knobs: list[dict[str, Any]]) -> dict[str, Any]:
+    words = [HOLDS, PARTLY, SLIGHT, OPEN, FAILS, "can't be tested here"]
+    return {
+        "paper": {"question": "Is A faster? Yes or no.", "main": "A", "idea": "Asks the device."},
+        "claims": claims,
+        "summary": {w: sum(c["verdict"] == w for c in claims) for w in words},
+        "summary_elsewhere": {HOLDS: 1, FAILS: 16},
+        "restates": 0,
+        "options": {"seeds": 3, "scale": 1.0},
+        "loads": [
+            {"name": "long", "kind": "stand-in", "fit": [fit(1_000_000, 45_746_222)]},
+            {"name": "whole", "kind": "stand-in", "fit": [fit(990, 1000)]},
+            {"name": "pgtpcb", "kind": "recording", "fit": []},
+        ],
+        "sensitivity": {"knobs": knobs},
+    }
+
+
+def fit(has: float, published: float) -> dict[str, Any]:
+    return {"what": "requests", "has": has, "published": published, "aimed_at": None}
+
+
+BURSTS = knob("bursts", "54", {"54": HOLDS, "8": PARTLY, "1": FAILS})
+
+
+# -- Conditions ------------------------------------------------------------------------------------
+
+
+def test_an_assumption_that_turns_a_verdict_is_part_of_it() -> None:
+    data = document([claim("A", HOLDS)], [BURSTS])
+    expected = "holds with bursts of 54, partly with bursts of 8, not with bursts of 1"
+    assert verdict_text(data["claims"][0], data["sensitivity"]) == expected
+    turned = knob("rate", "1", {"1": FAILS, "16": HOLDS})
+    fails = document([claim("A", FAILS)], [turned])
+    text = verdict_text(fails["claims"][0], fails["sensitivity"])
+    assert text == "does not hold with rate 1, holds with rate 16"
+
+
+def test_values_of_one_verdict_stand_together_and_other_knobs_are_named() -> None:
+    rates = knob("rate", "1", {"1": HOLDS, "4": FAILS, "16": FAILS})
+    data = document([claim("A", HOLDS)], [rates, BURSTS])
+    text = verdict_text(data["claims"][0], data["sensitivity"])
+    assert text == "holds with rate 1, not with rate 4 or rate 16; also depends on bursts"
+
+
+@pytest.mark.parametrize(
+    ("main", "values"),
+    [
+        (HOLDS, {"54": HOLDS, "8": HOLDS}),
+        (HOLDS, {"54": HOLDS, "8": OPEN}),
+        (HOLDS, {"54": HOLDS, "8": "can't be tested here"}),
+        # Fewer workloads changed it, not the knob.
+        (HOLDS, {"54": PARTLY, "8": FAILS}),
+        # Neither holds.
+        (PARTLY, {"54": PARTLY, "8": FAILS}),
+        (OPEN, {"54": OPEN, "8": HOLDS}),
+    ],
+)
+def test_what_does_not_turn_a_verdict_is_no_condition(main: str, values: dict[str, str]) -> None:
+    data = document([claim("A", main)], [knob("bursts", "54", values)])
+    assert list(turns(data["claims"][0], data["sensitivity"])) == []
+    assert verdict_text(data["claims"][0], data["sensitivity"]) == main
+
+
+# -- Verdicts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statuses", "need", "verdict"),
+    [
+        ("m m m", 1.0, HOLDS),
+        ("m m u", 1.0, OPEN),
+        ("u u u", 1.0, OPEN),
+        ("u s", 1.0, OPEN),
+        ("s s s", 1.0, SLIGHT),
+        ("m s s", 1.0, SLIGHT),
+        # Half are met: that is more than an order.
+        ("m m s", 1.0, PARTLY),
+        ("u u n", 1.0, FAILS),
+        ("m s n", 1.0, FAILS),
+        ("m m n", 1.0, PARTLY),
+        ("n n n", 1.0, FAILS),
+        ("m u n n", 0.4, OPEN),
+        ("m u n n", 0.5, FAILS),
+        ("m s n n", 0.4, SLIGHT),
+    ],
+)
+def test_no_verdict_without_power_and_a_small_lead_is_named(
+    statuses: str, need: float, verdict: str
+) -> None:
+    words = {"m": "met", "u": "undecided", "s": "too small", "n": "not met"}
+    assert verdict_of([words[s] for s in statuses.split()], need) == verdict
+
+
+# -- The first screen ------------------------------------------------------------------------------
+
+
+def test_the_verdict_of_a_page_has_claim_condition_and_numbers() -> None:
+    screen = first_screen(document([claim("A", HOLDS), claim("B", FAILS)], [BURSTS]))
+    assert screen["question"] == "Is A faster?"
+    assert screen["verdict"] == (
+        "A is faster: holds with bursts of 54, partly with bursts of 8, not with bursts of 1"
+        " (6 of 6 cases; 19.6 % to 47.5 % (CI ±0.25 %))."
+    )
+    assert screen["counts"].startswith("Of 2 headline claims 1 holds, 1 does not hold;")
+    assert screen["elsewhere"] == "On pgtpcb, of 17 claims 1 holds, 16 do not hold."
+    (condition,) = screen["conditions"]
+    assert condition["sides"][2] == "bursts of 1: 3 of 3, 3 % to 9 %"
+
+
+def test_a_page_names_the_workloads_that_are_shorter_than_published() -> None:
+    screen = first_screen(document([claim("A", HOLDS)], []))
+    assert screen["workloads"] == (
+        "2 surrogate traces; 3 seeds. Requests replayed: long 1,000,000 of 45,746,222"
+    )
+
+
+def test_an_assumption_that_turns_several_headlines_is_told_once() -> None:
+    both = knob("bursts", "54", {"54": HOLDS, "8": FAILS}, "AB")
+    screen = first_screen(document([claim("B", HOLDS), claim("A", HOLDS)], [both]))
+    (condition,) = screen["conditions"]
+    assert (condition["claim"], condition["others"]) == ("A is faster", 1)
+
+
+def test_the_table_of_papers_names_what_decides() -> None:
+    row = index_row(document([claim("A", HOLDS), claim("B", OPEN)], [BURSTS]))
+    assert row[0] == "Asks the device"
+    assert row[3].startswith("holds with bursts of 54")
+    assert row[4:] == ["bursts", "1, 0, 0, 0; 1 undecided"]
+
+
+def test_a_long_cell_is_cut_to_its_words() -> None:
+    words = " ".join(map(str, range(40)))
+    assert len(cut(words).split()) == MOST_WORDS
+    assert cut(words).endswith("23 ...")
+    assert cut("a b") == "a b"
+    ten = document([claim(f"c{k}", HOLDS, brief=words) for k in range(12)], [])
+    ten["paper"]["main"] = "c0"
+    rows = first_screen(ten)["headlines"]
+    assert len(rows) == 10
+    assert all(len(cell.split()) <= MOST_WORDS for row in rows for cell in row)
+
+
+def test_a_claim_in_brief_has_no_operational_definition() -> None:
+    assert brief("A is fast (read as: 10 % (or so) below B).") == "A is fast"
+    assert brief("A wins on most (heavy is read as: busy).") == "A wins on most"
+    for name in PAPERS:
+        for one in paper(name).claims:
+            assert "read as:" not in brief(one.says), (name, one.id)
+            assert not one.headline or len(brief(one.says).split()) <= MOST_WORDS, one.id
+
+
+def test_every_paper_names_its_main_claim_and_figure() -> None:
+    for name in PAPERS:
+        head = paper(name).head
+        assert paper(name).claim(head.main).headline, name
+        assert head.figure in [f.id for f in paper(name).figures], name
+        assert head.idea, name
+        assert head.minutes > 0, name
+        for one in paper(name).sensitivity:
+            assert one.base, (name, one.knob)
+
+
+def test_the_published_pages_are_short() -> None:
+    pages = sorted((ROOT / "docs" / "papers").glob("*.md"))
+    assert len(pages) == len(PAPERS) + 2
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        if page.stem in PAPERS:
+            assert len(text.split()) <= 1000, page.name
+            assert text.count("\n|") <= 12, page.name
+    for page in (*pages, *sorted((ROOT / "docs" / "papers").glob("*/*.md"))):
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith("|"):
+                cells = re.split(r"(?<!\\)\|", line)
+                longest = max(cells, key=lambda cell: len(cell.split()))
+                assert len(longest.split()) <= MOST_WORDS, f"{page.name}: {longest}"
+
+
+def test_the_json_of_a_page_has_a_line_for_each_claim() -> None:
+    text = json_lines({"a": 1, "claims": [{"id": "x"}, {"id": "y"}], "none": []})
+    assert text.count("\n") == 8
+    assert '  {"id": "x"},' in text
+    assert markdown_table([["a"], ["b|c"]]).endswith("| b\\|c |\n")
