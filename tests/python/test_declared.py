@@ -25,6 +25,8 @@ ALLOWED = {
     "python/destage/fit/writes.py": {"fifo"},
     # Papers, which are called as their policies are.
     "python/destage/reproduce/claims.py": {"ecr", "sac", "bpac", "aalru"},
+    # Common policies that a statement of the page beyond the papers is about.
+    "python/destage/reproduce/findings.py": {"lru", "arc", "2q", "s3-fifo", "car", "slru"},
 }
 #: Names of policies that are ordinary words too: the minimum, minutes, choice by chance, a clock.
 WORDS = {"min", "random", "clock"}

@@ -19,8 +19,9 @@ SUFFIXES = {".j2", ".js", ".md", ".py", ".pyi", ".rs", ".toml"}
 MADE = {"target", "__pycache__", ".hypothesis", "_build"}
 #: What commands write, not what is here: by the folder or file of the one who says so.
 OUTPUTS = {
-    "python/destage/reproduce": {"NAME.md", "beyond.md", "papers.md"},
-    "python/destage/templates": {"beyond.md"},
+    "python/destage/reproduce": {"NAME.md", "beyond.md", "papers.md", "all.md"},
+    "python/destage/templates": {"beyond.md", "beyond/all.md", "../beyond.md"},
+    "docs/reproduce.md": {"NAME.md"},
     "python/destage/cli": {"NAME.md"},
     "tests/python": {"tiny.md", "o.md"},
     "docs/site": {

@@ -25,6 +25,7 @@ from destage.reproduce.evaluation import (
     check_originals,
 )
 from destage.reproduce.runs import MissingRuns
+from destage.reproduce.verdicts import HOLDS, UNTESTED
 from destage.reproduce.wording import count_of, load_words, verdicts_in_words
 from destage.tables.table import Cell, Column, Table
 
@@ -34,7 +35,7 @@ __all__ = ["reproduce"]
 BEYOND = "beyond"
 
 EPILOG = f"""\b
-Papers: {", ".join(PAPERS)}, all; beyond: tables that no paper has.
+Papers: {", ".join(PAPERS)}, all, {BEYOND}.
 
 \b
 Examples:
@@ -120,22 +121,9 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
 
     need_extra("the report")
     papers = papers_of([one for one in name if one != BEYOND])
-    options = checked(
-        Options(
-            scale=arguments["scale"],
-            seed=arguments["seed"],
-            seeds=_seeds(arguments["seeds"]),
-            auto_seeds=arguments["seeds"] == "auto",
-            traces=_folder(arguments["traces"]),
-            recordings=_folder(arguments["recordings"]),
-            jobs=arguments["jobs"],
-            sensitivity=not arguments["no_sensitivity"],
-            figures=arguments["figure"],
-            tables=arguments["table"],
-        )
-    )
+    options = checked(_options(arguments))
     if (options.figures or options.tables) and len(papers) != 1:
-        raise UsageError("figure, table: they are of one paper; name one")
+        raise UsageError("figure, table: name one paper")
     papers = [narrowed(p, options.figures, options.tables) for p in papers]
     quiet = arguments["quiet"]
     experiment = experiment_of(arguments)
@@ -170,9 +158,25 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
         return
     print_table(_table(done))
     if arguments["strict"] and any(
-        v.verdict in ("partly", "does not hold") for e in done for v in e.verdicts
+        v.verdict not in (HOLDS, UNTESTED) for e in done for v in e.verdicts
     ):
         click.get_current_context().exit(1)
+
+
+def _options(arguments: dict[str, Any]) -> Options:
+    """How an evaluation is to be run. Raises `UsageError`."""
+    return Options(
+        scale=arguments["scale"],
+        seed=arguments["seed"],
+        seeds=_seeds(arguments["seeds"]),
+        auto_seeds=arguments["seeds"] == "auto",
+        traces=_folder(arguments["traces"]),
+        recordings=_folder(arguments["recordings"]),
+        jobs=arguments["jobs"],
+        sensitivity=not arguments["no_sensitivity"],
+        figures=arguments["figure"],
+        tables=arguments["table"],
+    )
 
 
 def _beyond(options: Options, experiment: Experiment, out: Path, quiet: bool) -> None:

@@ -20,7 +20,19 @@ from destage.reproduce.looking import MET, SMALL, UNDECIDED, Case, Judgement, Lo
 from destage.reproduce.published import RECORDED
 from destage.reproduce.rows import Cell, Rows
 
-__all__ = ["ORDER", "UNTESTED", "Judgement", "Verdict", "decide", "verdict_of"]
+__all__ = [
+    "FAILS",
+    "HOLDS",
+    "OPEN",
+    "ORDER",
+    "PARTLY",
+    "SLIGHT",
+    "UNTESTED",
+    "Judgement",
+    "Verdict",
+    "decide",
+    "verdict_of",
+]
 
 #: A claim holds in part from this share of its cases on.
 PART = 0.5
