@@ -42,6 +42,7 @@ def claim(name: str, verdict: str, **more: Any) -> dict[str, Any]:
         "headline": True,
         "restates": False,
         "expected": "above 0",
+        "paper": "",
         "which": "",
         "elsewhere": None,
         "statuses": {},
@@ -168,7 +169,12 @@ def test_the_verdict_of_a_page_has_claim_condition_and_numbers() -> None:
     assert screen["counts"].startswith("Of 2 headline claims 1 holds, 1 does not hold;")
     assert screen["elsewhere"] == "On pgtpcb, of 17 claims 1 holds, 16 do not hold."
     (condition,) = screen["conditions"]
-    assert condition["sides"][2] == "bursts of 1: 3 of 3, 3 % to 9 %"
+    assert condition["sides"][2] == "does not hold with bursts of 1 (3 of 3, 3 % to 9 %)"
+
+
+def test_the_papers_numbers_stand_where_a_relation_is_checked() -> None:
+    data = document([claim("A", HOLDS, paper="26 % to 60 %"), claim("B", HOLDS)], [])
+    assert [row[1] for row in first_screen(data)["headlines"]] == ["26 % to 60 %", "above 0"]
 
 
 def test_a_page_names_the_workloads_that_are_shorter_than_published() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import CHROMIUM, opened
 from conftest import Destage
 from msgspec.structs import replace
 
@@ -22,8 +23,10 @@ from destage.reproduce.claims import Paper
 from destage.reproduce.document import command, document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.pages import behind, html, page_of, write
+from destage.reproduce.panels import svg
 from destage.reproduce.published import catalogue, fits, load_catalogue, requests_of
 from destage.reproduce.runs import MissingRuns
+from destage.reproduce.sums import sums
 from destage.reproduce.workloads import Loads
 
 CATALOGUE = """
@@ -376,6 +379,28 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     assert str(tmp_path) not in (tmp_path / "one" / "tiny.html").read_text()
     other = evaluate(tiny, Options(scale=0.5, seed=7, sensitivity=False))
     assert other.drawings[0].points != evaluation.drawings[0].points
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no browser")
+def test_the_first_screen_fits_the_screen(tmp_path: Path, tiny: Paper) -> None:
+    pytest.importorskip("altair")
+    evaluation = evaluate(tiny, Options(scale=0.5, seeds=1))
+    data, words = document(evaluation), " ".join(["response"] * 10)
+    first = data["claims"][0]
+    data["claims"] = [first | {"headline": True, "brief": words, "paper": words[:60]}] * 10
+    data["paper"]["figure"] = "f1"
+    (knob,) = data["sensitivity"]["knobs"]
+    values = knob["claims"][0]["values"]
+    values["half"] = values["half"] | {"verdict": "does not hold"}
+    data["sensitivity"]["knobs"] = [knob | {"knob": f"knob {k}"} for k in range(9)]
+    picture = svg(evaluation.drawings[0], sums(evaluation.drawings[0], ()))
+    page = tmp_path / "tiny.html"
+    page.write_text(html(page_of(data, {"f1": picture}, {})), encoding="utf-8")
+    with opened() as browser, browser.page(page) as shown:
+        shown.size(1400, 1000)
+        end = "document.querySelector('#screen').getBoundingClientRect()"
+        assert shown.ask(f"{end}.bottom") <= 1000
+        assert shown.ask(f"{end}.right") <= 1400
 
 
 def test_a_claim_that_a_reading_turns_is_told_of_though_nobody_asked(tmp_path: Path) -> None:

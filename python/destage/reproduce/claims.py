@@ -232,6 +232,8 @@ class Claim(Declared, frozen=True):
     says: str
     check: Check
     headline: bool = False
+    paper: str = ""
+    """The paper's numbers, where the check asks only for a relation."""
 
 
 class Series(Declared, frozen=True):

@@ -132,6 +132,7 @@ def _claim(v: Verdict, faithful: Verdict | None) -> dict[str, Any]:
         "kind": v.claim.check.kind,
         "metric": v.claim.check.metric or None,
         "expected": expected(v.claim, v.cases),
+        "paper": v.claim.paper,
         **_judgement(v, v.own),
         "elsewhere": _judgement(v, v.elsewhere) if v.elsewhere else None,
         "faithful": _judgement(v, faithful.own) if faithful else None,

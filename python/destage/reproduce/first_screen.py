@@ -89,7 +89,8 @@ def _headline_row(claim: Data, knobs: Data) -> list[str]:
     here = measured_briefly(claim["measured"]) if tested else claim["which"] or "-"
     if tested and claim["cases_all"] > 1:
         here += f"; {claim['cases_met']} of {claim['cases_all']} cases"
-    cells = (claim["brief"], claim["expected"], here, verdict_text(claim, knobs))
+    paper = claim["paper"] or claim["expected"]
+    cells = (claim["brief"], paper, here, verdict_text(claim, knobs))
     return [cut(cell) for cell in cells]
 
 
@@ -118,12 +119,11 @@ def _conditions(headlines: list[Any], knobs: Data) -> list[dict[str, Any]]:
                 found[turn.knob]["others"] += 1
                 continue
             sides = [
-                f"{phrase}: {one['cases_met']} of {one['cases_all']},"
-                f" {measured_briefly(one['measured'])}"
+                f"{one['verdict']} with {phrase} ({one['cases_met']} of {one['cases_all']},"
+                f" {measured_briefly(one['measured'])})"
                 for phrase, one in turn.values.items()
             ]
-            found[turn.knob] = {"claim": claim["brief"], "text": turn.text, "sides": sides}
-            found[turn.knob]["others"] = 0
+            found[turn.knob] = {"claim": claim["brief"], "sides": sides, "others": 0}
     return list(found.values())[:MOST_CONDITIONS]
 
 
