@@ -276,6 +276,19 @@ def test_a_range_of_the_paper_is_met_at_its_ends(values: tuple[float, ...], expe
     assert [c.label.split()[0] for c in found.cases] == ["least", "greatest"]
 
 
+def test_an_average_is_that_of_the_cases_and_a_mean_that_of_the_sums() -> None:
+    # A reduction by half of a small number, and by a tenth of a large one.
+    cells: Cells = {("w", "A"): [1.0, 1.0], ("w", "B"): [2.0, 2.0]}
+    cells = {**cells, ("v", "A"): [90.0, 90.0], ("v", "B"): [100.0, 100.0]}
+    average = one(verdict(compared("~0.3", over="average"), cells))
+    mean = one(verdict(compared("~0.3", over="mean"), cells))
+    assert average.measured is not None
+    assert mean.measured is not None
+    assert average.measured.mean == pytest.approx(0.3)
+    assert mean.measured.mean == pytest.approx(11 / 102)
+    assert (average.status, average.note) == ("met", "mean of 2 cases")
+
+
 # -- What is zero, undefined or missing -----------------------------------------------------------
 
 

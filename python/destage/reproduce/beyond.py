@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage.catalogue import policies
+from destage.catalogue import PolicyInfo, policies
 from destage.device import open_device
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
-from destage.experiment.task import Question, Task
+from destage.experiment.task import Entry, Question, Task
 from destage.experiment.warmup import AUTO, measured_alike
 from destage.model.metrics import BASELINE, ORACLE
 from destage.options import ProgressCallback
@@ -28,6 +28,7 @@ from destage.reproduce.beyond_pages import UNPADDED
 from destage.reproduce.claims import Head, Paper, RunSet
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options, kept_in, loads_of
+from destage.reproduce.findings import COMMON
 from destage.reproduce.offline import Access, least_cost
 from destage.reproduce.runs import Runner, entry_of
 from destage.reproduce.scaling import scaled_size, with_keys
@@ -126,7 +127,11 @@ class _Table:
         self.load, self.trace, self.runner = load, trace.open(), runner
         self.cache = scaled_size(CACHE, min(1.0, self.trace.requests / MOST_REQUESTS))
         names = [*(p.name for p in policies()), UNPADDED]
-        self.entries = {n: entry_of(n, [self.cache], self.trace.page_bytes) for n in names}
+        self.varied = {p.name for p in policies() if p.needs_device or p.offline or _is_common(p)}
+        self.entries: dict[str, Entry] = {
+            n: entry_of(n, [self.cache], self.trace.page_bytes) for n in names
+        }
+        self.named = {entry: name for name, entry in self.entries.items()}
         blank = Task(
             trace_name=load.name,
             trace=trace,
@@ -138,7 +143,7 @@ class _Table:
             seed=None,
             entries=(entry_of("none", ["1p"], self.trace.page_bytes),),
         )
-        self.blank = replace(blank, entries=tuple(self.entries.values()))
+        self.blank = blank
         tasks = {("ftls", ftl): self._behind(ftl, "") for ftl in FTLS}
         for axis, values in (("waits", WAITS), ("collectors", COLLECTORS)):
             for label, keys in values.items():
@@ -147,11 +152,19 @@ class _Table:
         self.optimum = replace(blank, question=_OPTIMUM)
 
     def _behind(self, ftl: str, keys: str) -> Task:
-        """All policies in front of the device with an FTL and some keys changed."""
+        """The policies in front of the device: all behind an FTL, fewer with other keys."""
+        asked = [e for name, e in self.entries.items() if not keys or name in self.varied]
         drive = open_device(with_keys(DEVICE, keys)).extended(self.trace.end_page)
         drive = open_device(drive.with_options(queue_depth=QUEUE_DEPTH), ftl=FTLS[ftl])
         recipe = DriveRecipe.of(drive, DEVICE)
-        return replace(self.blank, device=DEVICE, ftl=ftl, drive=recipe, queue_depth=QUEUE_DEPTH)
+        return replace(
+            self.blank,
+            device=DEVICE,
+            ftl=ftl,
+            drive=recipe,
+            queue_depth=QUEUE_DEPTH,
+            entries=tuple(asked),
+        )
 
     def rows(self) -> Json:
         rows: dict[str, Json] = {
@@ -159,8 +172,8 @@ class _Table:
             for name in self.entries
         }
         for (axis, label), task in self.tasks.items():
-            for name, entry in self.entries.items():
-                row = rows[name]
+            for entry in task.entries:
+                row = rows[self.named[entry]]
                 try:
                     one = self.runner.run(task, entry.policy, entry.sizes[0])
                 except UsageError as e:
@@ -186,6 +199,10 @@ class _Table:
             "offline": [p.name for p in policies() if p.offline],
             "rows": list(rows.values()),
         }
+
+
+def _is_common(policy: PolicyInfo) -> bool:
+    return policy.compared is not None or policy.name in COMMON
 
 
 def _warmup(task: Task) -> int:

@@ -91,6 +91,9 @@ def _aggregated(look: Look) -> list[Case]:
             continue
         if check.over == "mean":
             q, note = _mean(look, places)
+        elif check.over == "average":
+            each = [look.quantity(cell, check.metric, of, to) for cell, of, to in places]
+            q, note = combined(each, _average), f"mean of {len(each)} cases"
         else:
             named = [(look.label(*p), look.quantity(p[0], check.metric, *p[1:])) for p in places]
             least, greatest, without = _extremes(named)
@@ -294,6 +297,10 @@ def _steady(look: Look) -> list[Case]:
         note += f"; all are 0 on {', '.join(nothing)}" if nothing else ""
         cases.append(Case(f"{a} and {b}", status, None, f"{a} varies less", note))
     return cases
+
+
+def _average(row: Sequence[float]) -> float:
+    return math.fsum(row) / len(row)
 
 
 def _deviation(row: Sequence[float]) -> float:

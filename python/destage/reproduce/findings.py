@@ -53,7 +53,9 @@ def _means(table: Data, axis: str, label: str) -> dict[str, float]:
     return {
         row["policy"]: float(row[axis][label]["response_ns_mean"])
         for row in table["rows"]
-        if not isinstance(row[axis][label], str) and row[axis][label]["response_ns_mean"]
+        if label in row[axis]
+        and not isinstance(row[axis][label], str)
+        and row[axis][label]["response_ns_mean"]
     }
 
 
