@@ -127,7 +127,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
     let mounted = Mounted {
         name: drive.name.clone(),
         record: drive.to_json(),
-        device,
+        device: device.into(),
         cache: drive.cache.with_policy(None, 0, Default::default()),
         host: drive.host,
         placement: None,

@@ -4,9 +4,9 @@ use destage_core::DeviceView;
 use destage_policies::params::Value;
 use destage_policies::{FromRun, ORDERED, Setup};
 use destage_replay::error::RunError;
-use destage_ssd::{CacheConfig, Device, HostConfig};
+use destage_ssd::{CacheConfig, Device, HostConfig, Prepared};
 
-/// A drive that is ready to run: prepared once, and cloned for each run.
+/// A drive that is ready to run: prepared once, and lent to each run.
 #[derive(Clone, Debug)]
 pub struct Mounted {
     /// Name, for tables.
@@ -14,7 +14,7 @@ pub struct Mounted {
     /// All that is needed to make it again, as a result keeps it.
     pub record: serde_json::Value,
     /// The drive at time 0.
-    pub device: Device,
+    pub device: Prepared,
     /// When a page has its frame, and its data; `policy` and `frames` are those of each run.
     pub cache: CacheConfig,
     /// Open or closed loop, and the treatment of trims and flushes.

@@ -51,7 +51,7 @@ impl Drive {
         let made = Arc::new(Mounted {
             name: drive.name.clone(),
             record: drive.to_json(),
-            device: watch.prepare(&drive.device, folder.as_deref())?,
+            device: watch.prepare(&drive.device, folder.as_deref())?.into(),
             cache: CacheConfig {
                 policy: None,
                 frames: 0,

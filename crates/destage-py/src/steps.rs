@@ -19,7 +19,8 @@ pub fn play_steps(
     let steps = steps.map_err(|e| usage(py, format!("steps of requests: {e}")))?;
     let watch = Watch::default();
     let played = follow(py, progress.as_ref(), &watch, |watch| {
-        let mut simulated = device.mounted(watch)?.device.clone();
+        let mounted = device.mounted(watch)?;
+        let mut simulated = mounted.device.lend();
         watch.enter("measuring", steps.iter().map(|step| step.requests).sum());
         play(&mut simulated, &steps, &watch.control)
     })?;

@@ -150,6 +150,22 @@ impl Device {
         device
     }
 
+    /// Becomes `before` again, of which it was a clone. False if its FTL has no way to do so.
+    pub(crate) fn restore(&mut self, before: &Device) -> bool {
+        #[rustfmt::skip] // every field is here, so that no new one is forgotten
+        let Device {
+            ftl, queues, commands, interface, trims,
+            geometry: _, idle: _, before: _, counts_today: _, config: _, foresees: _,
+        } = before;
+        if !self.ftl.restore(ftl) {
+            return false;
+        }
+        self.queues.clone_from(queues);
+        self.interface.clone_from(interface);
+        (self.commands, self.trims) = (*commands, *trims);
+        true
+    }
+
     /// Goes on to `now`, the instant of a request: completions at times <= now, idle timers at
     /// times < now (5.5, 7.5). Time does not go back.
     #[inline]

@@ -25,6 +25,7 @@
 //!  interface     commands, link and write buffer   `docs/spec/device-today.md` 5, 6
 //!  placement     placement policies (handles)        `docs/spec/device-today.md` 8
 //!  prepare       preconditioned devices, kept in files
+//!  prepared      a preconditioned device, lent to run after run
 //! ```
 
 pub mod bus;
@@ -40,6 +41,7 @@ pub mod pending_time;
 pub mod placement;
 pub mod precondition;
 pub mod prepare;
+mod prepared;
 pub mod queues;
 mod read_first;
 mod records;
@@ -59,6 +61,7 @@ pub use interface::Command;
 pub use pending_time::{PendingTime, Settled};
 pub use placement::{Future, WriteHint};
 pub use prepare::Origin;
+pub use prepared::{Lent, Prepared};
 pub use queues::Served;
 pub use records::OperationRecord;
 pub use saturation::Saturation;

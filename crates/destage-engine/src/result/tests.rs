@@ -42,7 +42,10 @@ fn mounted(drive: &Drive, ftl: &str) -> Arc<Mounted> {
     Arc::new(Mounted {
         name: drive.name.clone(),
         record: drive.to_json(),
-        device: destage_ssd::Device::prepare(&drive.device, None, &mut |_, _| true).unwrap().0,
+        device: destage_ssd::Device::prepare(&drive.device, None, &mut |_, _| true)
+            .unwrap()
+            .0
+            .into(),
         cache: CacheConfig {
             policy: None,
             frames: 0,

@@ -152,7 +152,7 @@ fn foresee(
     // Whoever follows the runs waits for the accesses of one.
     control.accesses_done.fetch_sub(input.columns.accesses(), Ordering::Relaxed);
     let future = first.future.expect("the drive recorded it");
-    let drive = Mounted { device: drive.device.foreseeing(&future), ..(**drive).clone() };
+    let drive = Mounted { device: drive.device.foreseeing(&future).into(), ..(**drive).clone() };
     Ok(Some(RunOptions { drive: Some(Arc::new(drive)), ..options.clone() }))
 }
 

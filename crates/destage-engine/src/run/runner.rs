@@ -82,7 +82,7 @@ impl Runner<'_> {
         })
     }
 
-    /// A run in front of a clone of the drive; `physical` says what of it went to flash.
+    /// A run in front of the drive; `physical` says what of it went to flash.
     fn timed(
         self,
         drive: &Mounted,
@@ -90,7 +90,7 @@ impl Runner<'_> {
         run: &mut Timed<'_>,
     ) -> Result<Outcome, RunError> {
         drive.holds(self.input.columns.lpns)?;
-        let mut device = drive.device.clone();
+        let mut device = drive.device.lend();
         let trim = self.options.trims(Some(&drive.host)).into();
         let host = drive.host.with_trim(trim, device.config());
         let host = host.map_err(|e| RunError::Impossible(e.to_string()))?;

@@ -43,7 +43,7 @@ fn mounted(changes: &str) -> Arc<Mounted> {
     Arc::new(Mounted {
         name: drive.name.clone(),
         record: drive.to_json(),
-        device: Device::new(&drive.device),
+        device: Device::new(&drive.device).into(),
         cache: drive.cache.with_policy(None, 0, Table::new()),
         host: drive.host,
         placement: None,

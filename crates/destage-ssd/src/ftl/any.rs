@@ -38,6 +38,15 @@ impl Ftl for AnyFtl {
         ftl_of!(config, F, any => F::load(config, input).map(any))
     }
 
+    fn restore(&mut self, before: &Self) -> bool {
+        match (self, before) {
+            (AnyFtl::PageFtl(ftl), AnyFtl::PageFtl(before)) => ftl.restore(before),
+            (AnyFtl::PageToday(ftl), AnyFtl::PageToday(before)) => ftl.restore(before),
+            (AnyFtl::StripedFtl(ftl), AnyFtl::StripedFtl(before)) => ftl.restore(before),
+            _ => false,
+        }
+    }
+
     #[inline]
     fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         each_ftl!(self, ftl => ftl.read(lpn, sink))

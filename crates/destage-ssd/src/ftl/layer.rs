@@ -93,6 +93,12 @@ pub trait Ftl: Sized {
         Err(ImageError::Other)
     }
 
+    /// Becomes `before` again, of which it was a clone. False, and nothing is done, if a clone is as
+    /// fast.
+    fn restore(&mut self, _before: &Self) -> bool {
+        false
+    }
+
     /// Reads a page. `None` if that costs nothing, because it was never written.
     fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served>;
 

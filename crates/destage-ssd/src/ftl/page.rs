@@ -25,6 +25,7 @@
 //!  folding     writing to these, and folding them                  ditto, 9.2 to 9.4
 //!  fill        writing much at once, in no time                    5.6
 //!  image       a state as bytes
+//!  restore     the state at time 0 again
 //!  check       every invariant
 //! ```
 
@@ -35,6 +36,7 @@ mod folding;
 mod gc;
 mod image;
 mod points;
+mod restore;
 mod slc;
 mod state;
 mod stepping;
@@ -203,6 +205,11 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     fn foresee(&mut self, future: &Future) {
         self.points.placement.foresee(future);
+    }
+
+    fn restore(&mut self, before: &Self) -> bool {
+        self.restore_from(before);
+        true
     }
 
     fn begin(&mut self) {

@@ -9,6 +9,7 @@ mod host_interface;
 mod laws;
 mod precondition;
 mod prepare;
+mod prepared;
 mod validity;
 mod validity_host_interface;
 mod vectors;

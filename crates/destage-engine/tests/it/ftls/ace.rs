@@ -59,7 +59,7 @@ fn runs(units: i128) -> Vec<RunResult> {
     let mounted = Mounted {
         name: format!("{units} units"),
         record: serde_json::Value::Null,
-        device: Device::new(&config),
+        device: Device::new(&config).into(),
         cache: cache.with_policy(None, 0, Table::new()),
         host: HostConfig::from_table(&host, &config).expect("closed"),
         placement: None,

@@ -30,7 +30,7 @@ fn every_policy_runs_over_every_ftl_and_programs_what_the_document_says() {
         let mounted = Mounted {
             name: ftl.into(),
             record: serde_json::Value::Null,
-            device: Device::new(&config),
+            device: Device::new(&config).into(),
             cache: cache.with_policy(None, 0, Table::new()),
             host,
             placement: None,

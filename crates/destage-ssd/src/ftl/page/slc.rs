@@ -201,6 +201,11 @@ impl Slc {
         words.iter().map(|word| word.count_ones()).sum()
     }
 
+    /// By page, the slot that was written to it last; 0 if none was.
+    pub(super) fn owners(&self) -> &[u32] {
+        &self.owners
+    }
+
     /// The slot that a valid page holds.
     pub(super) fn owner(&self, ppn: Ppn) -> u32 {
         let (block, index) = self.split(ppn);

@@ -2,6 +2,7 @@
 
 use super::gc::{AnyCollector, Collector, SealedBlock};
 use super::points::{NONE, Point, Points};
+use super::restore::Trimmed;
 use super::slc::Slc;
 use super::steps::Steps;
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
@@ -57,6 +58,7 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) slc: Option<Slc>,
     pub(super) collector: AnyCollector,
     pub(super) steps: Option<Steps>,
+    pub(super) trimmed: Trimmed,
     pub(super) page_bytes: u32,
 }
 
@@ -123,6 +125,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             },
             collector: AnyCollector::new(config),
             steps: Steps::new(config),
+            trimmed: Trimmed::default(),
             slc: config.slc.map(|slc| Slc::new(slc, config, geometry)),
             page_bytes: config.page_bytes,
             geometry: geometry.clone(),

@@ -53,6 +53,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if old == UNMAPPED {
             return false;
         }
+        self.trimmed.push(slot, self.map.len());
         self.invalidate(old - 1);
         if TODAY {
             let clock = self.points.clock;
