@@ -8,7 +8,7 @@ import pytest
 
 from destage.reproduce.beyond_pages import (
     UNPADDED,
-    optimum_told,
+    optimum_cells,
     padding_rows,
     reversal_rows,
     variant_rows,
@@ -82,7 +82,7 @@ def test_the_best_policy_is_held_against_the_least_cost(data: dict[str, Any]) ->
             ],
         }
     ]
-    told = optimum_told(data, ["min"])
+    told = optimum_cells(data, ["min"])
     assert told[1] == [
         "hm_0",
         "1 : 118",

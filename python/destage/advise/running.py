@@ -246,7 +246,7 @@ def _setting(
         value = goal.value(made) if means else None
         values.append(value)
         worse.append(None if value is None else goal.worse_by(value, choice.best_value))
-        told.append(value is not None and goal.told(made, choice.best))
+        told.append(value is not None and goal.is_significant(made, choice.best))
         near.append(_smallest(same, choice, within) if means else None)
     return Setting(
         *(system, made, "", size),

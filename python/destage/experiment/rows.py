@@ -194,7 +194,7 @@ def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
         "label": policy.label,
         "cache": size.given,
         "seed": task.seed,
-        "options": task.told_options,
+        "options": task.row_options,
     }
 
 

@@ -238,7 +238,7 @@ class Store:
                 "device": task.device,
                 "ftl": task.ftl,
                 "queue_depth": task.queue_depth,
-                "options": task.told_options,
+                "options": task.row_options,
                 "seed": task.seed,
                 "page_bytes": task.trace.page_bytes,
                 "unique_pages": task.trace.unique_pages,

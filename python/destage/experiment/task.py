@@ -119,7 +119,7 @@ class Task:
         )
 
     @property
-    def told_options(self) -> str:
+    def row_options(self) -> str:
         """Run options as rows have them: as they were asked for, whichever the trace.
 
         Those of a question say which it is.

@@ -182,7 +182,7 @@ def choose(runs: Sequence[Run], every: Sequence[Run], goal: Goal, within: float)
     for frames in sorted({run.frames for run, _ in judged}):
         here = [(run, j) for run, j in judged if run.frames == frames]
         first, value = _first(here, goal)
-        ties = [r.label for r, _ in here if r is not first and not goal.told(first, r)]
+        ties = [r.label for r, _ in here if r is not first and not goal.is_significant(first, r)]
         lru = next((r for r in every if r.frames == frames and r.label == BASELINE), None)
         number = goal.value(first)
         assert number is not None
@@ -259,7 +259,10 @@ def _wrong(what: str, run: Run, choice: Choice) -> Wrong | None:
     if value is None:
         return None
     return Wrong(
-        what, run, choice.goal.worse_by(value, choice.value), choice.goal.told(choice.run, run)
+        what,
+        run,
+        choice.goal.worse_by(value, choice.value),
+        choice.goal.is_significant(choice.run, run),
     )
 
 
@@ -279,7 +282,7 @@ def rival_of(choice: Choice, here: Sequence[Run]) -> Rival | None:
         return None
     goal, mine, other = choice.goal, choice.run, order[0]
     name, parts = _in_parts(goal, mine, other)
-    return Rival(other, _interval(goal, mine, other), goal.told(mine, other), name, parts)
+    return Rival(other, _interval(goal, mine, other), goal.is_significant(mine, other), name, parts)
 
 
 def _interval(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:

@@ -116,7 +116,7 @@ class Advised:
         mine, theirs = goal.judged(best), goal.judged(self.nothing)
         if mine is None or theirs is None or not goal.better(mine, theirs):
             return mine is None or theirs is None
-        return goal.told(best, self.nothing)
+        return goal.is_significant(best, self.nothing)
 
     @property
     def rises(self) -> bool:

@@ -97,8 +97,8 @@ class Goal:
             return 0.0 if value == best else None
         return (best - value) / best if self.largest else (value - best) / best
 
-    def told(self, run: Run, other: Run) -> bool:
-        """Whether the trace tells two runs apart in it."""
+    def is_significant(self, run: Run, other: Run) -> bool:
+        """Whether the difference of two runs in this goal is significant."""
         if self.metric is not None:
             return change(self.metric.name, run, other) is not None
         if run.frames != other.frames:

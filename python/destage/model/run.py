@@ -200,11 +200,11 @@ class Run:
     def minus(self, other: Run, metric: str) -> tuple[float, float] | None:
         """Where this run's number less another's lies, with 95 % confidence.
 
-        None if this trace does not tell; `told_by_intervals` says whether there are any.
+        None if this trace does not tell; `has_intervals_against` says whether there are any.
         """
         return self.differences.between(metric, self.place, other.place)
 
-    def told_by_intervals(self, other: Run) -> bool:
+    def has_intervals_against(self, other: Run) -> bool:
         """Whether their differences have intervals: both runs are of one set, and long enough."""
         shared = self.differences is other.differences
         return shared and self.differences.compares(self.place, other.place)

@@ -71,7 +71,9 @@ def winner(runs: Sequence[Run], metric: Metric, *, pending: bool = True) -> Winn
     best = rivals[0]
     others = (r for r in rivals[1:] if change(metric.name, best, r, pending=pending) is None)
     alike = (best, *others)
-    measured = any(r[metric.name] != best[metric.name] and best.told_by_intervals(r) for r in alike)
+    measured = any(
+        r[metric.name] != best[metric.name] and best.has_intervals_against(r) for r in alike
+    )
     return Winner(metric, best.frames, best[metric.name], alike, len(rivals), measured)
 
 
@@ -129,7 +131,7 @@ def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float 
         return None
     if lead < TIE or not _is_visible(metric, new, old) or _too_short(run) or _too_short(other):
         return None
-    if run.told_by_intervals(other):
+    if run.has_intervals_against(other):
         interval = run.minus(other, _source(metric))
         if interval is None or interval[0] <= 0 <= interval[1]:
             return None

@@ -105,7 +105,7 @@ def _sections(data: Data) -> Iterator[tuple[str, str, Cells]]:
             "Distance to the optimum",
             "Costs over the least possible cost with the future known, on a part of each workload."
             " The last section has all policies and the method.",
-            optimum_told(data, data["tables"][0]["offline"] if data["tables"] else []),
+            optimum_cells(data, data["tables"][0]["offline"] if data["tables"] else []),
         )
     for table in data["tables"]:
         remark = (
@@ -191,7 +191,7 @@ def _shown(value: float | None, form: str) -> str:
     return "-" if value is None else f"{value:{form}}"
 
 
-def optimum_told(data: Data, offline: Sequence[str]) -> Cells:
+def optimum_cells(data: Data, offline: Sequence[str]) -> Cells:
     """The distance of the best policy, LRU and MIN from the least possible cost."""
     rows: Cells = [["workload", "read : write", "best policy", "costs", "LRU", "MIN"]]
     for load in data["optimum"]:

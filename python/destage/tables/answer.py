@@ -104,7 +104,7 @@ def _possible(advised: Advised) -> str | None:
     judged, ours = goal.judged(run), goal.judged(mine)
     if judged is None or ours is None or run is mine or products_of(run):
         return None
-    if not goal.told(run, mine):
+    if not goal.is_significant(run, mine):
         if run.cache_bytes >= mine.cache_bytes:
             return None
         return (
@@ -198,7 +198,9 @@ def answer_table(advised: Advised) -> Table:
         row += [Cell(goal.text(point.value)), Cell(NONE if far is None else percent(far, 1))]
         if apart:
             there = best.get(run.frames)
-            other = there is not None and there.run is not run and goal.told(there.run, run)
+            other = (
+                there is not None and there.run is not run and goal.is_significant(there.run, run)
+            )
             row += [
                 Cell(there.run.label if there is not None and other else "="),
                 Cell(goal.text(there.value) if there is not None and other else ""),

@@ -4,12 +4,12 @@
 //! Here, and only here, `evictions` counts flush groups, as that document does.
 
 use super::read::{
-    Access, Count, Frames, List, Malformed, Named, Object, Params, Text, malformed, note,
-    one_for_each, option, present, read, values, worded,
+    Access, Count, Frames, List, Malformed, Named, Object, Params, Text, malformed, one_for_each,
+    option, present, read, values, worded,
 };
-use super::report::Found;
+use super::report::{Found, counter_difference, decision_difference, note_missing};
 use super::run::Fault;
-use super::vector::{Decision, Expected};
+use super::vector::{AccessDecision, Decision, Expected};
 use destage_core::{
     Blind, Completion, Lookup, Lpn, Nanos, Op, Page, Part, Plan, Policy, Request, Requirements,
 };
@@ -53,21 +53,11 @@ struct Feedback {
     write_ns: Vec<Nanos>,
 }
 
-/// A decision as block vectors write it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct BlockDecision {
-    index: u64,
-    op: char,
-    page: u64,
-    #[serde(flatten)]
-    decision: Decision,
-}
-
 /// Outcome of a run of a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct BlockOutcome {
     /// One per access.
-    pub decisions: Vec<BlockDecision>,
+    pub decisions: Vec<AccessDecision>,
     /// The counters of section 1.6, and the policy's own.
     pub counters: Map<String, Json>,
     /// The policy's lists before a final flush.
@@ -221,18 +211,21 @@ impl Run<'_> {
         self.ranks.map_or(page.0, |ranks| ranks[page.0 as usize])
     }
 
-    fn decision(&self, index: usize, hit: bool, plan: Option<&Plan>) -> BlockDecision {
+    fn decision(&self, index: usize, hit: bool, plan: Option<&Plan>) -> AccessDecision {
         let (op, page) = self.vector.accesses[index];
         let empty = Plan::new();
         let mut decision = Decision::of(hit, plan.unwrap_or(&empty), |page| self.number(page));
         let unpadded = vec![Vec::new(); decision.flushed.len()];
         decision.padded.get_or_insert(unpadded);
         let op = if op.is_write() { 'w' } else { 'r' };
-        BlockDecision { index: index as u64, op, page, decision }
+        AccessDecision { index: index as u64, op, page, decision }
     }
 
     /// Access by access, with the latencies of the script.
-    fn scripted<P: Policy>(&self, policy: &mut P) -> Result<(Vec<BlockDecision>, Counters), Fault> {
+    fn scripted<P: Policy>(
+        &self,
+        policy: &mut P,
+    ) -> Result<(Vec<AccessDecision>, Counters), Fault> {
         let mut counters = Counters::default();
         let mut plan = Plan::new();
         let mut script = Script { feedback: &self.vector.feedback, reads: 0, writes: 0 };
@@ -275,7 +268,7 @@ impl Run<'_> {
     }
 
     /// Through the loop that every real run uses, which has no device to report latencies.
-    fn replayed<P: Policy>(&self, policy: &mut P, lpns: &[u64]) -> (Vec<BlockDecision>, Counters) {
+    fn replayed<P: Policy>(&self, policy: &mut P, lpns: &[u64]) -> (Vec<AccessDecision>, Counters) {
         let accesses = &self.vector.accesses;
         let ids: Vec<u32> = accesses.iter().map(|&(_, page)| self.page(page).0 as u32).collect();
         let one_page = |op: Op| Extent::new(1, op.is_write(), false, false).0;
@@ -296,7 +289,7 @@ impl Run<'_> {
 /// Keeps every decision of a replay.
 struct Recorder<'a> {
     run: &'a Run<'a>,
-    decisions: Vec<BlockDecision>,
+    decisions: Vec<AccessDecision>,
 }
 
 impl Observer for Recorder<'_> {
@@ -414,26 +407,7 @@ impl BlockVector {
 
     /// Where an outcome first differs: decisions, then counters, then lists.
     pub(super) fn first_difference(&self, outcome: &BlockOutcome) -> Option<Found> {
-        let expected = self.decisions.iter().flatten();
-        let mut pairs = expected.zip(&outcome.decisions);
-        if let Some((expected, got)) = pairs.find(|(e, got)| !e.agrees(&got.decision)) {
-            return Some(Found::Decision {
-                access: got.index,
-                op: got.op,
-                page: got.page,
-                expected: expected.clone(),
-                got: got.decision.clone(),
-            });
-        }
-        // A counter that a vector does not list is 0.
-        for (name, got) in self.counters.iter().flat_map(|_| &outcome.counters) {
-            let expected = self.counters.as_ref().and_then(|c| c.get(name)).cloned();
-            let expected = expected.unwrap_or_else(|| 0.into());
-            if !same(&expected, got) {
-                return Some(Found::Counter { counter: name.clone(), expected, got: got.clone() });
-            }
-        }
-        let differs = |(name, expected): (&String, &Json)| {
+        let of_lists = |(name, expected): (&String, &Json)| {
             let got = outcome.last.get(name)?;
             (!same(expected, got)).then(|| Found::Final {
                 list: name.clone(),
@@ -441,21 +415,16 @@ impl BlockVector {
                 got: got.clone(),
             })
         };
-        self.last.iter().flatten().find_map(differs)
+        decision_difference(self.decisions.as_deref(), &outcome.decisions)
+            .or_else(|| counter_difference(self.counters.as_ref(), &outcome.counters, same))
+            .or_else(|| self.last.iter().flatten().find_map(of_lists))
     }
 
     /// Keys that are compared with nothing.
     pub(super) fn not_compared(&self, outcome: &BlockOutcome) -> Vec<String> {
         let mut keys = self.unknown_keys.clone();
-        let sets =
-            [("counters", &self.counters, &outcome.counters), ("final", &self.last, &outcome.last)];
-        for (set, expected, got) in sets {
-            for name in expected.iter().flat_map(|names| names.keys()) {
-                if !got.contains_key(name) {
-                    note(&mut keys, format!("{set}.{name}"));
-                }
-            }
-        }
+        note_missing(&mut keys, "counters", self.counters.as_ref(), &outcome.counters);
+        note_missing(&mut keys, "final", self.last.as_ref(), &outcome.last);
         keys
     }
 

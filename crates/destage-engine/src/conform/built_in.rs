@@ -3,12 +3,10 @@
 use super::block::{BlockRuns, BlockVector, Refused, run_block};
 use super::device::{DeviceOutcome, DeviceVector, run_device};
 use super::ftl::{FtlOutcome, FtlVector};
-use super::kv::KvVector;
 use super::lines::{ConformError, LineLocation};
-use super::objects::ObjectOutcome;
+use super::objects::{ObjectOutcome, ObjectVector};
 use super::report::Found;
 use super::run::{Dense, Outcome, run_vector};
-use super::tiers::TierVector;
 use super::vector::PageVector;
 use destage_policies::{BuildError, Setup, check_params};
 use destage_replay::control::Control;
@@ -41,20 +39,9 @@ pub(super) fn run_ftl(
     Ok(outcome)
 }
 
-/// Runs a vector of two tiers, tier 1 over dense ids and over a hash map.
-pub(super) fn run_tiers(
-    vector: &TierVector,
-    place: LineLocation<'_>,
-    control: &Control,
-) -> Result<[ObjectOutcome; 2], ConformError> {
-    let runs = vector.run().map_err(|error| place.malformed(error))?;
-    control.accesses_done.fetch_add(vector.accesses(), Ordering::Relaxed);
-    Ok(runs)
-}
-
-/// Runs a vector of a language model, tier 1 over dense ids and over a hash map.
-pub(super) fn run_kv(
-    vector: &KvVector,
+/// Runs a vector of two tiers or of a language model, tier 1 over dense ids and over a hash map.
+pub(super) fn run_objects(
+    vector: &dyn ObjectVector,
     place: LineLocation<'_>,
     control: &Control,
 ) -> Result<[ObjectOutcome; 2], ConformError> {

@@ -1,7 +1,7 @@
 //! Vectors compared with what comes out.
 
 use super::block::BlockRuns;
-use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_kv, run_on_device, run_tiers};
+use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_objects, run_on_device};
 use super::lines::{ConformError, Entry, LineLocation, for_each_line};
 use super::report::{Difference, FileReport, Found, Over, Report, first_difference};
 use super::run::{Fault, Outcome};
@@ -34,20 +34,13 @@ pub fn conform(files: &[PathBuf], control: &Control) -> Result<Report, ConformEr
                     not_compared: vector.not_compared(&outcome),
                 });
             }
-            Entry::Tiers(vector) => {
-                let [dense, hashed] = run_tiers(vector, place, control)?;
-                let differs = |outcome| vector.expected.first_difference(outcome, "access");
+            Entry::Objects(vector) => {
+                let [dense, hashed] = run_objects(&**vector, place, control)?;
+                let expected = vector.expected();
+                let found = expected.first_difference(&dense);
                 return Ok(Compared::Found {
-                    found: over_both(differs(&dense), differs(&hashed)),
-                    not_compared: vector.expected.not_compared(&dense),
-                });
-            }
-            Entry::Kv(vector) => {
-                let [dense, hashed] = run_kv(vector, place, control)?;
-                let differs = |outcome| vector.expected.first_difference(outcome, "request");
-                return Ok(Compared::Found {
-                    found: over_both(differs(&dense), differs(&hashed)),
-                    not_compared: vector.expected.not_compared(&dense),
+                    found: over_both(found, expected.first_difference(&hashed)),
+                    not_compared: expected.not_compared(&dense),
                 });
             }
             Entry::Ftl(vector) => {
@@ -99,8 +92,9 @@ pub fn conform_own(
             }
             Entry::Device(_) => return Ok(Compared::Skipped("it needs the device".into())),
             Entry::Ftl(_) => return Ok(Compared::Skipped("it is of an FTL".into())),
-            Entry::Kv(_) => return Ok(Compared::Skipped("it is of a language model".into())),
-            Entry::Tiers(_) => return Ok(Compared::Skipped("it is of two tiers".into())),
+            Entry::Objects(vector) => {
+                return Ok(Compared::Skipped(format!("it is of {}", vector.of())));
+            }
         };
         if let Some(only) = only
             && vector.policy != only

@@ -6,8 +6,8 @@ use super::read::{
     Count, List, Malformed, Named, PageNumber, Text, malformed, note, one_for_each, present, read,
     row, worded,
 };
-use super::report::Found;
-use super::vector::{Decision, Expected};
+use super::report::{Found, decision_difference, note_missing};
+use super::vector::{AccessDecision, Decision, Expected};
 use crate::mounted::{device_parameters, has_an_order, on_drive};
 use crate::run::suits;
 use crate::spec::PolicySpec;
@@ -21,7 +21,7 @@ use destage_replay::timed::{Ask, TimedReplay, Workload};
 use destage_replay::warmup::Warmup;
 use destage_ssd::config::{FlushMode, Sched, Table, TrimMode};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig, InterfaceCounters};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
@@ -45,23 +45,13 @@ pub struct DeviceVector {
     pub(super) unknown_keys: Vec<String>,
 }
 
-/// A decision as device vectors write it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct DeviceDecision {
-    index: u64,
-    op: char,
-    page: u64,
-    #[serde(flatten)]
-    decision: Decision,
-}
-
 /// Outcome of a run of a vector, in the format of the vectors.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeviceOutcome {
     /// Per request.
     pub completions_ns: Vec<Nanos>,
     /// Per page access of a cached run.
-    pub decisions: Vec<DeviceDecision>,
+    pub decisions: Vec<AccessDecision>,
     /// Background writes: instant, nanoseconds, and page; absent without a writer.
     pub written: Option<Vec<[u64; 2]>>,
     /// Every counter of section 8.
@@ -233,7 +223,7 @@ fn param(found: &Value) -> Value {
 struct Recorder<'a> {
     workload: &'a Workload,
     completions_ns: Vec<Nanos>,
-    decisions: Vec<DeviceDecision>,
+    decisions: Vec<AccessDecision>,
     written: Vec<[u64; 2]>,
 }
 
@@ -244,7 +234,7 @@ impl Observer for Recorder<'_> {
             None => Decision { hit, ..Decision::default() },
             Some(plan) => Decision::of(hit, plan, number),
         };
-        self.decisions.push(DeviceDecision {
+        self.decisions.push(AccessDecision {
             index: self.decisions.len() as u64,
             op: if r.op.is_write() { 'w' } else { 'r' },
             page: r.lpn.0,
@@ -317,16 +307,9 @@ fn run_on(vector: &DeviceVector, device: &mut Device) -> Result<DeviceOutcome, R
 impl DeviceVector {
     /// Where an outcome first differs: completions tell most, then decisions, then counters.
     pub(super) fn first_difference(&self, outcome: &DeviceOutcome) -> Option<Found> {
-        let expected = self.decisions.iter().flatten();
-        let mut pairs = expected.zip(&outcome.decisions);
-        if let Some((expected, got)) = pairs.find(|(e, got)| !e.agrees(&got.decision)) {
-            return Some(Found::Decision {
-                access: got.index,
-                op: got.op,
-                page: got.page,
-                expected: expected.clone(),
-                got: got.decision.clone(),
-            });
+        let of_decisions = decision_difference(self.decisions.as_deref(), &outcome.decisions);
+        if of_decisions.is_some() {
+            return of_decisions;
         }
         if let (Some(expected), Some(got)) = (&self.written, &outcome.written) {
             let both = expected.len().max(got.len());
@@ -341,16 +324,12 @@ impl DeviceVector {
         if let Some((request, (&expected, &got))) = pairs.find(|(_, (e, got))| e != got) {
             return Some(Found::Completion { request: request as u64, expected, got });
         }
-        let differs = |(name, expected): (&String, &Json)| {
-            let got = outcome.counters.get(name)?;
-            let counter = name.clone();
-            (got != expected).then(|| Found::Counter {
-                counter,
-                expected: expected.clone(),
-                got: got.clone(),
-            })
+        // Counters that the vector does not list are not compared.
+        let listed = |(name, got): (&String, &Json)| {
+            let expected = self.counters.as_ref()?.get(name)?;
+            (got != expected).then(|| Found::counter(name, expected, got))
         };
-        self.counters.iter().flatten().find_map(differs)
+        outcome.counters.iter().find_map(listed)
     }
 
     /// Keys that are compared with nothing, counters of unknown names among them.
@@ -359,11 +338,7 @@ impl DeviceVector {
         if self.written.is_some() && outcome.written.is_none() {
             note(&mut keys, "written".into());
         }
-        for name in self.counters.iter().flat_map(|counters| counters.keys()) {
-            if !outcome.counters.contains_key(name) {
-                note(&mut keys, format!("counters.{name}"));
-            }
-        }
+        note_missing(&mut keys, "counters", self.counters.as_ref(), &outcome.counters);
         keys
     }
 }

@@ -1,13 +1,12 @@
 //! Emits the decisions of every vector of a file instead of comparing them.
 
 use super::block::{BlockOutcome, BlockRuns};
-use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_kv, run_on_device, run_tiers};
-use super::device::DeviceDecision;
+use super::built_in::{Runs, run_both, run_built_in, run_ftl, run_objects, run_on_device};
 use super::lines::{ConformError, Entry, for_each_line};
 use super::objects::ObjectOutcome;
 use super::report::first_difference;
 use super::run::Outcome;
-use super::vector::{Decision, Expected, PageCounters, PageVector};
+use super::vector::{AccessDecision, Decision, Expected, PageCounters, PageVector};
 use destage_replay::control::Control;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -45,12 +44,8 @@ pub fn emit(input: &Path, output: &mut dyn Write, control: &Control) -> Result<(
                 counters: &outcome.counters,
             })
         }
-        Entry::Tiers(_) | Entry::Kv(_) => {
-            let [dense, hashed] = match &entry {
-                Entry::Kv(vector) => run_kv(vector, place, control)?,
-                Entry::Tiers(vector) => run_tiers(vector, place, control)?,
-                _ => unreachable!("one of these two"),
-            };
+        Entry::Objects(vector) => {
+            let [dense, hashed] = run_objects(&*vector, place, control)?;
             if dense != hashed {
                 return Err(
                     place.bug("tier 1 decides otherwise over dense ids than over a hash map")
@@ -100,7 +95,7 @@ enum Emitted<'a> {
     },
     Device {
         line: u64,
-        decisions: &'a [DeviceDecision],
+        decisions: &'a [AccessDecision],
         completions_ns: &'a [u64],
         #[serde(skip_serializing_if = "Option::is_none")]
         written: Option<&'a [[u64; 2]]>,

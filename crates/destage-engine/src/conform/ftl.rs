@@ -2,10 +2,9 @@
 //! 1.7).
 
 use super::read::{
-    Direction, List, Malformed, Named, Text, malformed, note, one_for_each, present, read, row,
-    worded,
+    Direction, List, Malformed, Named, Text, malformed, one_for_each, present, read, row, worded,
 };
-use super::report::Found;
+use super::report::{Found, counter_difference, note_missing};
 use destage_ssd::config::{Info, Table, Value};
 use destage_ssd::ftl::block_ftl::CountOnly;
 use destage_ssd::ftl::{Common, named};
@@ -131,26 +130,13 @@ impl FtlVector {
             let op = if is_write { 'w' } else { 'r' };
             return Some(Found::Step { operation: at as u64, op, page, expected, got });
         }
-        let counters = self.counters.as_ref()?;
-        let differs = |(name, got): (&String, &Json)| {
-            let expected = counters.get(name).cloned().unwrap_or_else(|| 0.into());
-            (expected != *got).then(|| Found::Counter {
-                counter: name.clone(),
-                expected,
-                got: got.clone(),
-            })
-        };
-        outcome.counters.iter().find_map(differs)
+        counter_difference(self.counters.as_ref(), &outcome.counters, PartialEq::eq)
     }
 
     /// Keys that are compared with nothing, counters of unknown names among them.
     pub(super) fn not_compared(&self, outcome: &FtlOutcome) -> Vec<String> {
         let mut keys = self.unknown_keys.clone();
-        for name in self.counters.iter().flat_map(|counters| counters.keys()) {
-            if !outcome.counters.contains_key(name) {
-                note(&mut keys, format!("counters.{name}"));
-            }
-        }
+        note_missing(&mut keys, "counters", self.counters.as_ref(), &outcome.counters);
         keys
     }
 }

@@ -1,6 +1,6 @@
 //! Vectors of language models (`docs/spec/tiers.md` 9): what they say, and their runs.
 
-use super::objects::{Expectation, ObjectOutcome};
+use super::objects::{Expectation, ObjectOutcome, ObjectVector};
 use super::read::{
     Count, Frames, List, Malformed, Named, Object, PageNumber, Params, Text, malformed,
     one_for_each, present, read, row, values, worded,
@@ -22,9 +22,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 /// A conformance vector of a language model.
-pub struct KvVector {
-    /// Its name; empty if it has none.
-    pub name: String,
+pub(super) struct KvVector {
+    name: String,
     policy: PolicySpec,
     frames: u32,
     tier2: Option<Tier2Spec>,
@@ -33,7 +32,7 @@ pub struct KvVector {
     lpns: Vec<u64>,
     ids: Vec<u32>,
     marks: Vec<ChainMark>,
-    pub(super) expected: Expectation,
+    expected: Expectation,
 }
 
 worded!(
@@ -121,26 +120,35 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
         lpns,
         ids,
         marks,
-        expected: Expectation { decisions, counters: line.counters, unknown_keys },
+        expected: Expectation { step: "request", decisions, counters: line.counters, unknown_keys },
     })
 }
 
-impl KvVector {
-    /// The policies of its tiers.
-    pub(super) fn policies(&self) -> String {
+impl ObjectVector for KvVector {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn of(&self) -> &'static str {
+        "a language model"
+    }
+
+    fn expected(&self) -> &Expectation {
+        &self.expected
+    }
+
+    fn policies(&self) -> String {
         match &self.tier2 {
             None => self.policy.label(),
             Some(tier2) => format!("{} over {}", self.policy.label(), tier2.policy.label()),
         }
     }
 
-    /// Its number of blocks.
-    pub(super) fn accesses(&self) -> u64 {
+    fn accesses(&self) -> u64 {
         self.ids.len() as u64
     }
 
-    /// Runs it with tier 1 over dense ids, then over a hash map; the bound twice alike.
-    pub(super) fn run(&self) -> Result<[ObjectOutcome; 2], RunError> {
+    fn run(&self) -> Result<[ObjectOutcome; 2], RunError> {
         if self.policy.is_prefix_min() {
             let outcome = self.replay(None)?;
             return Ok([outcome.clone(), outcome]);
@@ -152,7 +160,9 @@ impl KvVector {
         let over_hashed = hashed(self.policy.name, &setup)?;
         Ok([self.replay(Some(over_dense))?, self.replay(Some(over_hashed))?])
     }
+}
 
+impl KvVector {
     /// Through this policy, or the bound.
     fn replay(&self, tier1: Option<AnyPolicy>) -> Result<ObjectOutcome, RunError> {
         let one_block = Extent::new(1, false, false, false).0;

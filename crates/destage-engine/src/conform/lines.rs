@@ -4,9 +4,10 @@ use super::block::{BlockVector, block_vector};
 use super::device::{DeviceVector, device_vector};
 use super::ftl::{FtlVector, ftl_vector};
 use super::json;
-use super::kv::{KvVector, kv_vector};
+use super::kv::kv_vector;
+use super::objects::ObjectVector;
 use super::read::Malformed;
-use super::tiers::{TierVector, tier_vector};
+use super::tiers::tier_vector;
 use super::vector::{PageVector, VectorKind, kind, object, page_vector};
 use destage_keys::printable;
 use destage_replay::control::Control;
@@ -93,8 +94,7 @@ pub(super) enum Entry {
     Block(Box<BlockVector>),
     Device(Box<DeviceVector>),
     Ftl(Box<FtlVector>),
-    Tiers(Box<TierVector>),
-    Kv(Box<KvVector>),
+    Objects(Box<dyn ObjectVector>),
 }
 
 impl Entry {
@@ -105,8 +105,7 @@ impl Entry {
             Entry::Block(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Device(vector) => (vector.name.clone(), vector.policy.clone()),
             Entry::Ftl(vector) => (vector.name.clone(), vector.ftl.name.to_string()),
-            Entry::Tiers(vector) => (vector.name.clone(), vector.policies()),
-            Entry::Kv(vector) => (vector.name.clone(), vector.policies()),
+            Entry::Objects(vector) => (vector.name().to_string(), vector.policies()),
         }
     }
 }
@@ -129,8 +128,8 @@ fn entry(line: &[u8]) -> Result<(Entry, bool), Malformed> {
         VectorKind::Block => Entry::Block(Box::new(block_vector(&json)?)),
         VectorKind::Ftl => Entry::Ftl(Box::new(ftl_vector(&json)?)),
         VectorKind::Device => Entry::Device(Box::new(device_vector(&json)?)),
-        VectorKind::Kv => Entry::Kv(Box::new(kv_vector(&json)?)),
-        VectorKind::Tiers => Entry::Tiers(Box::new(tier_vector(&json)?)),
+        VectorKind::Kv => Entry::Objects(Box::new(kv_vector(&json)?)),
+        VectorKind::Tiers => Entry::Objects(Box::new(tier_vector(&json)?)),
     };
     Ok((entry, EXPECTATIONS.iter().any(|&key| vector.contains_key(key))))
 }

@@ -39,15 +39,12 @@ mod tests;
 mod tiers;
 mod vector;
 
-pub use block::{BlockDecision, BlockOutcome, BlockVector};
+pub use block::{BlockOutcome, BlockVector};
 pub use compare::{conform, conform_own};
-pub use device::{DeviceDecision, DeviceOutcome, DeviceVector};
+pub use device::{DeviceOutcome, DeviceVector};
 pub use emit::emit;
 pub use ftl::{FtlOutcome, FtlVector};
-pub use kv::KvVector;
 pub use lines::ConformError;
-pub use objects::ObjectOutcome;
 pub use report::{Difference, FileReport, Found, Over, Report};
 pub use run::{Fault, Outcome, run_vector};
-pub use tiers::TierVector;
-pub use vector::{COUNTERS, Decision, Expected, PageCounters, PageVector};
+pub use vector::{AccessDecision, COUNTERS, Decision, Expected, PageCounters, PageVector};

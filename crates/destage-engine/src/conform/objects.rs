@@ -2,7 +2,8 @@
 //! language models.
 
 use super::read::note;
-use super::report::Found;
+use super::report::{Found, counter_difference, note_missing};
+use destage_replay::error::RunError;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
@@ -18,9 +19,32 @@ pub struct ObjectOutcome {
     pub counters: Map<String, Json>,
 }
 
+/// A vector whose decisions are objects.
+pub(super) trait ObjectVector {
+    /// Name of the vector; empty if it has none.
+    fn name(&self) -> &str;
+
+    /// What it is about, for messages: `two tiers`, `a language model`.
+    fn of(&self) -> &'static str;
+
+    /// The policies of its tiers.
+    fn policies(&self) -> String;
+
+    /// Number of page accesses.
+    fn accesses(&self) -> u64;
+
+    /// Expected outcome.
+    fn expected(&self) -> &Expectation;
+
+    /// Runs it with tier 1 over dense ids, then over a hash map.
+    fn run(&self) -> Result<[ObjectOutcome; 2], RunError>;
+}
+
 /// Expected outcome of a vector; absent parts are not compared.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Expectation {
+    /// Step that a decision belongs to: `access` or `request`.
+    pub(super) step: &'static str,
     pub(super) decisions: Option<Vec<Map<String, Json>>>,
     pub(super) counters: Option<Map<String, Json>>,
     /// Keys that are not part of the layout.
@@ -29,30 +53,21 @@ pub(super) struct Expectation {
 
 impl Expectation {
     /// Where an outcome first differs, decisions before counters. A counter that is not listed is
-    /// 0. `step` is what a decision is about.
-    pub(super) fn first_difference(
-        &self,
-        outcome: &ObjectOutcome,
-        step: &'static str,
-    ) -> Option<Found> {
+    /// 0.
+    pub(super) fn first_difference(&self, outcome: &ObjectOutcome) -> Option<Found> {
         let expected = self.decisions.iter().flatten();
         for (number, (expected, got)) in expected.zip(&outcome.decisions).enumerate() {
             let differs = |(key, value): (&String, &Json)| got.get(key).is_some_and(|g| g != value);
             if expected.iter().any(differs) {
                 return Some(Found::Object {
-                    step,
+                    step: self.step,
                     number: number as u64,
                     expected: expected.clone().into(),
                     got: got.clone().into(),
                 });
             }
         }
-        let counters = self.counters.as_ref()?;
-        let zero = Json::from(0);
-        let expects = |name: &str| counters.get(name).unwrap_or(&zero);
-        let (counter, got) = outcome.counters.iter().find(|(name, got)| expects(name) != *got)?;
-        let (counter, expected, got) = (counter.clone(), expects(counter).clone(), got.clone());
-        Some(Found::Counter { counter, expected, got })
+        counter_difference(self.counters.as_ref(), &outcome.counters, PartialEq::eq)
     }
 
     /// Keys that were compared with nothing.
@@ -63,9 +78,7 @@ impl Expectation {
             let unknown = expected.keys().filter(|key| !known(key));
             unknown.for_each(|key| note(&mut keys, format!("decisions[].{key}")));
         }
-        let counters = self.counters.iter().flatten().map(|(name, _)| name);
-        let unknown = counters.filter(|name| !outcome.counters.contains_key(*name));
-        unknown.for_each(|name| note(&mut keys, format!("counters.{name}")));
+        note_missing(&mut keys, "counters", self.counters.as_ref(), &outcome.counters);
         keys
     }
 }

@@ -1,9 +1,10 @@
 //! Report on conformance vectors: counts per file, and the first difference of each failed vector.
 
+use super::read::note;
 use super::run::{Fault, Outcome};
-use super::vector::{COUNTERS, Decision, Expected, PageVector};
+use super::vector::{AccessDecision, COUNTERS, Decision, Expected, PageVector};
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -228,6 +229,13 @@ impl fmt::Display for Found {
     }
 }
 
+impl Found {
+    /// A counter that differs.
+    pub(super) fn counter(name: &str, expected: &Json, got: &Json) -> Found {
+        Found::Counter { counter: name.into(), expected: expected.clone(), got: got.clone() }
+    }
+}
+
 impl From<&Fault> for Found {
     fn from(fault: &Fault) -> Self {
         Found::Fault { access: fault.access, message: fault.message.clone() }
@@ -256,4 +264,42 @@ pub(super) fn first_difference(vector: &PageVector, outcome: &Outcome) -> Option
         expected: expected[at].into(),
         got: got[at].into(),
     })
+}
+
+/// First access whose decision differs.
+pub(super) fn decision_difference(
+    expected: Option<&[Expected]>,
+    got: &[AccessDecision],
+) -> Option<Found> {
+    let mut pairs = expected?.iter().zip(got);
+    let (expected, got) = pairs.find(|(expected, got)| !expected.agrees(&got.decision))?;
+    let AccessDecision { index: access, op, page, decision } = got.clone();
+    Some(Found::Decision { access, op, page, expected: expected.clone(), got: decision })
+}
+
+/// First counter that is not the `same`. A counter that the vector does not list is 0.
+pub(super) fn counter_difference(
+    expected: Option<&Map<String, Json>>,
+    got: &Map<String, Json>,
+    same: impl Fn(&Json, &Json) -> bool,
+) -> Option<Found> {
+    let (expected, zero) = (expected?, Json::from(0));
+    got.iter().find_map(|(name, got)| {
+        let expected = expected.get(name).unwrap_or(&zero);
+        (!same(expected, got)).then(|| Found::counter(name, expected, got))
+    })
+}
+
+/// Notes expected names that the outcome does not have.
+pub(super) fn note_missing(
+    keys: &mut Vec<String>,
+    set: &str,
+    expected: Option<&Map<String, Json>>,
+    got: &Map<String, Json>,
+) {
+    for name in expected.iter().flat_map(|names| names.keys()) {
+        if !got.contains_key(name) {
+            note(keys, format!("{set}.{name}"));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Vectors of two tiers (`docs/spec/tiers.md` 9): what they say, and their runs.
 
-use super::objects::{Expectation, ObjectOutcome};
+use super::objects::{Expectation, ObjectOutcome, ObjectVector};
 use super::read::{
     Access, Frames, List, Malformed, Named, Object, Params, Text, malformed, one_for_each, option,
     present, read, values, worded,
@@ -24,15 +24,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 /// A conformance vector of two tiers.
-pub struct TierVector {
-    /// Its name; empty if it has none.
-    pub name: String,
+pub(super) struct TierVector {
+    name: String,
     policy: PolicySpec,
     frames: u32,
     tier2: Tier2Spec,
     flush_at_end: bool,
     accesses: Vec<(Op, u64)>,
-    pub(super) expected: Expectation,
+    expected: Expectation,
 }
 
 worded!(
@@ -122,23 +121,32 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
         tier2,
         flush_at_end,
         accesses,
-        expected: Expectation { decisions, counters: line.counters, unknown_keys },
+        expected: Expectation { step: "access", decisions, counters: line.counters, unknown_keys },
     })
 }
 
-impl TierVector {
-    /// The policies of both tiers.
-    pub(super) fn policies(&self) -> String {
+impl ObjectVector for TierVector {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn of(&self) -> &'static str {
+        "two tiers"
+    }
+
+    fn expected(&self) -> &Expectation {
+        &self.expected
+    }
+
+    fn policies(&self) -> String {
         format!("{} over {}", self.policy.label(), self.tier2.policy.label())
     }
 
-    /// Its number of accesses.
-    pub(super) fn accesses(&self) -> u64 {
+    fn accesses(&self) -> u64 {
         self.accesses.len() as u64
     }
 
-    /// Runs it through the loop of every run, with tier 1 over dense ids, then over a hash map.
-    pub(super) fn run(&self) -> Result<[ObjectOutcome; 2], RunError> {
+    fn run(&self) -> Result<[ObjectOutcome; 2], RunError> {
         let mut lpns: Vec<u64> = self.accesses.iter().map(|&(_, page)| page).collect();
         lpns.sort_unstable();
         lpns.dedup();
@@ -149,7 +157,9 @@ impl TierVector {
         let over_hashed = hashed(self.policy.name, &setup)?;
         Ok([self.replay(over_dense, &lpns)?, self.replay(over_hashed, &lpns)?])
     }
+}
 
+impl TierVector {
     fn replay<P: Policy>(&self, mut tier1: P, lpns: &[u64]) -> Result<ObjectOutcome, RunError> {
         let rank = |page| lpns.partition_point(|&lpn| lpn < page) as u32;
         let first_ids: Vec<u32> = self.accesses.iter().map(|&(_, page)| rank(page)).collect();

@@ -88,6 +88,16 @@ impl Decision {
     }
 }
 
+/// Decision on one access with its number and the access, as block and device vectors write it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AccessDecision {
+    pub(super) index: u64,
+    pub(super) op: char,
+    pub(super) page: u64,
+    #[serde(flatten)]
+    pub(super) decision: Decision,
+}
+
 /// Expected decision on one access; absent keys are not compared.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Expected {
