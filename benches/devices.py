@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from peers import disksim, mqsim
-from peers.drives import Drive
+from peers.drives import Device
 from peers.process import Served, run
 from peers.workloads import WORKLOADS, Workload, file_of
 
 Row = dict[str, object]
 Say = Callable[[str], None]
 
-PEERS: Mapping[str, tuple[str, str, Callable[[Path, Drive, Path, Path], Served]]] = {
+PEERS: Mapping[str, tuple[str, str, Callable[[Path, Device, Path, Path], Served]]] = {
     "disksim": ("DESTAGE_BENCH_DISKSIM", "disksim", disksim.simulate),
     "mqsim": ("DESTAGE_BENCH_MQSIM", "mqsim", mqsim.simulate),
 }
@@ -90,7 +90,7 @@ def compared(
 
 
 def our_run(
-    timed: Path, drive: Drive, workload: Workload, trace: Path, form: str, work: Path
+    timed: Path, drive: Device, workload: Workload, trace: Path, form: str, work: Path
 ) -> Row:
     """A whole process of ours: drive prepared, text read, run; and the run alone."""
     file = work / f"{workload.name}-{form}.toml"

@@ -77,7 +77,7 @@ def measure(source: Path, size: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as made:
         for case in cases(size):
-            trace = destage.open_trace(at_rate(source, case.rate, Path(made)), drive=case.device)
+            trace = destage.open_trace(at_rate(source, case.rate, Path(made)), device=case.device)
             runs = destage.compare(trace, list(POLICIES), cache=case.size, device=case.device)
             lru = runs[0]
             for run in runs:

@@ -120,7 +120,7 @@ def waf(name: str, writes: Iterator[Write], drives: list[str]) -> list[float]:
         found = []
         for spec in drives:
             drive = destage.open_device(spec)
-            trace = destage.open_trace(path, format="alibaba", drive=drive, cache=False)
+            trace = destage.open_trace(path, format="alibaba", device=drive, cache=False)
             found.append(destage.compare(trace, ["none"], device=drive)[0].waf or 0.0)
         return found
 

@@ -52,7 +52,7 @@ def result_samples() -> list[bytes]:
     load = destage.synth("oltp", requests=2000, pages=500, seed=1)
     plain = destage.compare(load, "lru,cflru[window_fraction=0.75],min", cache="5%,20%")
     drive = destage.open_device("small")
-    load = destage.synth("oltp", requests=300, pages=500, seed=1, drive=drive)
+    load = destage.synth("oltp", requests=300, pages=500, seed=1, device=drive)
     timed = destage.compare(load, "ecr,bplru", cache="20%", device=drive)
     return [r.to_json().encode() for r in (plain, timed)]
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from peers.drives import Drive
+from peers.drives import Device
 from peers.process import Served, run
 
 SECTOR_BYTES = 512
@@ -87,7 +87,7 @@ def statistics() -> str:
     return block("disksim_stats Stats", parts)
 
 
-def ssd(drive: Drive) -> str:
+def ssd(drive: Device) -> str:
     sectors = drive.page_bytes // SECTOR_BYTES
     ms_per_byte = drive.bus_ps_per_byte * SECTOR_BYTES / MOVED_PER_SECTOR_BYTES / 1e9
     return block(
@@ -127,7 +127,7 @@ def ssd(drive: Drive) -> str:
     )
 
 
-def parameters(drive: Drive) -> str:
+def parameters(drive: Device) -> str:
     """A whole parameter file: one SSD behind a driver, two buses and a controller."""
     no_time = {
         "Arbitration type": 1,
@@ -203,7 +203,7 @@ def histograms() -> str:
     )
 
 
-def simulate(program: Path, drive: Drive, trace: Path, folder: Path) -> Served:
+def simulate(program: Path, drive: Device, trace: Path, folder: Path) -> Served:
     """Runs a trace in DiskSim's ascii format."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "parameters").write_text(parameters(drive))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class Drive:
+class Device:
     """Chips with one plane each, a queue per chip, transfers that wait for nobody."""
 
     channels: int
@@ -92,7 +92,7 @@ class Drive:
 
         return "[device]\n" + "".join(f"{key} = {value(v)}\n" for key, v in self.table().items())
 
-    def for_mqsim(self) -> Drive:
+    def for_mqsim(self) -> Device:
         """What MQSim does: no summary page, no copy-back, an empty drive, reads first.
 
         It has copy-back, but leaves a pointer unset there that its collector follows.

@@ -12,13 +12,13 @@ import xml.etree.ElementTree as Xml
 from collections.abc import Mapping
 from pathlib import Path
 
-from peers.drives import Drive
+from peers.drives import Device
 from peers.process import Served, run
 
 PAGE_TYPES = ("LSB", "CSB", "MSB")
 
 
-def settings(drive: Drive) -> Xml.Element:
+def settings(drive: Device) -> Xml.Element:
     """The drive; what is not said keeps MQSim's default."""
     flash: dict[str, object] = {
         "Flash_Technology": "SLC",
@@ -61,7 +61,7 @@ def settings(drive: Drive) -> Xml.Element:
     return root
 
 
-def workload(drive: Drive, trace: Path) -> Xml.Element:
+def workload(drive: Device, trace: Path) -> Xml.Element:
     """One flow that replays a trace with times in nanoseconds, over the whole drive."""
 
     def all_of(count: int) -> str:
@@ -93,7 +93,7 @@ def put(parent: Xml.Element, keys: Mapping[str, object]) -> None:
         Xml.SubElement(parent, key).text = str(value)
 
 
-def simulate(program: Path, drive: Drive, trace: Path, folder: Path) -> Served:
+def simulate(program: Path, drive: Device, trace: Path, folder: Path) -> Served:
     """Runs a trace in MQSim's format, times in nanoseconds."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, root in (("drive", settings(drive)), ("workload", workload(drive, trace))):

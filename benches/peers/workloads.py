@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from peers.drives import Drive
+from peers.drives import Device
 
-SMALL = Drive(channels=8, chips_per_channel=1, blocks=1024)  # 2 GiB raw
-LARGE = Drive(channels=32, chips_per_channel=1, blocks=2048)  # 16 GiB raw
+SMALL = Device(channels=8, chips_per_channel=1, blocks=1024)  # 2 GiB raw
+LARGE = Device(channels=32, chips_per_channel=1, blocks=2048)  # 16 GiB raw
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Workload:
 
     name: str
     about: str
-    drive: Drive
+    drive: Device
     make: tuple[str, ...]
     """Arguments of `destage` before `--to FORMAT --output FILE`."""
     promised: dict[str, float]

@@ -68,7 +68,7 @@ def _cell(text: str) -> str:
 
 
 def _format(made: destage.FormatInfo) -> str:
-    has = {"times": made.has_times, "operations": made.has_ops, "devices": made.has_devices}
+    has = {"times": made.has_times, "operations": made.has_ops, "volumes": made.has_volumes}
     has["response times"] = made.has_response
     facts = ", ".join(name for name, there in has.items() if there) or "page numbers only"
     parts = [

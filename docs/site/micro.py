@@ -143,5 +143,5 @@ def _trace(accesses: list[str], drive: Path | None, folder: Path) -> destage.Tra
     units = {"time_unit": "us", "offset_unit": "byte", "length_unit": "byte"}
     names = {"op_read": "R", "op_write": "W"}
     return destage.open_trace(
-        path, format="csv", columns=columns, cache=False, drive=drive, **units, **names
+        path, format="csv", columns=columns, cache=False, device=drive, **units, **names
     )

@@ -6,7 +6,7 @@
 >>> len(results), results[0].policy
 (6, 'lru')
 
-`open_trace` reads a trace of your own; `device="small"` puts a drive behind the cache. `results` is
+`open_trace` reads a trace of your own; `device="small"` puts an SSD behind the cache. `results` is
 a sequence of runs, and one tidy table: `results.to_polars()`, `.to_pandas()`, `.to_json(path)`,
 `.to_csv(path)`, `.to_parquet(path)`.
 """
@@ -25,6 +25,7 @@ __all__ = [*_HOME_OF, "__version__"]
 _RENAMED = {
     "StoredResults": "Results",
     "Swept": "SweepResult",
+    "Drive": "Device",
     "Foretold": "SweepEstimate",
     "foretell": "estimate",
 }

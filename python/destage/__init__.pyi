@@ -26,9 +26,9 @@ from destage.trace_cache import CacheEntry as CacheEntry
 from destage.record.recording import record as record
 from destage.record.recording import Recording as Recording
 
-# drives
+# devices
 from destage.device import open_device as open_device
-from destage.device import Drive as Drive
+from destage.device import Device as Device
 from destage.fit.script import fit_script as fit_script
 from destage.fit.fitting import fit as fit
 from destage.fit.fitting import Fit as Fit

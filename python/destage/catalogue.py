@@ -1,4 +1,4 @@
-"""Catalogues: policies, drives, FTLs, trace formats, reader options.
+"""Catalogues: policies, devices, FTLs, trace formats, reader options.
 
 Each comes from one table in Rust.
 """
@@ -104,7 +104,7 @@ class PolicyInfo:
     offline: bool
     """It knows the future: a bound to compare with, not something to build."""
     needs_device: bool
-    """It looks into the drive: a run of it needs one."""
+    """It looks into the device: a run of it needs one."""
     params: tuple[Param, ...]
     """Parameters; empty if it has none."""
     admission: bool = False
@@ -166,7 +166,7 @@ def policy(name: str) -> PolicyInfo:
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A drive that comes with the program."""
+    """A device that comes with the program."""
 
     name: str
     """As in `device=`."""
@@ -216,7 +216,7 @@ def device(name: str) -> DeviceInfo:
 
 @dataclass(frozen=True)
 class DeviceKey:
-    """A key of a drive's file."""
+    """A key of a device's file."""
 
     table: str
     """`device`, `cache`, `host` or `ftl`."""
@@ -233,7 +233,7 @@ class DeviceKey:
 
 
 def device_keys() -> tuple[DeviceKey, ...]:
-    """Every key of a drive's file, table by table.
+    """Every key of a device's file, table by table.
 
     >>> [k.default for k in device_keys() if k.name == "gc_mode"]
     ['foreground']
@@ -297,8 +297,8 @@ class FormatInfo:
     """Records carry times."""
     has_ops: bool
     """Records tell reads from writes."""
-    has_devices: bool
-    """Records name a device; otherwise the file is the device."""
+    has_volumes: bool
+    """Records name a volume; otherwise the file is the volume."""
     has_response: bool
     """Records carry a measured response time."""
     coarse_ns: int | None
@@ -333,15 +333,14 @@ class ReaderOption:
 
     @property
     def flag(self) -> str:
-        """As on the command line, where `--device` is the SSD."""
-        name = {"device": "volume", "devices": "volumes"}.get(self.key, self.key)
-        return "--" + name.replace("_", "-")
+        """As on the command line."""
+        return "--" + self.key.replace("_", "-")
 
 
 def reader_options() -> tuple[ReaderOption, ...]:
     """Every option that says how a trace is read.
 
-    >>> [o.flag for o in reader_options() if o.key == "devices"]
+    >>> [o.flag for o in reader_options() if o.key == "volumes"]
     ['--volumes']
     """
     return tuple(

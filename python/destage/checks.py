@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, TypeVar, Unpack
 
 from destage import _destage
-from destage.device import DeviceLike, Drive, open_device
+from destage.device import Device, DeviceLike, open_device
 from destage.errors import DataError, ExcludedError, UsageError
 from destage.io.names import shown
 from destage.model.metrics import BASELINE
@@ -68,11 +68,11 @@ def every_size_asked(cache: str | Sequence[str]) -> tuple[bool, str | Sequence[s
     return ("all" in sizes), (",".join(named) or "auto") if "all" in sizes else cache
 
 
-def drive_of(device: DeviceLike | None, options: Mapping[str, Any]) -> Drive | None:
-    """The drive of a single run, with its `DeviceOptions`, if it has one."""
+def drive_of(device: DeviceLike | None, options: Mapping[str, Any]) -> Device | None:
+    """The device of a single run, with its `DeviceOptions`, if it has one."""
     drives = drives_of(device, options)
     if len(drives) > 1:
-        raise UsageError(f"expected one drive, got {len(drives)}: compare takes several")
+        raise UsageError(f"expected one device, got {len(drives)}: compare takes several")
     return drives[0]
 
 
@@ -102,9 +102,9 @@ def drives_of(
     device: DeviceLike | Sequence[DeviceLike] | None,
     options: Mapping[str, Any],
     left: Exclusions | None = None,
-    opened: Callable[..., Drive] = open_device,
-) -> list[Drive | None]:
-    """The drives of a grid: each device with each value of its options; no drive is one as well.
+    opened: Callable[..., Device] = open_device,
+) -> list[Device | None]:
+    """The devices of a grid: each device with each value of its options; no device is one as well.
 
     Only where placement policies are given are combinations left out that exclude each other
     (`docs/spec/device-today.md` 2); elsewhere they are an error.
@@ -116,7 +116,7 @@ def drives_of(
     ]
     if None in axes[0] and given:
         raise UsageError(f"{next(iter(given)).name}: it needs a simulated SSD: add a device")
-    drives: list[Drive | None] = []
+    drives: list[Device | None] = []
     for one, *values in product(*axes):
         chosen = dict(zip((option.name for option in given), values, strict=True))
         try:
@@ -135,8 +135,8 @@ def _listed(given: Any, what: str) -> list[Any]:
     return listed
 
 
-def suiting(specs: Sequence[Spec], drive: Drive | None, left: Exclusions) -> list[Spec]:
-    """The policies that the drive does not exclude."""
+def suiting(specs: Sequence[Spec], drive: Device | None, left: Exclusions) -> list[Spec]:
+    """The policies that the device does not exclude."""
     if drive is None:
         return list(specs)
     found: list[Spec] = []
@@ -154,9 +154,9 @@ def suiting(specs: Sequence[Spec], drive: Drive | None, left: Exclusions) -> lis
 def asked(
     policies: str | PolicyLike | Sequence[PolicyLike] | None,
     cache: str | Sequence[str] | None,
-    drive: Drive | None,
+    drive: Device | None,
 ) -> tuple[list[Spec], str]:
-    """Policies and sizes, checked; where none are given, those of the drive, or the usual ones."""
+    """Policies and sizes, checked; where none are given, those of the device, or the usual ones."""
     if policies is not None or drive is None or drive.policy is None:
         chosen, _ = expanded(USUAL if policies is None else policies, drive is not None)
         specs = policy_specs(chosen)
@@ -169,7 +169,7 @@ def asked(
             _destage.check_needs(*spec, drive is not None)
         elif spec.needs_device and drive is None:
             raise UsageError(
-                f"{spec.name} looks at the drive behind the cache: add a device (device=)"
+                f"{spec.name} looks at the device behind the cache: add a device (device=)"
             )
     if cache is not None or drive is None or not drive.cache:
         sizes = sizes_json("auto" if cache is None else cache)
@@ -179,16 +179,16 @@ def asked(
     return specs, sizes
 
 
-def _of_file(drive: Drive, check: Callable[[], T]) -> T:
-    """Raise errors as errors of the drive's file."""
+def _of_file(drive: Device, check: Callable[[], T]) -> T:
+    """Raise errors as errors of the device's file."""
     try:
         return check()
     except UsageError as e:
         raise DataError(f"drive {drive.name}: [cache]: {e}") from e
 
 
-def check_in_front(traces: Sequence[Trace], drive: Drive | None) -> None:
-    """Raise `UsageError` for a trace that cannot be run in front of the drive."""
+def check_in_front(traces: Sequence[Trace], drive: Device | None) -> None:
+    """Raise `UsageError` for a trace that cannot be run in front of the device."""
     if drive is None:
         return
     _fits_in_memory(drive)
@@ -196,32 +196,32 @@ def check_in_front(traces: Sequence[Trace], drive: Drive | None) -> None:
         if trace.page_bytes != drive.page_bytes:
             raise UsageError(
                 f"{trace.name} was opened with pages of {trace.page_bytes} bytes, those of the"
-                f" drive {drive.name} have {drive.page_bytes}: open it for this drive (drive=)"
+                f" device {drive.name} have {drive.page_bytes}: open it for this device (device=)"
             )
         if trace.end_page > drive.logical_pages:
-            larger = trace.drive is not None and trace.end_page <= trace.drive.logical_pages
+            larger = trace.device is not None and trace.end_page <= trace.device.logical_pages
             way = (
-                "run it in front of the drive that it was opened with (its attribute drive)"
+                "run it in front of the device that it was opened with (its attribute device)"
                 if larger
-                else 'open it for this drive with wrap="modulo", or with wrap="extend"'
+                else 'open it for this device with wrap="modulo", or with wrap="extend"'
             )
             raise UsageError(
-                f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the drive {drive.name}"
+                f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the device {drive.name}"
                 f" has {drive.logical_pages:,}: {way}"
             )
         if trace.duration_ns is None and drive.queue_depth is None:
             raise UsageError(
-                f"{trace.name} has no times: in front of a drive it runs in a closed loop only:"
+                f"{trace.name} has no times: in front of a device it runs in a closed loop only:"
                 " add a queue depth (--queue-depth, queue_depth=)"
             )
 
 
-#: What a drive at work takes, bytes a physical page: its state, and the copy that a run works on.
+#: What a device at work takes, bytes a physical page: its state, and the copy that a run works on.
 _BYTES_A_PAGE = 2 * 8
 
 
-def _fits_in_memory(drive: Drive) -> None:
-    """Raise `UsageError` for a drive that this machine cannot hold."""
+def _fits_in_memory(drive: Device) -> None:
+    """Raise `UsageError` for a device that this machine cannot hold."""
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -229,7 +229,7 @@ def _fits_in_memory(drive: Drive) -> None:
     takes = int(drive.size["raw_pages"]) * _BYTES_A_PAGE
     if 0 < there < takes:
         raise UsageError(
-            f"the drive {drive.name} has {drive.size['raw_pages']:,} physical pages, and a run"
+            f"the device {drive.name} has {drive.size['raw_pages']:,} physical pages, and a run"
             f" takes some {takes >> 30} GiB of memory: this machine has {there >> 30} GiB"
         )
 
@@ -238,7 +238,7 @@ def check_request(
     policies: str | None,
     *,
     cache: str | Sequence[str] | None = None,
-    device: Drive | None = None,
+    device: Device | None = None,
     jobs: int | None = None,
     curves: bool = False,
     **options: Unpack[RunOptions],
@@ -257,7 +257,7 @@ def check_run(
     policy: str | None,
     *,
     cache: str | None = None,
-    device: Drive | None = None,
+    device: Device | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
     """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
@@ -267,7 +267,7 @@ def check_run(
 
 
 def asked_once(
-    policy: PolicyLike | None, cache: str | None, drive: Drive | None
+    policy: PolicyLike | None, cache: str | None, drive: Device | None
 ) -> tuple[Spec, str]:
     """The policy and the size of a single run."""
     if policy is None and (drive is None or drive.policy is None):
@@ -277,7 +277,7 @@ def asked_once(
         raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
     if cache is None and drive is not None and len(drive.cache) > 1 and not is_none(specs[0]):
         raise UsageError(
-            f"cache: the drive {drive.name} names {len(drive.cache)} sizes"
+            f"cache: the device {drive.name} names {len(drive.cache)} sizes"
             f" ({', '.join(drive.cache)}), and a run takes one: name it"
         )
     if cache is None and (drive is None or not drive.cache):
@@ -287,7 +287,7 @@ def asked_once(
     return specs[0], sizes
 
 
-_LOOKS = "looks at the drive behind the cache"
+_LOOKS = "looks at the device behind the cache"
 
 
 def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[Spec]:
@@ -304,7 +304,7 @@ def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[Spec
                 why = "is no cache" if is_none(spec) else _LOOKS
         if why:
             name = spec.name if isinstance(spec, OwnPolicy) else spec[0]
-            raise UsageError(f"{name} {why}, and there is no drive here: use compare")
+            raise UsageError(f"{name} {why}, and there is no device here: use compare")
         specs.append(spec)
     return specs
 

@@ -33,7 +33,7 @@ def trace_head(
         paths, options: as in `open_trace`.
         count: how many, at least 1.
 
-    Returns dictionaries with `time_ns`, `device`, `op`, `offset_bytes`, `length_bytes` and
+    Returns dictionaries with `time_ns`, `volume`, `op`, `offset_bytes`, `length_bytes` and
     `response_ns` (None where the format has none). Raises as `open_trace`.
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 1 << 63:

@@ -30,21 +30,21 @@ COLUMNS = "hit,mean,p99,flash_writes,erases"
 
 
 def demo_trace(
-    drive: DeviceLike = DEVICE,
+    device: DeviceLike = DEVICE,
     *,
     requests: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Trace:
     """Open the trace that ships with the package, for the demo's device or another one.
 
-    `requests`: only so many from its beginning.
+    `requests`: only this many from its beginning.
 
     >>> demo_trace(requests=1000).requests
     1000
     """
     path = Path(__file__).with_name("data") / TRACE
     cut: dict[str, Any] = {} if requests is None else {"requests": requests}
-    return open_trace(path, drive=drive, progress=progress, **cut)
+    return open_trace(path, device=device, progress=progress, **cut)
 
 
 def demo(*, progress: ProgressCallback | None = None) -> Results:
@@ -58,5 +58,5 @@ def compare_demo(
 ) -> Results:
     """Compare them on the demo's trace when it is open."""
     return compare(
-        trace, POLICIES, cache=SIZE, device=trace.drive, profile=profile, progress=progress
+        trace, POLICIES, cache=SIZE, device=trace.device, profile=profile, progress=progress
     )

@@ -16,11 +16,11 @@ from destage.model.card import Card
 from destage.model.words import percent, size
 from destage.options import DeviceOptions, ProgressCallback, json_of
 
-__all__ = ["DeviceLike", "Drive", "open_device", "restored"]
+__all__ = ["DeviceLike", "Device", "open_device", "restored"]
 
 
-class Drive:
-    """A drive: what `compare`, `run` and `open_trace` take as `device`.
+class Device:
+    """A device: what `compare`, `run` and `open_trace` take as `device`.
 
     It is filled (preconditioned) when the first run needs it, and every run starts with a copy of
     that state. States that take long to make are kept in the folder of decoded traces.
@@ -30,7 +30,7 @@ class Drive:
         """Wrap what the native module returns; use `open_device`."""
         self.raw = raw
         self.allow_code = allow_code
-        """Whether a policy in a file that the drive's file names may run."""
+        """Whether a policy in a file that the device's file names may run."""
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class Drive:
 
     @property
     def page_bytes(self) -> int:
-        """Page size; traces in front of the drive are opened with it."""
+        """Page size; traces in front of the device are opened with it."""
         return self.raw.page_bytes
 
     @property
@@ -73,26 +73,26 @@ class Drive:
 
         `units`, `planes`, `raw_pages`, `raw_bytes`, `logical_pages`, `logical_bytes`, `op`; with
         `ftl = page` also what random writes make of it: `effective_op` (less what collection keeps
-        free), `greedy_waf` (closed form) and `page_writes_per_s` (where the drive is saturated).
+        free), `greedy_waf` (closed form) and `page_writes_per_s` (where the device is saturated).
         """
         size: dict[str, Any] = json.loads(self.raw.size())
         return size
 
     @property
     def cache(self) -> tuple[str, ...]:
-        """Cache sizes that runs take which name none; empty if the drive has no opinion."""
+        """Cache sizes that runs take which name none; empty if the device has no opinion."""
         return tuple(self.record["cache"].get("frames", ()))
 
     @property
     def policy(self) -> tuple[str, Mapping[str, Any]] | None:
-        """Policy and parameters that runs take which name none; None if the drive names none."""
+        """Policy and parameters that runs take which name none; None if the device names none."""
         table = dict(self.record["cache"])
         own = {k: table.pop(k) for k in CACHE_KEYS if k in table}
         return (own["policy"], table) if own.get("policy") else None
 
     @property
     def trace_options(self) -> Mapping[str, Any]:
-        """Reader options that the drive's file gives; those of `open_trace` go before them."""
+        """Reader options that the device's file gives; those of `open_trace` go before them."""
         options: dict[str, Any] = self.record.get("trace", {})
         return options
 
@@ -109,35 +109,35 @@ class Drive:
 
     @property
     def wrap(self) -> str | None:
-        """`modulo` or `error` if the drive's file says what becomes of pages beyond it."""
+        """`modulo` or `error` if the device's file says what becomes of pages beyond it."""
         return {"wrap": "modulo", "error": "error"}.get(self.raw.address_mode or "")
 
-    def with_options(self, **options: Unpack[DeviceOptions]) -> Drive:
-        """Return the same drive with other options; `open_device` documents them.
+    def with_options(self, **options: Unpack[DeviceOptions]) -> Device:
+        """Return the same device with other options; `open_device` documents them.
 
         Raises `UsageError` for an option or a value that there is not, and `ExcludedError` where
-        the drive and an option exclude each other.
+        the device and an option exclude each other.
         """
         given = {name: value for name, value in options.items() if value is not None}
-        return Drive(self.raw.with_options(json_of(given)), self.allow_code) if given else self
+        return Device(self.raw.with_options(json_of(given)), self.allow_code) if given else self
 
-    def extended(self, pages: int) -> Drive:
-        """Return the same drive with as many more blocks per plane as `pages` logical pages take.
+    def extended(self, pages: int) -> Device:
+        """Return the same device with as many more blocks per plane as `pages` logical pages take.
 
-        It is the drive itself if it has them. Raises `UsageError` if no drive can be so large.
+        It is the device itself if it has them. Raises `UsageError` if no device can be so large.
         """
         if isinstance(pages, bool) or not isinstance(pages, int) or not 0 <= pages < 1 << 64:
             raise UsageError(f"pages: expected a number of pages, got {pages!r}")
         if pages <= self.logical_pages:
             return self
-        return Drive(self.raw.extended(pages), self.allow_code)
+        return Device(self.raw.extended(pages), self.allow_code)
 
-    def __reduce__(self) -> tuple[Callable[..., Drive], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[..., Device], tuple[str]]:
         """Pickle every key of it, and no state: it is filled again where it is needed."""
         return restored, (self.raw.record(),)
 
     def card(self) -> Card:
-        """The drive in a few lines; `record` has every key."""
+        """The device in a few lines; `record` has every key."""
         device, known = self.record["device"], self.size
         pages = f"{self.logical_pages:,} pages of {self.page_bytes:,} bytes"
         depth = self.queue_depth
@@ -151,7 +151,7 @@ class Drive:
         ]
         if self.placement != "none":
             facts.append(("Placement", self.placement))
-        return Card(f"Drive {self.name}", facts)
+        return Card(f"Device {self.name}", facts)
 
     def __repr__(self) -> str:
         """Return a few lines of numbers."""
@@ -162,9 +162,9 @@ class Drive:
         return self.card().html()
 
 
-def restored(record: str) -> Drive:
-    """The drive of a record, as results and pickles keep it."""
-    return Drive(_destage.drive_from_record(record, True))
+def restored(record: str) -> Device:
+    """The device of a record, as results and pickles keep it."""
+    return Device(_destage.drive_from_record(record, True))
 
 
 def open_shared(
@@ -173,8 +173,8 @@ def open_shared(
     *,
     placement: str | None = None,
     cache: bool = True,
-) -> Drive:
-    """Open the drive of a file that has keys for others too, which are given as (table, key).
+) -> Device:
+    """Open the device of a file that has keys for others too, which are given as (table, key).
 
     `placement` is what it is to have afterwards, if anything.
     """
@@ -182,18 +182,18 @@ def open_shared(
     return _opened(lambda spec: _destage.open_shared_drive(spec, keys, cache), path, placement)
 
 
-def _opened(opener: Callable[[str], _destage.Drive], spec: str, placement: object) -> Drive:
-    """A drive by name, which is to have this placement policy.
+def _opened(opener: Callable[[str], _destage.Drive], spec: str, placement: object) -> Device:
+    """A device by name, which is to have this placement policy.
 
-    With `isolation = assigned` there is no drive but with a policy: then it has it already.
+    With `isolation = assigned` there is no device but with a policy: then it has it already.
     """
     try:
-        return Drive(opener(spec))
+        return Device(opener(spec))
     except (ExcludedError, DataError):
         if not isinstance(placement, str):
             raise
         try:
-            return Drive(opener(_placed(spec, placement)))
+            return Device(opener(_placed(spec, placement)))
         except ExcludedError:
             raise
         except (UsageError, DataError):
@@ -202,7 +202,7 @@ def _opened(opener: Callable[[str], _destage.Drive], spec: str, placement: objec
 
 
 def _placed(spec: str, placement: str) -> str:
-    """The name of a drive with a placement policy among its changes."""
+    """The name of a device with a placement policy among its changes."""
     policy, _, keys = placement.strip().partition("[")
     given = [key for key in keys.removesuffix("]").split(";") if key.strip()]
     changes = ";".join([f"placement={policy}", *(f"placement.{key.strip()}" for key in given)])
@@ -210,7 +210,7 @@ def _placed(spec: str, placement: str) -> str:
     return f"{spec[:-1]};{changes}]" if spec.endswith("]") else f"{spec}[{changes}]"
 
 
-#: What a drive holds before the first request, in a word.
+#: What a device holds before the first request, in a word.
 FILLED = {
     "none": "empty",
     "sequential": "full",
@@ -218,8 +218,8 @@ FILLED = {
     "steady": "full, in a steady state",
 }
 
-#: A drive, or what `open_device` makes one of.
-DeviceLike = Drive | str | os.PathLike[str]
+#: A device, or what `open_device` makes one of.
+DeviceLike = Device | str | os.PathLike[str]
 
 #: Keys of the cache section that are no parameters of its policy.
 CACHE_KEYS = ("policy", "frames", "hit_ns", "evict_wait", "staging_pages", "read_wait")
@@ -231,15 +231,15 @@ def open_device(
     cache: bool = True,
     allow_code: bool = False,
     **options: Unpack[DeviceOptions],
-) -> Drive:
-    """Open a preset or a TOML file as a drive.
+) -> Device:
+    """Open a preset or a TOML file as a device.
 
     Parameters:
         spec: `"small"`, `"ecr[gc_mode=background]"`, `"my.toml"`, `"my.toml[cache.hit_ns=100]"`;
-            `devices()` and `device_keys()` list presets and keys. An open drive is taken as it is.
-        cache: keep the filled drive for the next time if filling it takes long
+            `devices()` and `device_keys()` list presets and keys. An open device is taken as it is.
+        cache: keep the filled device for the next time if filling it takes long
             (`$DESTAGE_CACHE`).
-        allow_code: run the policy in a Python file that the drive's file may name as its own.
+        allow_code: run the policy in a Python file that the device's file may name as its own.
         options: `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`; one value each.
 
     Raises `UsageError` for a preset, a change or an option that cannot be, `MissingFile`, and
@@ -248,13 +248,13 @@ def open_device(
     >>> open_device("small", queue_depth=8).queue_depth
     8
     """
-    if isinstance(spec, Drive):
+    if isinstance(spec, Device):
         drive = spec
     elif isinstance(spec, (str, os.PathLike)) and isinstance(os.fspath(spec), str):
-        reading("the drive", path_of(spec, "device"))
+        reading("the device", path_of(spec, "device"))
         opener = partial(_destage.open_drive, keep=bool(cache))
         drive = _opened(opener, os.fspath(spec), options.get("placement"))
         drive.allow_code = bool(allow_code)
     else:
-        raise UsageError(f"device: expected a preset, a TOML file or a drive, got {shown(spec)}")
+        raise UsageError(f"device: expected a preset, a TOML file or a device, got {shown(spec)}")
     return drive.with_options(**options)

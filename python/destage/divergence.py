@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from destage.checks import asked, asked_once, check_in_front, drive_of, one_trace
-from destage.device import DeviceLike, Drive
+from destage.device import Device, DeviceLike
 from destage.errors import UsageError
 from destage.experiment.experiment import StoreLike, experiment_of, with_context
 from destage.experiment.task import Question, Task
@@ -150,7 +150,7 @@ def why(
 
     Parameters:
         a, b: a policy each, as in `compare`.
-        cache: one size; needed unless the drive's file gives one.
+        cache: one size; needed unless the device's file gives one.
         store: as in `compare`.
         others: as in `run`.
 
@@ -229,7 +229,7 @@ def check_why(
     b: PolicyLike,
     *,
     cache: str | None = None,
-    device: Drive | None = None,
+    device: Device | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
@@ -299,7 +299,7 @@ class _Difference:
         return tuple(PageShare(page, *counts) for page, counts in chosen)
 
 
-def _shares(both: Results, drive: Drive | None) -> Iterator[Share]:
+def _shares(both: Results, drive: Device | None) -> Iterator[Share]:
     """Differences, in the order of cause and effect."""
     a, b = both
 
@@ -325,8 +325,8 @@ def _shares(both: Results, drive: Drive | None) -> Iterator[Share]:
         yield Share("cost", "cost", float(a["cost"]), float(b["cost"] or 0))
 
 
-def _times(timings: list[Mapping[str, Any]], drive: Drive) -> Iterator[Share]:
-    """The work of the drive's units, by what it was for, and what requests waited in all."""
+def _times(timings: list[Mapping[str, Any]], drive: Device) -> Iterator[Share]:
+    """The work of the device's units, by what it was for, and what requests waited in all."""
     device = drive.record["device"]
     read, program = (sum(device[key]) / len(device[key]) for key in ("read_ns", "program_ns"))
     counts = [timing["counters"] for timing in timings]

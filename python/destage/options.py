@@ -73,10 +73,10 @@ class RunOptions(TypedDict, total=False):
     flush_at_end: bool
     """Dirty pages are written after the last access; counts, never decides."""
     pages_per_block: int | None
-    """Pages of an erase block, for policies that cluster by it; 64 unless given, and the drive's
+    """Pages of an erase block, for policies that cluster by it; 64 unless given, and the device's
     with a device."""
     device_pages: int | None
-    """Pages that exist and may be padded; all unless given, and the drive's with a device."""
+    """Pages that exist and may be padded; all unless given, and the device's with a device."""
     trim: str | None
     """Effect of the trace's trims (discards): nothing (`"ignore"`), or `"drop"` their pages, which
     then leave the cache unwritten."""
@@ -104,7 +104,7 @@ class RunOptions(TypedDict, total=False):
     check: bool
     """Assert every law of caching at every access; some ten times slower."""
     profile: bool
-    """With a drive, keep how the run developed (`Run.profile`): what a report draws."""
+    """With a device, keep how the run developed (`Run.profile`): what a report draws."""
 
 
 class DeviceRunOptions(DeviceOptions, RunOptions, total=False):

@@ -97,7 +97,7 @@ class Policy(ABC):
     A method `forget(self, page)` is asked for only by a run with `trim="drop"`: the host has
     trimmed the page, which leaves every list that names it, resident or ghost, without a write.
 
-    A method `idle(self, unit, device, plan)` is called in front of a drive, for each unit that has
+    A method `idle(self, unit, device, plan)` is called in front of a device, for each unit that has
     nothing to do. It may write dirty pages, which stay and are clean from then on:
     `plan.open_group()`, then `plan.flush_and_keep(page)` for each. None may leave.
 
@@ -133,7 +133,7 @@ class Policy(ABC):
         """Give up at least one page, by `plan.evict(page, dirty)`. Called while no frame is free.
 
         `miss` is the value of the `Miss`, the same object that `admit` gets: what is changed in it
-        here arrives there. `device` says how busy the drive is, unit by unit; which units a page
+        here arrives there. `device` says how busy the device is, unit by unit; which units a page
         belongs to is in the request that it comes with (`r.unit_if_clean`, `r.unit_if_dirty`). In
         a run without a device both are None.
         """
@@ -382,8 +382,8 @@ def expanded(
 ) -> tuple[str | PolicyLike | Sequence[PolicyLike], tuple[str, ...]]:
     """Policies with every group (`"all"`, `"flash"`, `"classic"`) as its members.
 
-    Returns also those that were left out because there is no drive that they could look at. What is
-    named beside its group is there once.
+    Returns also the device-aware policies left out for lack of a device. A policy named beside its
+    group is there once.
     """
     given = [policies] if isinstance(policies, str) else policies
     if not isinstance(given, list):

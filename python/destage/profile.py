@@ -31,7 +31,7 @@ class TraceInfo:
     """A trace in numbers; `data` has all of them, by the names of the JSON form."""
 
     data: Mapping[str, Any]
-    """Everything: counts, sizes, rates, gaps, sequentiality, re-references, devices."""
+    """Everything: counts, sizes, rates, gaps, sequentiality, re-references, volumes."""
 
     def __getitem__(self, key: str) -> Any:
         """Return a part by its name."""
@@ -199,7 +199,7 @@ def profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str,
     for name, _ in specs:
         if policy(name).needs_device:
             raise UsageError(
-                f"padding: {name} looks at the drive behind the cache, and a profile has none;"
+                f"padding: {name} looks at the device behind the cache, and a profile has none;"
                 " take one such as bplru"
             )
     return specs

@@ -12,12 +12,13 @@ from typing import Any
 
 from destage import _destage
 from destage.catalogue import policies
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import DataError, MissingFile, UsageError
 from destage.experiment.execute import result_set
 from destage.experiment.task import Task
 from destage.io.files import Destination
 from destage.io.names import printable
+from destage.model.run import stored_reader
 from destage.options import ProgressCallback, run_options, thread_count
 from destage.policy import OwnPolicy
 from destage.results import Results, together
@@ -106,11 +107,13 @@ def _open(
     return opened_again(identity, paths, cache, progress)
 
 
-def _drive(record: Mapping[str, Any] | None, cache: bool) -> Drive | None:
-    """The drive that a result was made with, as it was then."""
+def _drive(record: Mapping[str, Any] | None, cache: bool) -> Device | None:
+    """The device that a result was made with, as it was then."""
     if record is None:
         return None
-    return Drive(_destage.drive_from_record(json.dumps(record), cache))
+    if "trace" in record:
+        record = {**record, "trace": stored_reader(record["trace"])}
+    return Device(_destage.drive_from_record(json.dumps(record), cache))
 
 
 def _found(source: str, beside: Path | None) -> Path:
@@ -146,7 +149,7 @@ def _known(name: str, given: str) -> tuple[str, str]:
 
 def _run_again(
     trace: Trace,
-    drive: Drive | None,
+    drive: Device | None,
     runs: Sequence[Mapping[str, Any]],
     owned: Mapping[tuple[str, str], OwnPolicy],
     jobs: int,

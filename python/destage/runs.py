@@ -22,7 +22,7 @@ from destage.checks import (
     suiting,
     traces_of,
 )
-from destage.device import DeviceLike, Drive
+from destage.device import Device, DeviceLike
 from destage.errors import UsageError
 from destage.experiment.execute import run_own
 from destage.experiment.experiment import StoreLike, Unfinished, experiment_of
@@ -95,8 +95,8 @@ def plan(
     return plan_pairs(pairs, policies, cache, grid=options.get("placement") is not None)
 
 
-#: A trace, and the drive that it runs in front of.
-Pair = tuple[Trace, Drive | None]
+#: A trace, and the device that it runs in front of.
+Pair = tuple[Trace, Device | None]
 
 
 def plan_pairs(
@@ -106,7 +106,7 @@ def plan_pairs(
     *,
     grid: bool = False,
 ) -> list[Planned]:
-    """As `plan`, with traces that were opened each for its drive; `grid` as in `compare_pairs`."""
+    """As `plan`, with traces that were opened each for its device; `grid` as in `compare_pairs`."""
     planned = []
     for one, drive, specs, sizes in _parts(pairs, policies, cache, Exclusions(), grid):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
@@ -123,8 +123,8 @@ def plan_pairs(
     return planned
 
 
-#: Part of a comparison: a trace, the drive, policies, sizes.
-_Part = tuple[Trace, Drive | None, list[Spec], str]
+#: Part of a comparison: a trace, the device, policies, sizes.
+_Part = tuple[Trace, Device | None, list[Spec], str]
 
 
 def _parts(
@@ -134,7 +134,7 @@ def _parts(
     left: Exclusions,
     grid: bool,
 ) -> list[_Part]:
-    """Policies and sizes of each drive; in a `grid` without policies that it excludes."""
+    """Policies and sizes of each device; in a `grid` without policies that it excludes."""
     parts: list[_Part] = []
     for one, drive in pairs:
         specs, sizes = asked(policies, cache, drive)
@@ -162,13 +162,13 @@ def compare(
         trace: what `open_trace` or `synth` returns; several are run one after another.
         policies: names such as `"lru"` or `"lru,cflru[window_fraction=0.75]"`, pairs of a name and
             its parameters, or classes of your own (`Policy`), which run one at a time; by default
-            the drive's, if its file names one, else `USUAL`. `"none"` is no cache at all; `"all"`,
-            `"flash"` and `"classic"` are groups, without those that need a drive where none is.
+            the device's, if its file names one, else `USUAL`. `"none"` is no cache at all; `"all"`,
+            `"flash"` and `"classic"` are groups, without those that need a device where none is.
         cache: sizes such as `"32MiB"`, `"8192p"` (pages) or `"10%"` (of the trace's unique pages);
-            `"auto"` is eight sizes from 0.1 % to 50 %. By default the drive's, else `"auto"`.
-        device: the drive behind the cache: a preset, a TOML file or what `open_device` returns. It
-            gives response times, and what the drive did; the trace must have been opened with its
-            page size (`open_trace(..., drive=...)`). Several are a grid, with each of the FTLs.
+            `"auto"` is eight sizes from 0.1 % to 50 %. By default the device's, else `"auto"`.
+        device: the device behind the cache: a preset, a TOML file or what `open_device` returns. It
+            gives response times, and what the device did; the trace must have been opened with its
+            page size (`open_trace(..., device=...)`). Several are a grid, with each of the FTLs.
         store: a folder that keeps each run: those that it has are not done again, and a call that
             was killed goes on. Or an `Experiment`, which also says who does the work. Policies of
             your own are then named `"FILE.py:CLASS"`.
@@ -182,7 +182,7 @@ def compare(
             Combinations of placement policies that exclude each other are skipped with a
             `UserWarning`.
 
-    Returns the runs in the order of traces, drives, policies, sizes. Raises `UsageError` for what
+    Returns the runs in the order of traces, devices, policies, sizes. Raises `UsageError` for what
     cannot be, `CheckFailed` for a policy that breaks a law, and `Interrupted` on Ctrl-C, which has
     the runs that had ended, each with a warning that says so.
 
@@ -218,9 +218,9 @@ def compare_pairs(
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
-    """As `compare`, with traces that were opened each for its drive.
+    """As `compare`, with traces that were opened each for its device.
 
-    In a `grid` a policy that excludes a drive's placement is not run there; elsewhere it is an
+    In a `grid` a policy that excludes a device's placement is not run there; elsewhere it is an
     error.
     """
     asked_for = options_json("compare", options)
@@ -316,12 +316,12 @@ def run(
 
     Parameters:
         trace, device, progress, options: as in `compare`.
-        policy: one policy, as in `compare`; needed unless the drive's file names one.
-        cache: one size; needed unless the drive's file gives one, or there is no cache (`"none"`).
+        policy: one policy, as in `compare`; needed unless the device's file names one.
+        cache: one size; needed unless the device's file gives one, or there is no cache (`"none"`).
         decisions: a file for every decision, one JSON object a line: index, operation, page (LPN),
             hit, evicted pages, flush groups; between them `at_ns` and `idle_write`, a page written
             while a unit was idle. `-` is standard output.
-        timeline: with a drive, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
+        timeline: with a device, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
             a track for each unit with its reads, programs, moves and erases, and the requests.
             `-` is standard output; a name that ends in `.gz` is packed, which both open, and a
             tenth as large.
@@ -362,7 +362,7 @@ def run(
 
 
 def _check_recording(
-    spec: Spec, drive: Drive | None, series: int | None, timeline: Destination | None
+    spec: Spec, drive: Device | None, series: int | None, timeline: Destination | None
 ) -> None:
     """Raise `UsageError` for what cannot be recorded of this run."""
     if series is not None and (

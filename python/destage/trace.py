@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from destage import _destage
-from destage.device import DeviceLike, Drive, open_device
+from destage.device import Device, DeviceLike, open_device
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.columns import Columns, from_memory
 from destage.io.names import PathLike, paths_of
@@ -19,7 +19,7 @@ from destage.io.path_conflicts import reading
 from destage.model.card import Card
 from destage.model.naming import default_padding
 from destage.model.requests import Request, request_columns, requests_of
-from destage.model.run import trace_name
+from destage.model.run import stored_reader, trace_name
 from destage.model.words import duration, percent, size
 from destage.options import page_size_text, reader_json
 from destage.profile import Counted, TraceInfo, TraceProfile, profiled
@@ -59,17 +59,24 @@ class Trace:
     """
 
     def __init__(
-        self, raw: _destage.Trace, notes: Sequence[str] = (), drive: Drive | None = None
+        self, raw: _destage.Trace, notes: Sequence[str] = (), device: Device | None = None
     ) -> None:
         """Wrap what the native module returns; use `open_trace` or `synth`."""
         self.raw = raw
-        self.drive = drive
-        """The drive it was opened for, made larger if it had to be; None without one."""
+        self.device = device
+        """The device it was opened for, made larger if it had to be; None without one."""
         self._said = tuple(notes)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            now = {"drive": "device", "devices": "volumes"}.get(name)
+            renamed = f": it is {now!r} now" if now else ""
+            raise AttributeError(f"'Trace' object has no attribute {name!r}{renamed}")
 
     @cached_property
     def meta(self) -> Mapping[str, Any]:
-        """Everything but the columns, as the decoder has it: counts, devices, clock, summary."""
+        """Everything but the columns, as the decoder has it: counts, volumes, clock, summary."""
         meta: dict[str, Any] = json.loads(self.raw.meta())
         return meta
 
@@ -81,7 +88,7 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """The name in tables: file names without folders, and the device if one was chosen."""
+        """The name in tables: file names without folders, and the volume if one was chosen."""
         return trace_name(self.identity["sources"], self.identity["options"])
 
     @property
@@ -106,12 +113,12 @@ class Trace:
 
     @property
     def end_page(self) -> int:
-        """The page behind the highest one that is touched: what a drive has to have."""
+        """The page behind the highest one that is touched: what a device has to have."""
         return self.raw.end_page
 
     @property
     def wrapped_accesses(self) -> int:
-        """Page accesses beyond the drive, which were wrapped into it (`wrap="modulo"`)."""
+        """Page accesses beyond the device, which were wrapped into it (`wrap="modulo"`)."""
         return int((self.meta["wrap"] or {}).get("accesses", 0))
 
     @property
@@ -120,8 +127,8 @@ class Trace:
         return str(self.meta["fingerprint"])
 
     @property
-    def devices(self) -> tuple[str, ...]:
-        """Names of the devices, in name order."""
+    def volumes(self) -> tuple[str, ...]:
+        """Names of the volumes, in name order."""
         return tuple(d["name"] for d in self.meta["devices"])
 
     @property
@@ -148,12 +155,12 @@ class Trace:
             wrap = self.meta["wrap"]
             said.append(
                 f"{wrap['requests']:,} requests ({wrap['accesses']:,} page accesses) go beyond the"
-                f" drive's {wrap['logical_pages']:,} pages and were wrapped into it"
+                f" device's {wrap['logical_pages']:,} pages and were wrapped into it"
             )
         return tuple(said)
 
     def __len__(self) -> int:
-        """Return the number of requests; one that wrapping cuts at the drive's end is two."""
+        """Return the number of requests; one that wrapping cuts at the device's end is two."""
         return int(self.meta["counts"]["rows"])
 
     def __bool__(self) -> bool:
@@ -232,8 +239,8 @@ class Trace:
         return TraceProfile(found)
 
     def __reduce__(self) -> tuple[Callable[..., Trace], tuple[Any, ...]]:
-        """Pickle what it is and where it was, never its data: it is opened anew, and held to it."""
-        return reopened, (self.identity, sources_of(self.identity), self.drive, self._said)
+        """Pickle identity and paths, never data: unpickling opens the files and compares."""
+        return reopened, (self.identity, sources_of(self.identity), self.device, self._said)
 
     def card(self) -> Card:
         """The trace in a few lines; `info` reads every access."""
@@ -245,9 +252,9 @@ class Trace:
             ("Requests", f"{self.requests:,} ({share} reads), {lasts}"),
             ("Page accesses", f"{self.accesses:,}"),
             ("Pages", f"{touched} = {size(self.unique_pages * self.page_bytes)}"),
-            ("Devices", ", ".join(self.devices[:4]) + (", ..." if len(self.devices) > 4 else "")),
+            ("Volumes", ", ".join(self.volumes[:4]) + (", ..." if len(self.volumes) > 4 else "")),
         ]
-        facts += [("Drive", self.drive.name)] if self.drive else []
+        facts += [("Device", self.device.name)] if self.device else []
         facts += [("Warning", message) for message in self.warnings]
         return Card(f"Trace {self.name}", facts)
 
@@ -260,7 +267,7 @@ class Trace:
         return self.card().html()
 
 
-#: What becomes of pages beyond the drive.
+#: What becomes of pages beyond the device.
 WRAPS = ("error", "modulo", "extend")
 
 
@@ -270,46 +277,46 @@ def _wrap(word: str) -> str:
     return "error" if plain == "none" else plain
 
 
-def _for_drive(
+def _for_device(
     given: DeviceLike | None, wrap: str | None, page_size: str | None
-) -> tuple[Drive | None, str | None]:
-    """The drive, and the page size to open a trace with."""
+) -> tuple[Device | None, str | None]:
+    """The device, and the page size to open a trace with."""
     if wrap is not None and _wrap(wrap) not in WRAPS:
         raise UsageError(f"wrap: expected {', '.join(WRAPS)}, got {wrap!r}")
     if given is None:
         return None, page_size
-    drive = open_device(given)
-    if page_size is not None and _destage.page_bytes(page_size) != drive.page_bytes:
+    device = open_device(given)
+    if page_size is not None and _destage.page_bytes(page_size) != device.page_bytes:
         raise UsageError(
-            f"page size {page_size}: the drive {drive.name} has pages of {drive.page_bytes} bytes,"
-            " and a trace in front of it takes them: leave the page size out"
+            f"page size {page_size}: the device {device.name} has pages of {device.page_bytes}"
+            " bytes, and a trace in front of it takes them: leave the page size out"
         )
-    return drive, str(drive.page_bytes)
+    return device, str(device.page_bytes)
 
 
-def _fitted(make: Callable[[int | None], Trace], drive: Drive | None, wrap: str | None) -> Trace:
-    """A trace that fits its drive; `make` takes the pages to wrap into.
+def _fitted(make: Callable[[int | None], Trace], device: Device | None, wrap: str | None) -> Trace:
+    """A trace that fits its device; `make` takes the pages to wrap into.
 
-    Without `wrap` the drive's file decides, and if it does not, it is an error.
+    Without `wrap` the device's file decides, and if it does not, it is an error.
     """
     trace = make(None)
-    if drive is None:
+    if device is None:
         return trace
-    trace.drive = drive
-    if trace.end_page <= drive.logical_pages:
+    trace.device = device
+    if trace.end_page <= device.logical_pages:
         return trace
-    how = _wrap(wrap or drive.trace_options.get("wrap") or drive.wrap or "error")
+    how = _wrap(wrap or device.trace_options.get("wrap") or device.wrap or "error")
     if how == "extend":
-        trace.drive = drive.extended(trace.end_page)
+        trace.device = device.extended(trace.end_page)
         return trace
     if how == "modulo":
-        trace = make(drive.logical_pages)
-        trace.drive = drive
+        trace = make(device.logical_pages)
+        trace.device = device
         return trace
     raise UsageError(
-        f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the drive {drive.name} has"
-        f" {drive.logical_pages:,}: --wrap modulo takes them modulo that, --wrap extend makes the"
-        " drive larger (wrap= in Python)"
+        f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the device {device.name} has"
+        f" {device.logical_pages:,}: --wrap modulo takes them modulo that, --wrap extend makes the"
+        " device larger (wrap= in Python)"
     )
 
 
@@ -317,7 +324,7 @@ def open_trace(
     paths: PathLike | Sequence[PathLike] | Sequence[int] | Columns,
     *,
     page_size: int | str | None = None,
-    drive: DeviceLike | None = None,
+    device: DeviceLike | None = None,
     wrap: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
@@ -325,26 +332,26 @@ def open_trace(
 ) -> Trace:
     """Read a trace, or map it if an earlier run has decoded it.
 
-    Several files are one trace: they are merged on one clock (`time_origin`), each device with an
-    address space of its own (`devices`). To compare traces, open each and give `compare` a list.
+    Several files are one trace: they are merged on one clock (`time_origin`), each volume with an
+    address space of its own (`volumes`). To compare traces, open each and give `compare` a list.
 
     Parameters:
-        paths: a file or several; compression and archives are peeled off; `-` is standard input.
+        paths: a file or several; archives and compressed files are unpacked; `-` is standard input.
             Or a trace in memory: page numbers (a list, a NumPy array), which are read, or columns
             by name (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, and
             `pages` or `length_bytes`, `op`, `time_ns` or `time_s`, `device`, `response_ns`.
         page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
-            page-reference traces. With a drive it is the drive's.
-        drive: what it will be run in front of, as in `open_device`; give the same to `compare`.
-        wrap: what becomes of pages beyond the drive: `"error"`, `"modulo"` (page numbers are taken
-            modulo the drive's; the trace counts them) or `"extend"` (the drive gets more blocks:
-            run in front of the trace's `drive`). By default the drive's file decides
-            (`address_mode`), and if it does not, it is an error. Without a drive it means nothing.
+            page-reference traces. With a device it is the device's.
+        device: the SSD to run it in front of, as in `open_device`; give `compare` the same.
+        wrap: pages beyond the device: `"error"`, `"modulo"` (page numbers are taken modulo the
+            device's; the trace counts them) or `"extend"` (the device gets more blocks: run in
+            front of the trace's `device`). By default the device's file decides
+            (`address_mode`), and if it does not, it is an error. No effect without a device.
         cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
-        progress: called some ten times a second with what is done, of how much, and the stage.
+        progress: called about ten times a second with the work done, all of it, and the stage.
         options: how it is read, by the keys of `reader_options()`: `format="msr"`,
-            `on_error="skip"`, `device="hm_0"` (a device of the trace). Python's own words take an
-            underscore: `from_="1h"`, `for_="30m"`.
+            `on_error="skip"`, `volume="hm_0"`. Python's own words take an underscore:
+            `from_="1h"`, `for_="30m"`.
 
     Raises `MissingFile`, `DataError` with the place of the first malformed record, `UsageError`.
 
@@ -356,7 +363,7 @@ def open_trace(
     if made is not None:
         options = made[1] | options
     files = paths_of(cast("PathLike", made[0] if made else paths))
-    opened, size = _for_drive(drive, wrap, page_size_text(page_size))
+    opened, size = _for_device(device, wrap, page_size_text(page_size))
     given = _reader_options(opened, {**options, "wrap": wrap})
     align = opened.block_bytes if opened else None
 
@@ -405,7 +412,7 @@ def opened_again(
     if "reader" not in options:
         raise DataError("result: trace.options: expected how the trace was read (reader or synth)")
     return read_decoded(
-        paths, json.dumps(options["reader"]), page_size, cache, progress, wrap, align
+        paths, json.dumps(stored_reader(options["reader"])), page_size, cache, progress, wrap, align
     )
 
 
@@ -418,7 +425,7 @@ def sources_of(identity: Mapping[str, Any]) -> tuple[str, ...]:
 def reopened(
     identity: Mapping[str, Any],
     paths: Sequence[str],
-    drive: Drive | None = None,
+    device: Device | None = None,
     notes: Sequence[str] = (),
 ) -> Trace:
     """The trace of this identity, from its files; where they are not, from `$DESTAGE_TRACES`.
@@ -432,7 +439,7 @@ def reopened(
             f"trace {', '.join(map(str, found)) or trace.name}: it is another one here: its"
             f" fingerprint is {trace.fingerprint}, expected {identity['fingerprint']}"
         )
-    return Trace(trace.raw, notes, drive)
+    return Trace(trace.raw, notes, device)
 
 
 def _elsewhere(path: str) -> Path:
@@ -460,19 +467,29 @@ def synth_decoded(
     return Trace(raw, notes)
 
 
-def _reader_options(drive: Drive | None, options: Mapping[str, Any]) -> str:
-    """Options of the call before those of the drive's file, as JSON."""
-    if isinstance(options.get("device"), Drive):
-        raise UsageError("device: this is a device of the trace; a drive is given as drive=")
-    stated = drive.trace_options if drive else {}
+def _reader_options(device: Device | None, options: Mapping[str, Any]) -> str:
+    """Options of the call before those of the device's file, as JSON."""
+    stated = device.trace_options if device else {}
     given = {k.rstrip("_"): v for k, v in options.items() if v is not None}
+    _not_drive(given)
     given = {**stated, **given}
-    if drive is not None and str(given.get("devices", "")).lower() == "separate":
+    if device is not None and is_separate(given):
         raise UsageError(
-            f"devices = separate: in front of the drive {drive.name} the trace's devices stand one"
-            " after another (stack), or one is chosen"
+            f"volumes = separate: in front of the device {device.name} the volumes of a trace stand"
+            " one after another (stack), or one is chosen"
         )
     return reader_json(given)
+
+
+def is_separate(options: Mapping[str, Any]) -> bool:
+    """Whether each volume is to be a trace of its own."""
+    return str(options.get("volumes", "")).lower() == "separate"
+
+
+def _not_drive(given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for the keyword of 0.2.0."""
+    if "drive" in given:
+        raise UsageError("drive: this keyword is device= now (a volume of the trace: volume=)")
 
 
 def open_volumes(
@@ -483,24 +500,24 @@ def open_volumes(
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Trace]:
-    """Read a trace as one `Trace` for each of its devices, in name order (`devices="separate"`).
+    """Read a trace as one `Trace` for each of its volumes, in name order (`volumes="separate"`).
 
-    That is without a drive: in front of one, devices stand one after another, or one is chosen.
+    That is without a device: in front of one, volumes stand one after another, or one is chosen.
     Parameters and errors as in `open_trace`.
     """
     shared: dict[str, Any] = {"page_size": page_size, "cache": cache, "progress": progress}
-    options = {**options, "devices": "stack"}
+    options = {**options, "volumes": "stack"}
     whole = open_trace(paths, **shared, **options)
-    if len(whole.devices) == 1:
+    if len(whole.volumes) == 1:
         return [whole]
-    return [open_trace(paths, **shared, **{**options, "device": [name]}) for name in whole.devices]
+    return [open_trace(paths, **shared, **{**options, "volume": [name]}) for name in whole.volumes]
 
 
 def synth(
     kind: str,
     *,
     page_size: int | str | None = None,
-    drive: DeviceLike | None = None,
+    device: DeviceLike | None = None,
     wrap: str | None = None,
     cache: bool = True,
     progress: Progress | None = None,
@@ -512,7 +529,7 @@ def synth(
         kind: `uniform`, `normal`, `zipf`, `locality`, `sequential`, `loop`, `scan`, `bursts`,
             `oltp`, or a preset: `t1` to `t4`, ACR's traces.
         page_size: as in `open_trace`; the default is the workload's own page size.
-        drive, wrap: as in `open_trace`.
+        device, wrap: as in `open_trace`.
         cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
         progress: as in `open_trace`.
         parameters: `requests`, `pages`, `seed`, `read_ratio`, ..., as `destage trace synth --list`
@@ -524,8 +541,9 @@ def synth(
     >>> trace.requests
     1000
     """
+    _not_drive(parameters)
     workload = workload_json(kind, parameters)
-    opened, size = _for_drive(drive, wrap, page_size_text(page_size))
+    opened, size = _for_device(device, wrap, page_size_text(page_size))
 
     def make(wrap_pages: int | None) -> Trace:
         return synth_decoded(workload, size, cache, progress, wrap_pages)

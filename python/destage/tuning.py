@@ -252,7 +252,7 @@ def check_tune(
 def _check_goal(metric: Metric, has_device: bool, has_cost: bool) -> None:
     """Raise `UsageError` for a metric that runs without a device, or a cost, do not have."""
     if not has_device and (metric.kind == "time" or metric.shown == "with_device"):
-        raise UsageError(f"objective {metric.name}: it is measured on a drive: add a device")
+        raise UsageError(f"objective {metric.name}: it is measured on a device: add a device")
     if not has_cost and metric.name == "cost":
         raise UsageError(f"objective {metric.name}: it is computed from a cost: add one")
 

@@ -59,7 +59,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def without_device() -> list[ds.PolicyInfo]:
-    """The policies that run without a drive behind the cache."""
+    """The policies that run without a device behind the cache."""
     return [p for p in ds.policies() if not p.needs_device]
 
 

@@ -1,4 +1,4 @@
-"""ACE: how it is written, what it takes from a drive, and what it gains on one of several units."""
+"""ACE: its spelling, its device properties, its gain on a device of several units."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def own_trace() -> ds.Trace:
     for folder in folders:
         path = Path(folder or "/nowhere") / "own" / "pgtpcb.csv.xz"
         if path.exists():
-            return ds.open_trace(path, requests=5_000, drive=DRIVE)
+            return ds.open_trace(path, requests=5_000, device=DRIVE)
     pytest.skip("traces/own/pgtpcb.csv.xz is not here (DESTAGE_TRACES)")
 
 
@@ -53,7 +53,7 @@ TRACES = {
     "loop": lambda: synthetic("loop", loop_pages=500, seed=2),
     "oltp": lambda: synthetic("oltp", seed=9),
     "shipped": lambda: ds.open_trace(
-        ROOT / "python/destage/data/pgtpcb_first400k.csv.xz", requests=5_000, drive=DRIVE
+        ROOT / "python/destage/data/pgtpcb_first400k.csv.xz", requests=5_000, device=DRIVE
     ),
     "own": own_trace,
 }
@@ -238,7 +238,7 @@ def test_a_drive_that_was_filled_at_random_is_filled_again() -> None:
     trace = synthetic("zipf", requests=3_000)
     advice = ds.advise(trace, "mean", policies="lru,fifo", cache="5%", device=DRIVE, seeds=2)
     rival = advice.choices[0].rival
-    assert rival.seeds_of == "the writes that filled the drive"
+    assert rival.seeds_of == "the writes that filled the device"
     other = ds.compare(trace, advice.run.label, cache="5%", device="small[precondition_seed=2]")[0]
     assert [a for a, _ in rival.seeds] == [advice.run.response_ns_mean, other.response_ns_mean]
 
@@ -271,7 +271,7 @@ def test_each_system_has_its_nearest_policy_at_the_size_that_it_takes() -> None:
         assert system.lacks
         if system.writer:
             assert setting.run is None
-            assert "only in front of a drive" in setting.why_not
+            assert "only in front of a device" in setting.why_not
             continue
         frames = min(setting.size_bytes // 4096, trace.unique_pages)
         run = ds.compare(trace, system.policy, cache=f"{frames}p")[0]
@@ -305,7 +305,7 @@ def test_in_front_of_a_drive_those_that_write_ahead_do() -> None:
 
 def test_dollars_are_those_of_the_formula() -> None:
     trace = synthetic("zipf", requests=5_000)
-    price = "dram=4/GiB,tbw=2TB,drive=80,years=4"
+    price = "dram=4/GiB,tbw=2TB,device=80,years=4"
     advice = ds.advise(
         trace, "cost", policies="lru,arc", cache="5%,20%", device=DRIVE, price=price, seeds=1
     )
@@ -328,8 +328,8 @@ def test_dollars_are_those_of_the_formula() -> None:
             4 * run.cache_bytes / 2**30 / 5 + 0.10 * 16 * worn, rel=1e-12
         )
     assert any("assumed: $0.10 a GiB" in note for note in by_blocks.notes)
-    (other,) = (n for n in by_blocks.notes if "at half that price of the drive" in n)
-    for k, drive in enumerate(("drive=0.05/GiB", "drive=0.2/GiB")):
+    (other,) = (n for n in by_blocks.notes if "at half that price of the device" in n)
+    for k, drive in enumerate(("device=0.05/GiB", "device=0.2/GiB")):
         there = ds.advise(
             *(trace, "cost"),
             policies="lru,arc", cache="5%,20%", device=DRIVE, price=f"dram=4/GiB,{drive}",
@@ -364,14 +364,14 @@ def test_the_life_of_a_drive_is_told_where_it_can_be() -> None:
     years = 1e12 / (run.writes * 4096) * run.timing["counters"]["makespan_ns"] / YEAR_NS
     assert (years < 1) == (" days by its rating of 1 TB" in rated.life_said)
     silent = {
-        "there is no drive": ds.advise(trace, "hit", **where),
+        "there is no device": ds.advise(trace, "hit", **where),
         "what it endures is not given": ds.advise(trace, "mean", device=DRIVE, **where),
         "in a closed loop": ds.advise(
             trace, "mean", device=DRIVE, queue_depth=4, pe_cycles=9, **where
         ),
     }
     for why, one in silent.items():
-        assert one.life_said.startswith("The drive's life is not told")
+        assert one.life_said.startswith("The device's life is not told")
         assert why in one.life_said
         assert not any(c.isdigit() for c in one.life_said)
 
@@ -423,9 +423,9 @@ WRONG: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     (["--objective", "costs", "-d", "small"], ["unknown objective 'costs', did you mean cost?"]),
     (["--objective", "hit,hit_ratio"], ["objective hit_ratio: it is given twice"]),
     (["--objective", ","], ["objective: expected at least one"]),
-    (["--objective", "p99"], ["objective p99", "is of a drive: add --device"]),
-    (["--objective", "cost"], ["objective cost", "is of a drive: add --device"]),
-    (["--objective", "waf"], ["objective waf", "is of a drive: add --device"]),
+    (["--objective", "p99"], ["objective p99", "is of a device: add --device"]),
+    (["--objective", "cost"], ["objective cost", "is of a device: add --device"]),
+    (["--objective", "waf"], ["objective waf", "is of a device: add --device"]),
     (["--objective", "cost", "-d", "small"], ["what memory costs is not given"]),
     (["--objective", "cost", "-d", "small", "--price", "dram=3/GiB"], ["endures is not given"]),
     (
@@ -451,10 +451,10 @@ WRONG: Sequence[tuple[Sequence[str], Sequence[str]]] = (
     (["--price", "dram=nan/GiB"], ["price: dram: expected a number above 0"]),
     (["--price", "tbw=600"], ["price: tbw: expected such as tbw=600TB, got '600'"]),
     (["--price", "tbw=TB"], ["price: tbw: expected such as tbw=600TB"]),
-    (["--price", "drive=0"], ["price: drive: expected a number above 0"]),
+    (["--price", "device=0"], ["price: device: expected a number above 0"]),
     (["--price", "years="], ["price: years: expected such as years=5"]),
     (["--price", "dram=3/GiB,dram=4/GiB"], ["price: dram is given twice"]),
-    (["--pe-cycles", "10"], ["--pe-cycles is of a drive"]),
+    (["--pe-cycles", "10"], ["--pe-cycles is of a device"]),
     (["--now", "shared_bufers=1GB"], ["now: unknown setting", "did you mean shared_buffers?"]),
     (["--now", "shared_buffers=much"], ["now: shared_buffers: expected a size such as 16GB"]),
     (["--objective", "iops", "-d", "small"], ["objective iops", "add --queue-depth"]),

@@ -19,7 +19,7 @@ SIZES = {"3%": 0.03, "12%": 0.12, "40%": 0.4}
 #: By workload, the part that is measured: from a full cache on, which is the default, or all of it.
 WORKLOADS: dict[str, dict[str, str]] = {"zipf": {}, "oltp": {}, "whole": {"warmup": "none"}}
 CASES = [*itertools.product(("zipf", "oltp"), OBJECTIVES), ("whole", "mean"), ("whole", "waf")]
-PRICE = "dram=3.0/GiB,tbw=600TB,drive=60"
+PRICE = "dram=3.0/GiB,tbw=600TB,device=60"
 
 
 def trace(kind: str, **more: object) -> ds.Trace:
@@ -90,7 +90,7 @@ def test_the_writer_and_those_that_look_at_the_drive_are_candidates(
     assert {"lru + writer", "clock-sweep + writer", "gcar-cflru", "ecr-e", "ace"} <= labels
     alone = ds.advise(trace("zipf"), "hit", cache="10%", seeds=1)
     assert not any("writer" in r.label or r.label == "ace" for r in alone.candidates)
-    # Its run is the one that `compare` has in front of such a drive, measured from there on.
+    # Its run is the one that `compare` has in front of such a device, measured from there on.
     writing = next(r for r in advices["zipf", "mean"].results if r.label == "lru + writer")
     assert writing.warmup_requests > 0
     run = ds.compare(

@@ -13,6 +13,8 @@ import pytest
 from conftest import DATA, VECTORS, msr_lines, traces_folder, without_device
 
 import destage as ds
+from destage.model.run import trace_name
+from destage.trace import opened_again
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_a_policy_that_looks_into_the_drive_is_refused_without_one(trace: ds.Tra
     need = {p.name for p in ds.policies()} - {p.name for p in without_device()}
     assert {"ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"} <= need
     for name in sorted(need):
-        with pytest.raises(ds.UsageError, match=f"{name} looks at the drive"):
+        with pytest.raises(ds.UsageError, match=f"{name} looks at the device"):
             ds.compare(trace, name, cache="5%")
 
 
@@ -276,13 +278,18 @@ def test_volumes_are_stacked_or_separate(tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("".join(x.replace(",demo,0,", f",demo,{k % 2},") for k, x in enumerate(lines)))
     stacked = ds.open_trace(path)
-    assert stacked.devices == ("demo_0", "demo_1")
+    assert stacked.volumes == ("demo_0", "demo_1")
     volumes = ds.open_volumes(path)
-    assert [v.devices for v in volumes] == [("demo_0",), ("demo_1",)]
+    assert [v.volumes for v in volumes] == [("demo_0",), ("demo_1",)]
     assert sum(v.unique_pages for v in volumes) == stacked.unique_pages
     assert sum(v.requests for v in volumes) == stacked.requests
-    one = ds.open_trace(path, device="demo_1")
+    one = ds.open_trace(path, volume="demo_1")
     assert one.fingerprint == volumes[1].fingerprint
+    # A result of 0.2.0 has the key `device`.
+    stored = json.loads(json.dumps(one.identity))
+    stored["options"]["reader"]["device"] = stored["options"]["reader"].pop("volume")
+    assert opened_again(stored, [path]).name == one.name == "two.csv:demo_1"
+    assert trace_name(stored["sources"], stored["options"]) == one.name
 
 
 def test_several_files_are_one_trace(tmp_path: Path) -> None:

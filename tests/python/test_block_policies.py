@@ -73,7 +73,7 @@ def test_blocks_have_as_many_pages_as_they_are_told(trace: ds.Trace) -> None:
             "pages_per_block: expected an integer 1..1048576, pages, got 2.5",
         ),
         ({"device_pages": -1}, "device_pages: expected an integer >= 1, pages, got -1"),
-        ({"device": "small", "pages_per_block": 64}, "are the drive's"),
+        ({"device": "small", "pages_per_block": 64}, "are the device's"),
     ],
 )
 def test_options_that_cannot_be_are_refused(
@@ -149,7 +149,7 @@ def test_a_result_says_what_it_takes_to_run_again(tmp_path: Path) -> None:
 def test_padding_in_front_of_a_page_map_gets_a_note() -> None:
     """`bplru` pads for log blocks; a page-mapped FTL only has to write the padding."""
     trace = ds.synth(
-        "uniform", requests=3000, pages=4096, read_ratio=0.2, seed=1, drive="small", wrap="modulo"
+        "uniform", requests=3000, pages=4096, read_ratio=0.2, seed=1, device="small", wrap="modulo"
     )
     for ftl, noted in (("page", True), ("bast", False)):
         runs = ds.compare(trace, "lru,bplru", cache="2MiB", device="small", ftl=ftl)

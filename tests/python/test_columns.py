@@ -1,4 +1,4 @@
-"""Columns and order of a table, grids of drives, plans, and what an interrupt leaves."""
+"""Columns and order of a table, grids of devices, plans, and what an interrupt leaves."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_sort_puts_the_best_of_each_size_first(timed: ds.Results) -> None:
 def test_views_have_what_they_are_about(timed: ds.Results) -> None:
     for view, names in VIEWS.items():
         table = timed.as_table(view=view)
-        # A drive without a link, a buffer, an SLC cache and handles has no columns of them.
+        # A device without a link, a buffer, an SLC cache and handles has no columns of them.
         metrics = [n for n in names if n != "life" and timed[0][n] is not None]
         assert len(table.columns) == 4 + len(metrics), view
         assert len(metrics) > 5, view
@@ -139,7 +139,7 @@ def test_a_grid_is_one_table_and_its_runs_are_those_of_each_drive(
 
 
 def test_a_grid_in_python_is_the_same(msr: Path) -> None:
-    trace = ds.open_trace(msr, drive="small")
+    trace = ds.open_trace(msr, device="small")
     grid = ds.compare(trace, "lru", cache="4p", device=["small"], ftl=["page", "bast"])
     assert [r.ftl for r in grid] == ["page", "bast"]
     (alone,) = ds.compare(trace, "lru", cache="4p", device="small", ftl="bast")
@@ -183,7 +183,7 @@ def test_the_metrics_of_a_run_stand_in_groups_each_with_a_word(destage: Destage,
     times = re.findall(r"^  response_ns_(\w+)", done.out, re.MULTILINE)
     assert times == ["mean", "std", "p50", "p90", "p95", "p99", "p999", "p9999", "max"]
     shown = re.findall(r"^  (\w+) ", done.out, re.MULTILINE)
-    run = ds.run(ds.open_trace(msr, drive="small"), "ecr", cache="4p", device="small").run
+    run = ds.run(ds.open_trace(msr, device="small"), "ecr", cache="4p", device="small").run
     assert sorted(shown) == sorted(name for name, value in run.metrics.items() if value is not None)
     # Without --all those that are 0 are counted, and the others stand as they do with it.
     fewer = destage(*flags).out

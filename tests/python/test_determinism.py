@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
         ["compare", "TRACE", "-p", "lru,arc,random,lecar,min", "-c", "10%,40%"],
         ["--json", "--csv"],
     ),
-    "compare in front of a drive": (
+    "compare in front of a device": (
         ["compare", "TRACE", "-p", "lru,ecr,bplru", "-c", "20%", "-d", "small"],
         ["--json", "--report"],
     ),

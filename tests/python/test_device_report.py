@@ -1,4 +1,4 @@
-"""Reports of runs in front of a drive: the page, the figures, the sentences."""
+"""Reports of runs in front of a device: the page, the figures, the sentences."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ POLICIES = ["lru", "cflru", "ecr", "none"]
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> ds.Results:
-    """Runs in front of a drive, with all that can be drawn of them."""
+    """Runs in front of a device, with all that can be drawn of them."""
     path = tmp_path_factory.mktemp("drive") / "tiny.toml"
     path.write_text(DRIVE)
     drive = ds.open_device(path, cache=False)
@@ -85,10 +85,10 @@ def test_a_report_of_timed_runs_shows_what_the_drive_did(page: Page) -> None:
         "Response time over cache size",
         "In detail, at one cache size",
         "What lies behind it, over cache size",
-        "What the drive did, over cache size",
+        "What the device did, over cache size",
         f"Units over time, at {titles[4].rpartition('at ')[2]}",
     ]
-    assert "The drive: tiny" in titles
+    assert "The device: tiny" in titles
     names = {c["name"] for g in page.model()["groups"] for c in g["charts"]}
     assert names >= {
         *("response_ns_mean", "response_ns_p99", "eviction_wait_ns_mean", "waf", "erases"),

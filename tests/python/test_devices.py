@@ -1,4 +1,4 @@
-"""Runs in front of a drive: on the command line, in Python, and what they refuse."""
+"""Runs in front of a device: on the command line, in Python, and what they refuse."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refused(done: Done, status: int, *parts: str) -> None:
 
 @pytest.fixture
 def drive(tmp_path: Path) -> Path:
-    """The golden drive's file, in the folder that the command runs in."""
+    """The golden device's file, in the folder that the command runs in."""
     return Path(shutil.copy(GOLDEN / "drive.toml", tmp_path / "drive.toml"))
 
 
@@ -186,7 +186,7 @@ def test_a_closed_loop_needs_no_times(destage: Destage, tmp_path: Path) -> None:
         ("small[channels]", ("no key=value",)),
         ("small[channels=4", ("]",)),
         ("small[channels=0]", ("channels = 0", "expected integer 1..")),
-        ("small[channels=4000000000]", ("a drive has at most",)),
+        ("small[channels=4000000000]", ("a device has at most",)),
         ("small[pages_per_block=1;summary_page=true]", ("pages_per_block = 1",)),
         ("small[op_permille=1]", ("no room for collection", "op_permille")),
         ("small[op_permille=1000]", ("op_permille = 1000", "0..999")),
@@ -255,7 +255,7 @@ def test_flags_that_need_or_exclude_a_drive(destage: Destage, msr: Path) -> None
         return done
 
     refused(with_args("-d", "no.toml", status=66), 66, "no.toml: no such file")
-    refused(with_args("-p", "ecr"), 2, "ecr looks at the drive", "--device")
+    refused(with_args("-p", "ecr"), 2, "ecr looks at the device", "--device")
     refused(with_args("-p", "none"), 2, "add a device")
     refused(with_args("--ftl", "page"), 2, "--ftl needs a simulated SSD")
     refused(with_args("--queue-depth", 4), 2, "--queue-depth needs a simulated SSD")
@@ -292,7 +292,7 @@ def test_a_trace_beyond_the_drive(destage: Destage, msr: Path) -> None:
 
 def test_a_drives_file_speaks_to_runs(destage: Destage, drive: Path, tmp_path: Path) -> None:
     several = destage("run", DEMO, "-p", "lru", "-d", drive.name, "-q")
-    refused(several, 2, "the drive drive names 2 sizes (1MiB, 4MiB)")
+    refused(several, 2, "the device device names 2 sizes (1MiB, 4MiB)")
     text = drive.read_text().replace('frames = ["1MiB", "4MiB"]', 'frames = "1MiB"\npolicy = "ecr"')
     drive.write_text(text)
     one = destage("run", DEMO, "-d", drive.name, "-q")
@@ -337,16 +337,16 @@ queue_depth = 3
     for row in found:
         assert (row["device"], row["queue_depth"], row["cost_write"]) == ("all", "3", "9")
         assert row["trace_requests"] == "200"
-    # Flags go before it; a drive that is given takes the place of its drive.
+    # Flags go before it; a device that is given takes the place of its device.
     args = ("--config", "all.toml", "-p", "none", "-d", TINY, "-q", "--csv", "-")
     first = rows(destage("compare", msr, *args).out)[0]
     assert first["device"].startswith("small[")
     assert first["queue_depth"] == ""
-    # A policy whose parameters stand beside it is the drive's.
+    # A policy whose parameters stand beside it is the device's.
     (tmp_path / "all.toml").write_text(text.replace('"lru,ecr"', '"lru-k"\nk = 3'))
     row = rows(destage("compare", msr, "--config", "all.toml", "-q", "--csv", "-").out)[0]
     assert json.loads(row["params"])["k"] == 3
-    # A command without a drive takes what is for it.
+    # A command without a device takes what is for it.
     assert destage("mrc", msr, "--config", "all.toml", "-p", "lru", "-q").status == 0
     for wrong, part in (
         ("[host]\nmode = 'closed'\n", "needs a table [device]"),
@@ -369,7 +369,7 @@ def test_the_environment_gives_a_drive(destage: Destage, msr: Path) -> None:
 def test_a_drive_of_ones_own_is_described_as_a_preset_is(destage: Destage, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("[device]\nop_permille = 70\n")
     told = destage("devices", "mine.toml").out
-    assert "mine: a drive of its own" in told
+    assert "mine: a device of its own" in told
     assert "over-provisioning 7.0 %" in told
     sizes = json.loads(destage("devices", "mine.toml", "--json", "-").out)["size"]
     assert f"WAF {sizes['greedy_waf']:.2f}" in " ".join(told.split())
@@ -396,7 +396,7 @@ def test_names_with_control_characters_are_shown_escaped(
             assert "\x1b" not in done.err
         with pytest.raises((ds.DataError, ds.MissingFile), match=shown):
             ds.open_device(tmp_path / name)
-    # A drive is called after its file, in every table.
+    # A device is called after its file, in every table.
     (tmp_path / "a\nb\x1b[31m.toml").write_text('[device]\npreset = "small"\n')
     done = destage("compare", msr, "-p", "lru", "-c", "4p", "-d", "a\nb\x1b[31m.toml")
     assert done.status == 0
@@ -440,14 +440,14 @@ def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None
 
 def test_python_and_the_command_line_agree(destage: Destage, drive: Path) -> None:
     opened = ds.open_device(drive)
-    trace = ds.open_trace(DEMO, drive=opened)
+    trace = ds.open_trace(DEMO, device=opened)
     results = ds.compare(trace, POLICIES, device=opened, warmup="none")
     assert results.to_csv() == golden(destage, "-d", drive.name).out
-    assert trace.drive is opened
+    assert trace.device is opened
     run = next(r for r in results if r.policy == "ecr")
     assert (run.device, run.ftl, run.queue_depth) == ("drive", "page", None)
     assert run.response_ns_mean == run["response_ns_mean"]
-    # The drive goes on as it was: a run works on a copy.
+    # The device goes on as it was: a run works on a copy.
     again = ds.compare(trace, POLICIES, device=opened, warmup="none")
     assert again == results
     how: Any = {"cache": "1MiB", "device": opened, "warmup": "none"}
@@ -461,7 +461,7 @@ def test_python_and_the_command_line_agree(destage: Destage, drive: Path) -> Non
 
 
 def test_a_policy_of_ones_own_runs_in_front_of_a_drive(drive: Path) -> None:
-    trace = ds.open_trace(DEMO, drive=drive, requests=2000)
+    trace = ds.open_trace(DEMO, device=drive, requests=2000)
     own, table = ds.compare(trace, [Lru, "lru"], cache="1MiB", device=drive)
     for metric in ds.metrics():
         assert own[metric.name] == table[metric.name], metric.name
@@ -469,7 +469,7 @@ def test_a_policy_of_ones_own_runs_in_front_of_a_drive(drive: Path) -> None:
 
 def test_what_python_refuses(msr: Path) -> None:
     trace = ds.open_trace(msr)
-    with pytest.raises(ds.UsageError, match="expected a preset, a TOML file or a drive"):
+    with pytest.raises(ds.UsageError, match="expected a preset, a TOML file or a device"):
         ds.open_device(7)  # type: ignore[arg-type]
     with pytest.raises(ds.MissingFile, match=r"no\.toml: no such file"):
         ds.open_device("no.toml")
@@ -477,18 +477,27 @@ def test_what_python_refuses(msr: Path) -> None:
         ds.open_device("small", queue_depth="four")
     with pytest.raises(ds.UsageError, match="excludes"):
         ds.open_device("small[sched=read_first]", queue_depth=4)
-    with pytest.raises(ds.UsageError, match="those of the drive qlc-nvme have 16384"):
+    with pytest.raises(ds.UsageError, match="those of the device qlc-nvme have 16384"):
         ds.compare(trace, "lru", cache="4p", device="qlc-nvme")
     with pytest.raises(ds.UsageError, match="add a device"):
         ds.compare(trace, "lru", cache="4p", ftl="page")
     with pytest.raises(ds.UsageError, match='wrap="modulo"'):
         ds.compare(trace, "lru", cache="4p", device=TINY.replace("128", "16"))
-    with pytest.raises(ds.UsageError, match="a drive is given as drive="):
-        ds.open_trace(msr, device=ds.open_device("small"))
-    large = ds.open_trace(msr, drive=TINY.replace("128", "16"), wrap="extend")
-    with pytest.raises(ds.UsageError, match="its attribute drive"):
+    for call in (
+        lambda **given: ds.open_trace(msr, **given),
+        lambda **given: ds.synth("zipf", **given),
+    ):
+        with pytest.raises(ds.UsageError, match="drive: this keyword is device= now"):
+            call(drive="small")
+    for before, now in (("devices", "volumes"), ("tenant_is_device", "tenant_is_volume")):
+        with pytest.raises(ds.UsageError, match=rf"{before}: this key of \[trace\] is {now} now"):
+            ds.open_trace(msr, **{before: "stack"})
+    with pytest.raises(AttributeError, match="'drive': it is 'device' now"):
+        trace.drive  # type: ignore[attr-defined]  # noqa: B018
+    large = ds.open_trace(msr, device=TINY.replace("128", "16"), wrap="extend")
+    with pytest.raises(ds.UsageError, match="its attribute device"):
         ds.compare(large, "lru", cache="4p", device=TINY.replace("128", "16"))
-    assert ds.compare(large, "lru", cache="4p", device=large.drive)
+    assert ds.compare(large, "lru", cache="4p", device=large.device)
     with pytest.raises(ds.UsageError, match='unknown FTL "dtfl", did you mean dftl'):
         ds.open_device("small").with_options(ftl="dtfl")
     with pytest.raises(ds.UsageError, match="pages: expected"):

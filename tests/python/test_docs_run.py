@@ -93,7 +93,7 @@ def test_the_sweep_of_the_docs_is_counted_and_a_smaller_one_goes_through_the_who
     pytest.importorskip("duckdb")
     pytest.importorskip("polars")
     printed = blocks(DOCS / "sweeps.md", "toml")[0]
-    # Its drives are filled for each seed and mode, which takes long with `small`.
+    # Its devices are filled for each seed and mode, which takes long with `small`.
     for long, short in (('"small"', '"acr"'), ("1_000_000", "1_000"), ("repeat = 5", "repeat = 1")):
         assert long in printed
         printed = printed.replace(long, short)
@@ -132,7 +132,7 @@ def test_the_python_of_the_pages_runs(desk: Path) -> None:
     assert len(results) == 2
     exec(blocks(DOCS / "profile.md", "python")[0], names)
     # The chart's size is one that this small trace has no use for, and drawing all takes long.
-    trace = ds.open_trace("TRACE", drive="small")
+    trace = ds.open_trace("TRACE", device="small")
     names["results"] = ds.compare(trace, "lru,ecr", cache="16p", device="small", profile=True)
     (block,) = blocks(DOCS / "report.md", "python")
     kept = [line for line in block.splitlines() if ".save(" not in line]
@@ -143,7 +143,7 @@ def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
     pytest.importorskip("polars")
     names: dict[str, object] = {"destage": ds}
     (advice,) = blocks(DOCS / "advise.md", "python")
-    # A drive that is ready at once.
+    # A device that is ready at once.
     exec(advice.replace('"small"', '"acr"'), names)
     assert (desk / "advice.html").stat().st_size > 1000
     (curves,) = blocks(DOCS / "curves.md", "python")
@@ -253,7 +253,7 @@ def test_the_classes_of_the_pages_run(desk: Path) -> None:
         self.unit[r.page] = r.unit_if_dirty
 """
     exec(shortest.replace("    ...", rest + "    ...", 1), names)
-    behind = ds.open_trace("TRACE", drive="small")
+    behind = ds.open_trace("TRACE", device="small")
     run = ds.run(behind, names["ShortestQueue"], cache="8p", device="small").run
     assert run.counters["evictions"] > 0
 

@@ -169,7 +169,7 @@ def test_runs_in_common_are_done_once_whatever_asks_for_them(tmp_path: Path) -> 
 )
 def test_what_a_store_answers_is_what_memory_answers(ask: object, tmp_path: Path) -> None:
     assert callable(ask)
-    trace = ds.synth("zipf", requests=20_000, pages=2_000, seed=1, drive=ds.open_device("small"))
+    trace = ds.synth("zipf", requests=20_000, pages=2_000, seed=1, device=ds.open_device("small"))
     expected = ask(trace, None)
     assert ask(trace, tmp_path / "runs") == expected
     kept = parts(tmp_path / "runs")

@@ -81,7 +81,7 @@ def test_things_show_themselves_in_a_few_lines_and_as_cards(
     for thing, first, said in (
         (results[0], "Run of lru: synth zipf, cache 10% = ", "WAF"),
         (trace, "Trace synth zipf", "3,000 (49.8 % reads)"),
-        (drive, "Drive small", "16 GiB = 4,194,304 pages of 4,096 bytes"),
+        (drive, "Device small", "16 GiB = 4,194,304 pages of 4,096 bytes"),
         (recorded, "Run of lru: synth zipf", "3 periods"),
     ):
         text = repr(thing)
@@ -161,12 +161,12 @@ def test_arguments_in_the_wrong_order_are_told_so(trace: ds.Trace, results: ds.R
         ds.compare("x.csv", "lru")  # type: ignore[arg-type]
 
 
-#: A request far out: 11 GiB behind the first, which no small drive has.
+#: A request far out: 11 GiB behind the first, which no small device has.
 FAR = "128166372010000000,demo,0,Write,12000000000,4096,2310\n"
 
 
 def printed() -> list[list[str]]:
-    """Every command line with a drive, of the pages and of the help of each command."""
+    """Every command line with a device, of the pages and of the help of each command."""
     from destage.cli.root import root
 
     found = [words for page in PAGES for words in commands(page)]
@@ -213,4 +213,4 @@ def test_an_error_calls_a_trace_or_a_drive_by_one_line(msr: Path) -> None:
         with pytest.raises(ds.UsageError) as raised:
             wrong()
         assert "\n" not in str(raised.value)
-        assert re.search("got (Trace small.csv|Drive small)", str(raised.value))
+        assert re.search("got (Trace small.csv|Device small)", str(raised.value))

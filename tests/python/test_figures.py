@@ -103,7 +103,7 @@ def test_a_figure_has_its_width_its_font_and_its_names(destage: Destage, tmp_pat
 
 def test_a_distribution_names_its_cache_size() -> None:
     pytest.importorskip("altair")
-    trace = ds.synth("zipf", requests=900, pages=200, seed=1, drive="small")
+    trace = ds.synth("zipf", requests=900, pages=200, seed=1, device="small")
     results = ds.compare(trace, "lru,cflru", cache=["20p", "64p"], device="small", profile=True)
     page = results[0].trace.page_bytes
     spec = results.plot.response_cdf(frames=64).to_dict()

@@ -21,7 +21,7 @@ from destage.tables.table import Cell, Column, Table
 @pytest.fixture
 def results(msr: Path) -> ds.Results:
     drive = ds.open_device("small")
-    trace = ds.open_trace(msr, drive=drive)
+    trace = ds.open_trace(msr, device=drive)
     policies = "none,lru,cflru[window_fraction=0.75]"
     return ds.compare(trace, policies, cache=["4p", "8p"], device=drive)
 
@@ -157,7 +157,11 @@ def test_an_objective_that_no_run_can_have_is_refused_at_once(destage: Destage) 
     refused(destage(*tune, "response_ns_mean"), 2, "response_ns_mean", "add a device")
     refused(destage(*tune, "waf"), 2, "waf", "add a device")
     refused(destage(*tune, "cost"), 2, "objective cost", "computed from a cost")
-    refused(destage(*tune, "running_time"), 2, "running_time is called cost now")
+    refused(
+        destage(*tune, "running_time"),
+        2,
+        "running_time is called cost now; pending writes are counted too",
+    )
 
 
 def test_an_optimum_at_the_limit_of_a_parameter_has_nothing_beyond(msr: Path) -> None:
@@ -218,7 +222,7 @@ def test_papers_and_their_figures_are_named(destage: Destage, tmp_path: Path) ->
     refused(destage("reproduce", "ecr", "--out", "file"), 74, "file: expected a folder")
 
 
-# Drives
+# Devices
 
 
 @pytest.mark.parametrize(
@@ -272,7 +276,7 @@ def test_a_drive_that_does_not_keep_up_is_named() -> None:
     drive = ds.open_device("small")
     words = "does not keep up"
 
-    def run(gap_ns: int, drive: ds.Drive) -> ds.Results:
+    def run(gap_ns: int, drive: ds.Device) -> ds.Results:
         trace = ds.synth(
             "uniform",
             requests=3_000,
@@ -280,7 +284,7 @@ def test_a_drive_that_does_not_keep_up_is_named() -> None:
             read_ratio=0,
             gap_ns=gap_ns,
             seed=3,
-            drive=drive,
+            device=drive,
         )
         return ds.compare(trace, "none,lru", cache="16p", device=drive)
 
@@ -294,7 +298,7 @@ def test_reads_of_what_nobody_wrote_are_named() -> None:
     words = "never written"
     for precondition, named in (("none", ["lru"]), ("sequential", [])):
         drive = ds.open_device(f"acr[precondition={precondition}]", ftl="bast")
-        trace = ds.synth("uniform", requests=500, pages=1_000, read_ratio=0.8, drive=drive)
+        trace = ds.synth("uniform", requests=500, pages=1_000, read_ratio=0.8, device=drive)
         assert said(ds.compare(trace, "lru", cache="16p", device=drive), words) == named
 
 

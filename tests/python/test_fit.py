@@ -352,7 +352,7 @@ REFUSED = {
     "one request in flight": lambda jobs, data: data["global options"].update(ioengine="psync"),
     "nothing shows that the addresses read were ever written": only_reads,
     "probably never written": unwritten,
-    "the drive became 23 % slower": lambda jobs, data: slower(jobs["read-again"], 1.23),
+    "the device became 23 % slower": lambda jobs, data: slower(jobs["read-again"], 1.23),
     "random writes were not steady": unsteady,
     "every read step has fewer than 1,000": short,
     "give --capacity": lambda jobs, data: data["global options"].pop("size"),
@@ -439,7 +439,7 @@ def test_a_probe_plays_a_script(destage: Destage, tmp_path: Path, small: Path) -
     assert "step a: probe does not play the option verify" in odd.err
 
 
-# Grids of real drives.
+# Grids of real devices.
 
 
 def grids() -> dict[tuple[str, str, str], list[dict[str, str]]]:

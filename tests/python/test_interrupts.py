@@ -16,7 +16,7 @@ OUTPUTS |= {"--report": "o.html"}
 COMPARE = ["compare", "small.csv", "-p", "lru,arc", "-c", "4p,8p", "-d", "small", "--ftl"]
 COMPARE += ["page,bast", "--quiet", *(word for pair in OUTPUTS.items() for word in pair)]
 
-#: The engine's call, which a signal interrupts when the first drive is done.
+#: The engine's call, which a signal interrupts when the first device is done.
 IN_THE_MIDDLE = """
 import destage._destage as native
 whole = native.compare

@@ -12,7 +12,7 @@ from conftest import msr_lines
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-#: A drive whose copies are too small to stay in an arena of the allocator.
+#: A device whose copies are too small to stay in an arena of the allocator.
 DRIVE = """
 [device]
 preset = "small"
@@ -44,7 +44,7 @@ for part in range(4):
     for _ in range(75):
         trace = ds.open_trace("small.csv")
         ds.compare(trace, ["lru", "min", Oldest], cache="25%").to_dicts()
-        on_drive = ds.open_trace("small.csv", drive="drive.toml")
+        on_drive = ds.open_trace("small.csv", device="drive.toml")
         ds.compare(on_drive, ["lru", "ecr"], cache="25%", device="drive.toml", queue_depth=8)
         try:
             ds.compare(trace, "lru[x=1]", cache="25%")

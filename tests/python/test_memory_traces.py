@@ -48,7 +48,7 @@ def test_columns_are_a_trace(given: Any) -> None:
         (500_000_000, "write", 0, 2),
         (1_250_000_000, "read", 1, 1),
     ]
-    assert trace.devices == ("a",)
+    assert trace.volumes == ("a",)
 
 
 def test_numpy_columns_and_pages() -> None:

@@ -351,20 +351,20 @@ class Ecr(Lru):
 
 
 @pytest.fixture(scope="module")
-def drive() -> ds.Drive:
+def drive() -> ds.Device:
     return ds.open_device("small")
 
 
 @pytest.fixture(scope="module")
-def busy(drive: ds.Drive) -> ds.Trace:
-    """Writes that come faster than the drive takes them, so that queues differ."""
+def busy(drive: ds.Device) -> ds.Trace:
+    """Writes that come faster than the device takes them, so that queues differ."""
     return ds.synth(
-        "zipf", requests=6_000, pages=20_000, read_ratio=0.3, gap_ns=25_000, seed=5, drive=drive
+        "zipf", requests=6_000, pages=20_000, read_ratio=0.3, gap_ns=25_000, seed=5, device=drive
     )
 
 
 def test_a_port_of_ecr_sees_the_drive_as_the_native_one_does(
-    busy: ds.Trace, drive: ds.Drive
+    busy: ds.Trace, drive: ds.Device
 ) -> None:
     native, own, lru = ds.compare(busy, ["ecr", Ecr, "lru"], cache="64p", device=drive)
     assert own.counters == native.counters
@@ -376,12 +376,12 @@ def test_a_policy_that_needs_a_drive_is_refused_without_one(
     busy: ds.Trace, trace: ds.Trace
 ) -> None:
     for call in (ds.compare, ds.run):
-        with pytest.raises(ds.UsageError, match=r"Ecr looks at the drive.*add a device"):
+        with pytest.raises(ds.UsageError, match=r"Ecr looks at the device.*add a device"):
             call(trace, Ecr, cache="10p")
 
 
 def test_what_a_policy_is_told_with_a_drive_and_without(
-    busy: ds.Trace, trace: ds.Trace, drive: ds.Drive
+    busy: ds.Trace, trace: ds.Trace, drive: ds.Device
 ) -> None:
     told: list[tuple[int | None, int | None]] = []
     views: list[ds.DeviceView | None] = []
@@ -408,7 +408,7 @@ def test_what_a_policy_is_told_with_a_drive_and_without(
     for view in seen[:50]:
         assert view.units() == units
         assert view.backlogs_ns() == [view.backlog_ns(u) for u in range(units)]
-        with pytest.raises(IndexError, match=f"unit {units}: the drive has {units}"):
+        with pytest.raises(IndexError, match=f"unit {units}: the device has {units}"):
             view.in_gc(units)
     assert any(view.in_gc(u) for view in seen for u in range(units))
     told.clear()
@@ -431,7 +431,7 @@ def test_a_view_of_a_drive_can_be_made_to_try_a_policy() -> None:
 
 
 def test_own_policies_stand_beside_no_cache_at_several_sizes(
-    busy: ds.Trace, drive: ds.Drive
+    busy: ds.Trace, drive: ds.Device
 ) -> None:
     policies = ["none", Lru, "lru", "clock"]
     results = ds.compare(busy, policies, cache=["16p", "64p"], device=drive)

@@ -23,7 +23,7 @@ in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not inst
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of everything: a comparison, curves, a profile, a run with a drive over time."""
+    """A report of everything: a comparison, curves, a profile, a run with a device over time."""
     from destage.reports import write_report
 
     drive = ds.open_device("small")

@@ -305,7 +305,7 @@ def test_the_saved_time_adds_up(trace: ds.Trace) -> None:
     assert whole.a == shares["cost of reads"].a + shares["cost of writes"].a
     assert whole.saved == shares["cost of reads"].saved + shares["cost of writes"].saved
     drive = ds.open_device("small")
-    timed = ds.synth("zipf", requests=3_000, pages=2_000, read_ratio=0.4, seed=2, drive=drive)
+    timed = ds.synth("zipf", requests=3_000, pages=2_000, read_ratio=0.4, seed=2, device=drive)
     found = ds.why(timed, "lru", "arc", cache="64p", device=drive)
     shares = {share.what: share for share in found.shares}
     parts = ["flash time of misses", "flash time of write-backs"]

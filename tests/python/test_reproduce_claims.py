@@ -72,7 +72,7 @@ def test_the_papers_load_and_have_claims_of_every_section_that_is_judged() -> No
         unexamined = {
             c
             for c in headlines - examined
-            # Found on readings that have no drive or no knob.
+            # Found on readings that have no device or no knob.
             if one.claim(c).check.metric not in ("alpha",)
         }
         assert len(unexamined) <= 4, (name, unexamined)

@@ -150,7 +150,7 @@ expect = ">0"
 [[claim]]
 id = "slower"
 where = "table 1"
-says = "The slow drive is slower."
+says = "The slow device is slower."
 [claim.check]
 kind = "trend"
 runs = "timed"
@@ -371,7 +371,7 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     data = json.loads((tmp_path / "one" / "tiny.json").read_text())
     assert data["summary"]["holds"] == 3
     assert len(data["figures"][0]["points"]) == 8
-    # Two loads, two sizes, two policies; a load on two drives; three draws.
+    # Two loads, two sizes, two policies; a load on two devices; three draws.
     assert len(data["rows"]) == (8 + 4) * 3
     assert data["loads"][0]["made_of"]["requests"] == 2000
     assert data["claims"][0]["cases"][0]["seeds"] == 3
@@ -468,7 +468,7 @@ def test_seeds_are_added_until_no_claim_is_undecided(
 
 def test_a_saturated_run_is_left_out_of_claims_about_time_and_named(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
-    # A request every 0.1 ms in front of a drive that takes 0.9 ms for a page.
+    # A request every 0.1 ms in front of a device that takes 0.9 ms for a page.
     path.write_text(
         PAPER.replace(
             'slow = "acr[read_ns=9000;program_ns=45000]',

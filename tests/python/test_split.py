@@ -83,10 +83,10 @@ def test_a_volume_by_itself_is_what_the_reader_picks_out(tmp_path: Path) -> None
     path = DATA / "tencent.csv"
     whole = ds.open_trace(path)
     parts = ds.split_trace(path, tmp_path, by="volume")
-    assert [part.part for part in parts] == list(whole.devices)
+    assert [part.part for part in parts] == list(whole.volumes)
     for part in parts:
         assert ds.open_trace(part.path).fingerprint == (
-            ds.open_trace(path, device=part.part).fingerprint
+            ds.open_trace(path, volume=part.part).fingerprint
         )
 
 
@@ -110,7 +110,7 @@ def test_a_folder_of_parts_is_swept_one_by_one(
     assert pooled["misses"] == sum(row["misses"] for row in found)
     separate = {
         "sweep": {"traces": str(mixed), "policies": "lru", "cache": "10%"},
-        "trace": {"devices": "separate"},
+        "trace": {"volumes": "separate"},
     }
     ds.sweep(separate, tmp_path / "separate")
     apart = ds.load_results(tmp_path / "separate")

@@ -64,13 +64,13 @@ where = ["device == 'ecr' or policy != 'bpac'", "device == none or policy != 'mi
 [device]
 precondition = "none"
 """
-#: Without a drive BPAC is left out, with one MIN; of the rest, a part is lost.
+#: Without a device BPAC is left out, with one MIN; of the rest, a part is lost.
 PLANNED = 2 * 4 * 3 * 2 * 2
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs that are done, that failed, and that are missing; with a drive and without."""
+    """Runs that are done, that failed, and that are missing; with a device and without."""
     folder = tmp_path_factory.mktemp("store")
     (folder / "frail.py").write_text(FRAIL)
     (folder / "s.toml").write_text(SPEC)
@@ -406,7 +406,7 @@ def test_what_failed_is_missing_or_undefined_is_drawn_as_such(
         gone = {(run["label"], run["cache"]) for run in found.missing}
         assert gone
         assert signs(page, "\u25e5") | signs(page, "?") | failed >= gone
-        # p99 is a number of runs in front of a drive alone.
+        # p99 is a number of runs in front of a device alone.
         page.choose("metric", "response_ns_p99")
         page.ask("destageStore.drawn(true)")
         assert ("lru", "2%") in signs(page, "\u2013")

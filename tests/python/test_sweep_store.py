@@ -315,7 +315,7 @@ def test_parts_do_not_say_where_anything_was(tmp_path: Path) -> None:
         stores.append(folder / "runs")
     assert parts(stores[0]) == parts(stores[1])
     assert len(ds.load_results(stores[0])) == 8
-    # Two drives of the same keys have the same results, and are told apart by their names.
+    # Two devices of the same keys have the same results, and are told apart by their names.
     assert {row["device"] for row in ds.load_results(stores[0])} == {"drive.toml", "b"}
     for path in stores[0].glob("part-*.parquet"):
         for row in Store(stores[0]).rows(parts=[path]):
@@ -327,7 +327,7 @@ def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
     from destage.experiment.rows import kinds
 
     drive = ds.open_device("ecr")
-    run = ds.run(ds.synth("loop", requests=90, drive=drive), "aalru", cache="9p", device=drive).run
+    run = ds.run(ds.synth("loop", requests=90, device=drive), "aalru", cache="9p", device=drive).run
     assert set(run.to_dict()) <= set(kinds()), "give a new column its type in experiment/rows.py"
     store = Store.begin(tmp_path / "runs")
     row = dict.fromkeys(kinds()) | {"id": "a", "status": "done"}

@@ -259,14 +259,14 @@ def test_what_is_of_a_drive_needs_one_and_one_run_takes_one(
     for command in (["run", trace, "-p", "lru"], ["why", "lru", "arc", "--trace", trace]):
         done = destage(*command, "-c", "64p", "-d", drive, "--placement", "none,sepbit")
         assert done.status == 2
-        assert "expected one drive, FTL and placement, got 2" in done.err
+        assert "expected one device, FTL and placement, got 2" in done.err
 
 
 # ---- from Python
 
 
 def test_python_says_the_same_as_the_command(destage: Destage, trace: Path, drive: Path) -> None:
-    opened = ds.open_trace(trace, drive=drive)
+    opened = ds.open_trace(trace, device=drive)
     with pytest.warns(UserWarning, match="left out: ecr in front of two.placement=fk"):
         found = ds.compare(
             opened,
@@ -296,7 +296,7 @@ def test_python_says_the_same_as_the_command(destage: Destage, trace: Path, driv
 
 
 def test_tune_and_why_take_them_too(trace: Path, drive: Path) -> None:
-    opened = ds.open_trace(trace, drive=drive)
+    opened = ds.open_trace(trace, device=drive)
     where: Any = {"cache": "64p", "device": drive, "queue_depth": 4, "placement": "sepbit"}
     tuned = ds.tune(opened, "cflru", {"window_fraction": "0.2:0.4:0.2"}, "waf", **where)
     plain = ds.compare(opened, "cflru[window_fraction=0.2]", **where)
@@ -382,7 +382,7 @@ def sequential(tmp_path: Path, drive: str) -> ds.Results:
     path, log = tmp_path / "slc.toml", tmp_path / "s.log"
     path.write_text(drive)
     log.write_text(iolog([("write", 16 * k, 16) for k in range(256)]))
-    opened = ds.open_trace(log, drive=path)
+    opened = ds.open_trace(log, device=path)
     return ds.compare(opened, "none,lru", cache="64p", device=path, queue_depth=8, profile=True)
 
 
@@ -401,14 +401,14 @@ def test_the_end_of_an_slc_cache_shows_over_time(tmp_path: Path) -> None:
     assert "Its SLC cache, at 256" in html
     assert "What is written, over time" in html
     assert {"throughput_over_time", "slc_over_time"} <= set(results.plot.names())
-    assert "SLC" in html.partition("Over-provisioning")[0]  # among the drive's facts
+    assert "SLC" in html.partition("Over-provisioning")[0]  # among the device's facts
     plain = sequential(tmp_path, SLC.replace("slc_blocks = 4", "slc_blocks = 0"))
     assert "slc_over_time" not in plain.plot.names()
     assert "slc_programs" not in json.dumps(plain.sets[0]["runs"][0]["profile"])
 
 
 def test_waf_of_each_handle_is_a_figure_and_its_parts_sum_up(trace: Path, drive: Path) -> None:
-    opened = ds.open_trace(trace, drive=drive)
+    opened = ds.open_trace(trace, device=drive)
     where: Any = {"cache": "64p", "device": drive, "queue_depth": 4}
     placement = "by-size[thresholds=[65536]]"
     results = ds.compare(opened, "none,lru", placement=placement, **where)
@@ -421,7 +421,7 @@ def test_waf_of_each_handle_is_a_figure_and_its_parts_sum_up(trace: Path, drive:
 
 
 def test_the_page_of_a_grid_tells_its_drives_apart(trace: Path, drive: Path) -> None:
-    opened = ds.open_trace(trace, drive=drive)
+    opened = ds.open_trace(trace, device=drive)
     ways = ["none", "by-size[thresholds=[65536]]"]
     results = ds.compare(opened, "lru", cache="64p", device=drive, queue_depth=4, placement=ways)
     page = trace.parent / "page.html"
@@ -429,7 +429,7 @@ def test_the_page_of_a_grid_tells_its_drives_apart(trace: Path, drive: Path) -> 
     html = page.read_text(encoding="utf-8")
     assert "<h2>two</h2>" in html
     assert "<h2>two[placement=by-size;thresholds=[65536]]</h2>" in html
-    assert "<title>t.log: 2 drives - Destage</title>" in html
+    assert "<title>t.log: 2 devices - Destage</title>" in html
     assert "WAF of each handle" in html
 
 

@@ -25,7 +25,7 @@ def test_devices_say_what_handles_cost_and_where_values_are_from(
     assert usable("fdp") < usable("fdp[handles=1]") - 2
     three = destage("devices", "fdp[handles=3;placement=sepbit]")
     said = " ".join(three.out.split())
-    assert "3, initial; gc_stream shared; each takes up to 2.9 % of the drive" in said
+    assert "3, initial; gc_stream shared; each takes up to 2.9 % of the device" in said
     assert "Placement sepbit, window 16" in said
     assert usable("fdp[handles=3]") < usable("fdp") - 2
     for name in ("tlc-client", "qlc-client"):
@@ -72,7 +72,7 @@ def test_the_presets_are_those_of_section_11(name: str) -> None:
     assert (device["slc_policy"], device["slc_idle"]) == ("direct", True)
     assert device["gc_idle_ns"] == 100_000_000
     assert (device["firmware_read_ns"], device["firmware_write_ns"]) == (21_500, 4_460)
-    # All else is the drive that it is made from.
+    # All else is the device that it is made from.
     base = ds.device(name.replace("client", "nvme")).record["device"]
     own = {*SECTION_11[name], "slc_erase_ns", "slc_policy", "slc_idle", "gc_idle_ns"}
     own |= {"firmware_read_ns", "firmware_write_ns", "link_duplex"}
@@ -84,7 +84,7 @@ def test_the_presets_are_those_of_section_11(name: str) -> None:
 # ---- the papers
 
 
-#: Keys of `docs/spec/device-today.md` 3 that a drive has none of at its defaults.
+#: Keys of `docs/spec/device-today.md` 3 that a device has none of at its defaults.
 TODAY = ("command_ns", "firmware_read_ns", "firmware_write_ns", "link_ps_per_byte",
          "buffer_pages", "slc_blocks", "handles", "isolation", "gc_stream")  # fmt: skip
 

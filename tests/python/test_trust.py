@@ -66,17 +66,17 @@ COMMANDS = {
     "sweep": "sweep spec.toml --store runs",
     "sweep, resumed": "sweep spec.toml --store runs --resume",
     "sweep, dry": "sweep spec.toml --dry-run",
-    "sweep, a drive's file": "sweep spec-drive.toml --store runs",
-    "sweep, a drive's file, dry": "sweep spec-drive.toml --dry-run",
+    "sweep, a device's file": "sweep spec-drive.toml --store runs",
+    "sweep, a device's file, dry": "sweep spec-drive.toml --dry-run",
     "compare": "compare small.csv --config config.toml",
     "compare, dry": "compare small.csv --config config.toml --dry-run",
-    "compare, a drive's file": "compare small.csv -d drive.toml",
-    "compare, a drive's file, dry": "compare small.csv -d drive.toml --dry-run",
+    "compare, a device's file": "compare small.csv -d drive.toml",
+    "compare, a device's file, dry": "compare small.csv -d drive.toml --dry-run",
     "run": "run small.csv --config config.toml",
     "mrc": "mrc small.csv --config config.toml",
     "tune": "tune small.csv --config config.toml --param x=0:1:1",
     "advise": "advise small.csv --config config.toml",
-    "run, a drive as --config": "run small.csv --config drive.toml",
+    "run, a device as --config": "run small.csv --config drive.toml",
 }
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_names_a_policy_does_not_run_it(
     assert len(said) == 1, done
     assert "evil.py:Mine" in said[0], done
     assert "--allow-code" in said[0], done
-    assert any(word in said[0] for word in [*COMMANDS[command].split(), "drive drive"]), done
+    assert any(word in said[0] for word in [*COMMANDS[command].split(), "drive device"]), done
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -107,7 +107,7 @@ def test_a_dry_run_runs_no_code_that_was_not_typed(
         assert "evil.py" in done.out, done
 
 
-@pytest.mark.parametrize("command", ["rerun", "sweep", "sweep, dry", "sweep, a drive's file, dry"])
+@pytest.mark.parametrize("command", ["rerun", "sweep", "sweep, dry", "sweep, a device's file, dry"])
 @pytest.mark.parametrize("typed", ["evil.py:Mine", "./evil.py:mine", "evil.py"])
 def test_the_same_policy_on_the_command_line_runs(
     destage_process: Destage, folder: Path, command: str, typed: str
@@ -151,7 +151,7 @@ def test_python_asks_as_the_command_does(
     folder: Path, msr: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    trace = ds.open_trace(msr, drive="drive.toml")
+    trace = ds.open_trace(msr, device="drive.toml")
     refused = [
         lambda: ds.rerun("result.json"),
         lambda: ds.rerun(ds.Results.load("result.json")),

@@ -1,7 +1,7 @@
 """`destage.hosts.vllm`: the contract of docs/spec/tiers.md 11, and vLLM's own manager.
 
 The contract is tested always, with a base class and a manager that are written from the table of
-11.1. vLLM's own manager drives the classes too where `DESTAGE_VLLM` names a wheel of vLLM 0.33, or
+11.1. vLLM's own manager devices the classes too where `DESTAGE_VLLM` names a wheel of vLLM 0.33, or
 a folder that has the package: nothing of it is installed, and what it imports of torch is stubbed.
 """
 

@@ -50,5 +50,5 @@ def test_the_command_prints_its_table(
 ) -> None:
     fdp["main"](["cachelib", "--small", "0.3", "--spare", "10", "--block-pages", "8"])
     table = capsys.readouterr().out.splitlines()
-    assert table[0].startswith("published: half of the drive 1.22")
+    assert table[0].startswith("published: half of the device 1.22")
     assert [line.split()[0] for line in table[2:]] == ["50%", "100%"]

@@ -136,7 +136,7 @@ def test_devices_with_other_pages_are_measured_from_the_same_request(tmp_path: P
     log = tmp_path / "some.log"
     log.write_text(iolog([r for r in requests(1) if r[0] != "trim"]))
     drives = [ds.open_device(f"small[page_bytes={size}]", queue_depth=2) for size in (4096, 16384)]
-    pairs: list[Pair] = [(ds.open_trace(log, drive=drive, cache=False), drive) for drive in drives]
+    pairs: list[Pair] = [(ds.open_trace(log, device=drive, cache=False), drive) for drive in drives]
     results = compare_pairs(pairs, policies="lru", cache=["64KiB", "128KiB", "8MiB"])
     assert {run.trace.page_bytes for run in results} == {4096, 16384}
     autos = [run.config["warmup"]["auto"] for run in results]

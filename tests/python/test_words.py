@@ -150,7 +150,7 @@ def test_a_group_stands_for_its_policies_and_says_what_it_leaves_out(
 
 
 def test_in_front_of_a_drive_a_group_is_whole(msr: Path) -> None:
-    trace = ds.open_trace(msr, drive="small")
+    trace = ds.open_trace(msr, device="small")
     results = ds.compare(trace, "flash", cache="4p", device="small")
     assert [r.policy for r in results] == [p.name for p in ds.policies() if p.flash_aware]
 

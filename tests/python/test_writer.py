@@ -202,7 +202,7 @@ def test_a_policy_of_ones_own_is_asked_in_idle_instants() -> None:
     assert run["dirty_victim_ratio"] < alone["dirty_victim_ratio"]
     counted = run.counters
     assert counted["physical_writes"] == counted["destaged_pages"] + counted["idle_writes"]
-    # Without a drive there is no such instant.
+    # Without a device there is no such instant.
     assert ds.compare(trace, Ahead, cache="60p")[0]["idle_writes"] is None
     with pytest.raises(ds.CheckFailed, match=r"idle: page .* is evicted while there is no miss"):
         ds.run(trace, Leaves, cache="60p", device="small")

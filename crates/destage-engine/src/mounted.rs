@@ -29,7 +29,7 @@ impl Mounted {
         let logical = self.device.geometry().logical_pages;
         match lpns.last() {
             Some(&last) if last >= logical.into() => Err(RunError::Impossible(format!(
-                "page {last} of the trace is beyond the drive {}, which has {logical} pages: wrap \
+                "page {last} of the trace is beyond the device {}, which has {logical} pages: wrap \
                  the trace into it (wrap = modulo) or make it larger (wrap = extend)",
                 self.name
             ))),

@@ -115,7 +115,7 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 1, max: u64::MAX },
             default: IfAbsent::Int(32_700),
             unit: "ns",
-            about: "Nominal time of a page read. Default: the run's drive, else table 3.",
+            about: "Nominal time of a page read. Default: the run's device, else table 3.",
             ..Param::BLANK
         },
         Param {
@@ -124,7 +124,7 @@ pub static INFO: Info = Info {
             kind: Kind::Int { min: 1, max: u64::MAX },
             default: IfAbsent::Int(101_500),
             unit: "ns",
-            about: "Nominal time of a page write. Default: the run's drive, else table 3.",
+            about: "Nominal time of a page write. Default: the run's device, else table 3.",
             ..Param::BLANK
         },
         Param {

@@ -46,8 +46,8 @@ pub struct TraceInfo {
     pub sequentiality: Sequentiality,
     /// Reuse of pages.
     pub rereference: Rereference,
-    /// Devices in name order.
-    pub devices: Vec<DeviceMeta>,
+    /// Volumes in name order.
+    pub volumes: Vec<DeviceMeta>,
     /// Effect of wrapping.
     pub wrap: Option<WrapCounts>,
     /// Report of the reading.
@@ -288,7 +288,7 @@ impl TraceInfo {
                 with_any_stream: streams.any as f64 / requests,
             },
             rereference: distances.profile(),
-            devices: meta.devices.clone(),
+            volumes: meta.devices.clone(),
             wrap: meta.wrap.clone(),
             summary: meta.summary.clone(),
         })

@@ -53,7 +53,7 @@ pub fn check_pages(py: Python<'_>, trace: &Trace, drive: Option<&Drive>) -> PyRe
     Err(usage(
         py,
         format!(
-            "the trace was opened with pages of {found} bytes, those of the drive {} have \
+            "the trace was opened with pages of {found} bytes, those of the device {} have \
              {expected}: open it for this drive",
             drive.drive.name
         ),

@@ -184,7 +184,7 @@ pub fn open_shared_drive(
 /// A drive out of the record that a result has of it.
 #[pyfunction]
 pub fn drive_from_record(py: Python<'_>, record: &str, keep: bool) -> PyResult<Drive> {
-    let wrong = |what: String| error(py, ErrorClass::Data, format!("record of a drive: {what}"));
+    let wrong = |what: String| error(py, ErrorClass::Data, format!("record of a device: {what}"));
     let record: Value = serde_json::from_str(record).map_err(|e| wrong(e.to_string()))?;
     Ok(Drive::new(raise(py, destage_ssd::Drive::from_json(&record))?, keep))
 }

@@ -56,7 +56,7 @@ impl Watch {
         config: &DeviceConfig,
         folder: Option<&Path>,
     ) -> Result<Device, RunError> {
-        self.enter("preparing the drive", 0);
+        self.enter("preparing the device", 0);
         let prepared = Device::prepare(config, folder, &mut |done, total| {
             self.control.accesses_done.store(done, Ordering::Relaxed);
             self.total.store(total, Ordering::Relaxed);

@@ -178,7 +178,7 @@ impl PyDeviceView {
     fn at<T: Copy>(&self, values: &[T], unit: usize) -> PyResult<T> {
         let units = values.len();
         let beyond =
-            || PyIndexError::new_err(format!("unit {unit}: the drive has {units}, from 0"));
+            || PyIndexError::new_err(format!("unit {unit}: the device has {units}, from 0"));
         values.get(unit).copied().ok_or_else(beyond)
     }
 }

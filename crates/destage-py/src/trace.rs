@@ -266,7 +266,7 @@ pub fn trace_head(
                         *origin_ns.get_or_insert(if absolute { 0 } else { record.time_ns });
                     rows.push(json!({
                         "time_ns": record.time_ns - origin,
-                        "device": stream.devices().name(record.device),
+                        "volume": stream.devices().name(record.device),
                         "op": record.op,
                         "offset_bytes": record.offset_bytes,
                         "length_bytes": record.length_bytes,

@@ -240,7 +240,7 @@ impl Drive {
         let mut upper = spec::tables(&spec, &dotted.collect())?;
         upper.device.insert("ftl".into(), Value::Text(info.name.into()));
         let given: Record = Record::deserialize(&self.to_json())
-            .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
+            .map_err(|error| wrong(format!("the device's own record: {error}")))?;
         let Record { mut device, cache, host, placement, ftl: own, trace, .. } = given;
         // The record has what the page-mapped FTL came to by itself, which no user set.
         for key in ["gc_high_pages", "gc_low_pages"] {

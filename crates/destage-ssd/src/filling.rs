@@ -8,7 +8,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// The caller did not want to go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("interrupted while the drive was being filled")]
+#[error("interrupted while the device was being filled")]
 pub struct Interrupted;
 
 /// Progress of preconditioning writes, with its callback.

@@ -57,7 +57,7 @@ impl Untimed {
         let Some(row) = &info.row else {
             let name = info.name;
             let what =
-                format!("ftl = {name} is an FTL of a drive: without one there is page-ideal");
+                format!("ftl = {name} is an FTL of a device: without one there is page-ideal");
             return Err(keys.impossible(what));
         };
         keys.end_of(&format!(": the parameters of {}", info.name))?;

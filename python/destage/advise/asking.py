@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from destage import _destage
 from destage.checks import Exclusions, asked, sizes_json, suiting
 from destage.curves.calls import mrc
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import DataError, UsageError
 from destage.model.goals import COST, Goal, goals_of
 from destage.model.metrics import BASELINE, offline
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 #: What is tried unless policies are named: classics and those that look at clean and dirty pages,
-#: with what deployed systems come near to among them; with a drive, also what looks into it.
+#: with what deployed systems come near to among them; with a device, also what looks into it.
 ADVISED = default_policies("advised")
 #: Sizes that are tried between the smallest that will do and the next smaller one.
 STEPS = 3
@@ -76,11 +76,11 @@ def share_of(within: float | str) -> float:
 def check_ahead(
     objective: str | Sequence[str] | None,
     price: str | None,
-    drive: Drive | None,
+    drive: Device | None,
     pe_cycles: int | None,
     budget: str | None,
 ) -> tuple[Goal, ...]:
-    """The objectives, with the prices of the drive. Raises `UsageError` for what cannot be."""
+    """The objectives, with the prices of the device. Raises `UsageError` for what cannot be."""
     prices = Prices() if price is None else prices_of(price)
     if drive is not None:
         prices = prices.behind(drive.logical_bytes)
@@ -89,10 +89,10 @@ def check_ahead(
     for goal in goals:
         if goal.needs_a_drive and drive is None:
             raise UsageError(
-                f"objective {goal.name}: {goal.column} is of a drive: add --device (device=)"
+                f"objective {goal.name}: {goal.column} is of a device: add --device (device=)"
             )
     if pe_cycles is not None and drive is None:
-        raise UsageError("--pe-cycles is of a drive: add --device (device=)")
+        raise UsageError("--pe-cycles is of a device: add --device (device=)")
     for goal in goals:
         if goal.column in RATES and drive is not None and drive.queue_depth is None:
             raise UsageError(
@@ -106,7 +106,7 @@ def check_ahead(
     return goals
 
 
-def _check_cost(prices: Prices, drive: Drive | None, pe_cycles: int | None) -> None:
+def _check_cost(prices: Prices, drive: Device | None, pe_cycles: int | None) -> None:
     assert drive is not None
     if prices.dram is None:
         raise UsageError(
@@ -114,12 +114,12 @@ def _check_cost(prices: Prices, drive: Drive | None, pe_cycles: int | None) -> N
         )
     if prices.tbw is None and not pe_cycles and not drive.record["device"].get("pe_cycles"):
         raise UsageError(
-            "objective cost: what the drive endures is not given: add tbw=600TB to --price, or"
+            "objective cost: what the device endures is not given: add tbw=600TB to --price, or"
             " --pe-cycles"
         )
     if drive.queue_depth is not None:
         raise UsageError(
-            "objective cost: in a closed loop requests come as fast as the drive takes them, which"
+            "objective cost: in a closed loop requests come as fast as the device takes them, which"
             " no year can be made of: leave out --queue-depth"
         )
 
@@ -237,13 +237,13 @@ def _of_the_curve(trace: Trace) -> list[int]:
 
 
 def candidates(
-    policies: str | PolicyLike | Sequence[PolicyLike] | None, drive: Drive | None
+    policies: str | PolicyLike | Sequence[PolicyLike] | None, drive: Device | None
 ) -> list[Spec]:
     """The policies that may be advised. Raises `UsageError`."""
     if policies is None:
         specs = policy_specs(ADVISED)
         if drive is None:
-            # Writing together what leaves together shows only in front of a drive.
+            # Writing together what leaves together shows only in front of a device.
             over = {one["name"] for one in catalogue() if one["family"] == "over"}
             blind = [spec for spec in specs if not looks_at_the_drive(spec)]
             return [s for s in blind if isinstance(s, OwnPolicy) or s[0] not in over]
@@ -270,7 +270,7 @@ def like(spec: Spec) -> PolicyLike:
 
 
 def looks_at_the_drive(spec: Spec) -> bool:
-    """Whether a policy cannot be tried without a drive."""
+    """Whether a policy cannot be tried without a device."""
     if isinstance(spec, OwnPolicy):
         return spec.needs_device
     return spec[0] in need_a_drive()

@@ -143,11 +143,11 @@ def advise(
             several, `"p99,waf"`, give a Pareto front. By default the mean response with a device,
             else the hit ratio.
         budget, within: the largest cache (`"64MiB"`), and how near to the best is near enough.
-        price: `"dram=3.0/GiB,tbw=600TB,drive=60,years=5"`; see docs/advise.md.
+        price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/advise.md.
         policies, cache: what may be advised, and at which sizes, if not the usual ones.
-        pe_cycles: erases that a block endures; by default what the drive's file says.
+        pe_cycles: erases that a block endures; by default what the device's file says.
         finalists: run so many candidates at every size, chosen by the objective at a few.
-        seeds: how often the two best are run where a policy or the drive is drawn.
+        seeds: how often the two best are run where a policy or the device is drawn.
         now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
         force: say what to type also where the trace is too short, or has too few hits, for that.
 

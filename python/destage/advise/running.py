@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from destage.advise.asking import like
-from destage.device import Drive, restored
+from destage.device import Device, restored
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.task import Task
@@ -25,7 +25,7 @@ from destage.trace import Trace
 
 __all__ = ["EXACTLY", "FINALISTS", "Pool", "Runner", "finalists_of", "seeds_of", "settings"]
 
-#: Page accesses in front of a drive, over all runs, up to which every candidate runs at every size.
+#: Page accesses with a device, over all runs, up to which every candidate runs at every size.
 EXACTLY = 100_000_000
 #: Candidates that do where that would be more.
 FINALISTS = 4
@@ -42,10 +42,10 @@ class Stopped(Exception):
 
 @dataclass
 class Runner:
-    """One trace, one drive, and how it is all run."""
+    """One trace, one device, and how it is all run."""
 
     trace: Trace
-    drive: Drive | None
+    drive: Device | None
     options: dict[str, Any]
     experiment: Experiment
     pe_cycles: int | None
@@ -53,7 +53,7 @@ class Runner:
     """Runs that were done."""
     interrupted: bool = False
     """Ctrl-C came: what has run is all that there will be."""
-    _writing: Drive | str | None = field(default=None, init=False)
+    _writing: Device | str | None = field(default=None, init=False)
 
     def measure_from(self, specs: Sequence[Spec], frames: Sequence[int]) -> bool:
         """Measure every run that follows from the same request; whether a warm-up is before it."""
@@ -67,9 +67,9 @@ class Runner:
         return warmup not in (None, "none", "0")
 
     def runs(
-        self, specs: Sequence[Spec], frames: Sequence[int], drive: Drive | None = None
+        self, specs: Sequence[Spec], frames: Sequence[int], drive: Device | None = None
     ) -> Results:
-        """The runs of policies at sizes, in front of the drive or another one.
+        """The runs of policies at sizes, in front of the device or another one.
 
         Ctrl-C ends them: what had ended is returned, and `interrupted` is set. Raises `Stopped`
         where nothing had, or from then on.
@@ -94,8 +94,8 @@ class Runner:
         return found
 
     @property
-    def writing(self) -> Drive | str:
-        """The drive with a background writer, or why there is none."""
+    def writing(self) -> Device | str:
+        """The device with a background writer, or why there is none."""
         if self._writing is None:
             self._writing = _with_writer(self.drive)
         return self._writing
@@ -161,7 +161,7 @@ def finalists_of(
     """The candidates that run at every size, and the labels of the others.
 
     All, unless that takes too long or `most` says how many. Then all of them run at a few sizes, in
-    front of the drive and over the whole trace; those stay that are most often among the first in
+    front of the device and over the whole trace; those stay that are most often among the first in
     an objective.
     """
     runner = pool.runner
@@ -213,10 +213,10 @@ def settings(
     return tuple(found)
 
 
-def _with_writer(drive: Drive | None) -> Drive | str:
-    """The drive with a background writer, or why there is none."""
+def _with_writer(drive: Device | None) -> Device | str:
+    """The device with a background writer, or why there is none."""
     if drive is None:
-        return "writing ahead shows only in front of a drive (--device)"
+        return "writing ahead shows only in front of a device (--device)"
     record = json.loads(json.dumps(drive.record))
     record["host"]["writer"] = "trickle"
     try:
@@ -272,7 +272,7 @@ def seeds_of(
     drawing = [r.label for r, s in zip(pair, (mine, theirs), strict=True) if _draws(r, s)]
     drive = runner.drive
     filled = drive is not None and drive.record["device"]["precondition"] in ("random", "steady")
-    what = " and ".join([*drawing, *(["the writes that filled the drive"] if filled else [])])
+    what = " and ".join([*drawing, *(["the writes that filled the device"] if filled else [])])
     if count < 2 or not what or runner.interrupted:
         return what, ()
     values = [(goal.value(pair[0]), goal.value(pair[1]))]
@@ -281,8 +281,8 @@ def seeds_of(
         for spec, run in zip((mine, theirs), pair, strict=True):
             writing = run.label.endswith(WRITER)
             base = runner.writing if writing else drive
-            other = _reseeded(base, k) if filled and isinstance(base, Drive) else None
-            if writing and other is None and isinstance(base, Drive):
+            other = _reseeded(base, k) if filled and isinstance(base, Device) else None
+            if writing and other is None and isinstance(base, Device):
                 other = base
             try:
                 found = runner.runs([_seeded(spec, run, k)], [run.frames], other)
@@ -305,7 +305,7 @@ def _seeded(spec: Spec, run: Run, k: int) -> Spec:
     return policy_specs([(name, params)])[0]
 
 
-def _reseeded(drive: Drive, k: int) -> Drive:
+def _reseeded(drive: Device, k: int) -> Device:
     record = json.loads(json.dumps(drive.record))
     record["device"]["precondition_seed"] += k
     return restored(json.dumps(record))

@@ -185,7 +185,7 @@ def notes_of(
 ) -> tuple[str, ...]:
     """Notes on how the advice was made."""
     ran = advised.ran
-    where = "in front of the drive" if advised.drive else "without a drive"
+    where = "in front of the device" if advised.drive else "without a device"
     said = [
         f"exact runs of the whole trace {where}, nothing sampled: {counted(ran.runs, 'run')} in"
         f" all, {counted(ran.policies, 'policy', 'policies')} at {counted(ran.sizes, 'cache size')}"
@@ -211,7 +211,7 @@ def notes_of(
 
 
 def _of_cost(advised: Advised) -> list[str]:
-    """The prices; where that of the drive is a guess, what another one would change."""
+    """The prices; where that of the device is a guess, what another one would change."""
     choice = next((c for c in advised.choices if c.goal.name == COST), None)
     if choice is None:
         return []
@@ -231,7 +231,7 @@ def _of_cost(advised: Advised) -> list[str]:
             other = choose(advised.candidates, advised.candidates, goal, advised.within).run
             same = other is choice.run
             what = "the same" if same else f"{size(other.cache_bytes)} of {other.label}"
-            told.append(f"at {word} that price of the drive {what}")
+            told.append(f"at {word} that price of the device {what}")
         said.append(f"cost: {' and '.join(told)} would be advised")
     return said
 

@@ -1,4 +1,4 @@
-"""The charts of runs in front of a drive: distributions, runs over time, units over time.
+"""The charts of runs in front of a device: distributions, runs over time, units over time.
 
 They look at one cache size. On the report's page that is the parameter `frames`, which a selector
 sets in all charts at once, as `kind` does for the kind of request; elsewhere both are arguments.
@@ -216,7 +216,7 @@ class DeviceCharts(Charts):
             low="max(datum.block_erases_min, datum.block_erases_mean - datum.block_erases_std)",
             high="min(datum.block_erases_max, datum.block_erases_mean + datum.block_erases_std)",
         )
-        # One place for every policy, wherever its drive's blocks stand.
+        # One place for every policy, wherever its device's blocks stand.
         y = alt.Y(
             "label:N",
             sort=list(self.result.labels),
@@ -248,7 +248,7 @@ class DeviceCharts(Charts):
         mean = base.mark_tick(
             thickness=2, height={"band": 0.5}, color="white" if not self.page else self.theme.page
         ).encode(x=x("block_erases_mean"), y=y, tooltip=tips)
-        about = "Erases of a block of the drive: mean, deviation, least and most, a row a policy"
+        about = "Erases of a block of the device: mean, deviation, least and most, a row a policy"
         height = max(80, 24 * len(self._worn()))
         return self._finish(alt.layer(whole, middle, mean), "wear", about, height)
 

@@ -1,4 +1,4 @@
-"""Heat maps: a row is a unit of the drive, a column a span of time."""
+"""Heat maps: a row is a unit of the device, a column a span of time."""
 
 from __future__ import annotations
 

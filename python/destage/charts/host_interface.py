@@ -1,4 +1,4 @@
-"""The charts of runs in front of a drive of today: its SLC cache over time, WAF by handle.
+"""The charts of runs in front of a device of today: its SLC cache over time, WAF by handle.
 
 Needs the extra `report`; import this module only when a chart is asked for.
 """
@@ -18,7 +18,7 @@ __all__ = ["HostInterfaceCharts"]
 
 
 class HostInterfaceCharts(DeviceCharts):
-    """The charts of one result set whose runs had a device, those of drives of today among them."""
+    """The charts of one result set whose runs had a device, current devices among them."""
 
     def slc_over_time(self, what: str) -> Any:
         """`mb_s`, what is programmed for the host, or how far the SLC cache is `filled`."""

@@ -1,7 +1,7 @@
 """Charts of results in a notebook, and figures for a paper, each with its data beside it.
 
     results.plot.hit_ratio()              # an Altair chart, to change and to save
-    results.plot.response_cdf("read")     # with a drive: how long reads took
+    results.plot.response_cdf("read")     # with a device: how long reads took
     results.plot.over_size("gc_runs")     # any metric
     results.plot.save("figures")          # hit_ratio.svg, .png and .csv, and so on
 
@@ -52,7 +52,7 @@ __all__ = [
 
 #: Metrics that have a figure of their own, in the order of the files.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "cost")
-#: The same of runs in front of a drive.
+#: The same of runs in front of a device.
 _TIMED_FIGURES = (
     "response_ns_mean",
     "read_response_ns_mean",
@@ -68,7 +68,7 @@ _TIMED_FIGURES = (
     "erases",
     "gc_moves",
 )
-#: The same of policies that write pages back in groups, with a drive or without.
+#: The same of policies that write pages back in groups, with a device or without.
 _GROUPED_FIGURES = ("destages", "mean_destage_pages", "padding_writes")
 
 T = TypeVar("T")
@@ -305,7 +305,7 @@ class Plots(Figures):
     handle_wafs = _at_one_size("handle_wafs", "WAF of each placement handle, as bars.")
 
     def units(self, label: str | None = None, *, frames: int | None = None) -> VConcatChart:
-        """Load of each unit of the drive over time, as heat maps.
+        """Load of each unit of the device over time, as heat maps.
 
         Of the policy with this label, or of lru and the fastest.
         """

@@ -63,7 +63,7 @@ ASKED = [
     flag(
         "--price",
         metavar="KEY=PRICE,...",
-        help="Prices. dram=3.0/GiB, tbw=600TB (rated writes), drive=60 (or 0.1/GiB), years=5"
+        help="Prices. dram=3.0/GiB, tbw=600TB (rated writes), device=60 (or 0.1/GiB), years=5"
         " (depreciation of the memory).",
     ),
 ]
@@ -118,7 +118,7 @@ Examples:
   destage advise hm_0.csv.gz --budget 64MiB
   destage advise hm_0.csv.gz -d small --objective p99,waf -o advice.html
   destage advise hm_0.csv.gz -d small --objective cost \\
-      --price dram=3.0/GiB,tbw=600TB,drive=60
+      --price dram=3.0/GiB,tbw=600TB,device=60
 """
 
 
@@ -164,7 +164,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             policies=policies,
             cache=arguments["cache"],
             # It may have been made larger for the trace.
-            device=opened.drive,
+            device=opened.device,
             finalists=arguments["finalists"],
             seeds=arguments["seeds"],
             now=arguments["now"],
@@ -193,7 +193,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
 def _say_plan(trace: Trace, arguments: Mapping[str, Any]) -> None:
     """Print the first runs that there would be: the grid, before sizes between its own."""
     sizes = sizes_of(trace, arguments["cache"], arguments["budget"])
-    specs = with_the_usual(candidates(arguments["policy"], trace.drive))
+    specs = with_the_usual(candidates(arguments["policy"], trace.device))
     labels = ",".join(spec_label(spec) for spec in specs)
     planned = {**arguments, "policy": labels, "cache": ",".join(sizes.asked)}
-    print_table(planned_table([(trace, trace.drive)], planned))
+    print_table(planned_table([(trace, trace.device)], planned))

@@ -61,7 +61,7 @@ def _list(found: tuple[PolicyInfo, ...]) -> None:
             named = f"{p.name:<11} {p.year or '':>4}  {p.title}. {source}"
             click.echo(textwrap.fill(named, 79, initial_indent="  ", subsequent_indent=" " * 20))
         click.echo()
-    click.echo("destage policies NAME describes one. Those that look into the drive need one")
+    click.echo("destage policies NAME describes one. Those that look into the device need one")
     click.echo("(--device). -p takes groups as well:")
     for name, what in GROUPS.items():
         click.echo(f"  -p {name:<8} {what}")
@@ -97,7 +97,7 @@ def _describe(p: PolicyInfo) -> None:
     if p.admission:
         click.echo("  May refuse a page; a write that it refuses goes through to flash")
     if p.needs_device:
-        click.echo("  Looks into the drive: needs one (--device)")
+        click.echo("  Looks into the device: needs one (--device)")
     if p.offline:
         click.echo("  Knows the future: a bound, nothing to build")
     if not p.params:

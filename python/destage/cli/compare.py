@@ -31,7 +31,7 @@ from destage.cli.screen import note, note_interrupted, progress, warn
 from destage.cli.screening import SAMPLE, check_screened, screened
 from destage.cli.store import JOBS, STORE, experiment_of
 from destage.curves.screening import Screened
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import UsageError
 from destage.experiment.difference import between_traces
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
@@ -78,7 +78,7 @@ ENDURANCE = [
         type=int,
         metavar="N",
         section=SSD,
-        help="P/E cycle rating of a block. Adds drive writes per day and years of life.",
+        help="P/E cycle rating of a block. Adds device writes per day and years of life.",
     )
 ]
 
@@ -223,7 +223,7 @@ def _write(
     )
 
 
-def _check_table(arguments: Mapping[str, Any], drive: Drive | None) -> None:
+def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
     """Raise `UsageError` for columns that these runs cannot have, before they run."""
     if arguments["pe_cycles"] is not None and drive is None:
         raise UsageError("--pe-cycles needs a simulated SSD: add --device")
@@ -240,7 +240,7 @@ def _check_table(arguments: Mapping[str, Any], drive: Drive | None) -> None:
         )
 
 
-def note_left_out(policies: str | None, drive: Drive | None) -> None:
+def note_left_out(policies: str | None, drive: Device | None) -> None:
     """List the device-aware members of a group, which are skipped without a device."""
     left = expanded(policies or "", drive is not None)[1]
     if left:

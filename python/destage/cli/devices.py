@@ -59,9 +59,9 @@ def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_
     NAME may be a file of your own.
     """
     if keys and (name is not None or toml):
-        raise UsageError("--keys lists the keys of every drive: it takes no name and no --toml")
+        raise UsageError("--keys lists the keys of every device: it takes no name and no --toml")
     if toml and (name is None or json_file is not None):
-        raise UsageError("--toml writes one drive's file: it takes a name and no --json")
+        raise UsageError("--toml writes one device's file: it takes a name and no --json")
     if toml:
         click.echo(one_device(str(name)).toml, nl=False)
         return
@@ -86,7 +86,7 @@ def _drive(name: str) -> DeviceInfo:
     drive = open_device(name)
     record = drive.record
     preset = record.get("preset")
-    about = f"on the preset {preset}" if preset else "a drive of its own"
+    about = f"on the preset {preset}" if preset else "a device of its own"
     return DeviceInfo(printable(drive.name), about, printable(name), "", drive.size, record)
 
 
@@ -128,7 +128,7 @@ def _collection(sizes: Mapping[str, Any]) -> str:
     return f"effective over-provisioning {left}; random writes: WAF {waf}, at most {rate} pages/s"
 
 
-#: What most traces of one volume fit into; in front of a smaller drive they are wrapped.
+#: What most traces of one volume fit into; in front of a smaller device they are wrapped.
 ROOMY_BYTES = 16 << 30
 
 

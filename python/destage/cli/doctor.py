@@ -27,7 +27,7 @@ def doctor(json_file: str | None, **_: Any) -> None:
     """Check this installation and its speed.
 
     Looks at versions, the processor and the folder of decoded traces; runs conformance vectors, and
-    a trace in front of a drive whose numbers are known; measures speed beside what was recorded.
+    a trace in front of a device whose numbers are known; measures speed beside what was recorded.
     Exit status 1 if anything is wrong; being slow is not.
     """
     if json_file not in (None, "-"):

@@ -12,12 +12,12 @@ import click
 from destage.catalogue import policies
 from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import MissingFile
 from destage.model.words import plain, size
 from destage.runs import Pair
 from destage.tables.trace_info import plausibility
-from destage.trace import Trace, open_trace, open_volumes
+from destage.trace import Trace, is_separate, open_trace, open_volumes
 
 __all__ = ["TRACES", "load", "load_for", "load_one", "sources"]
 
@@ -31,29 +31,28 @@ TRACES = click.argument(
 def load(
     paths: Sequence[str],
     arguments: Mapping[str, Any],
-    drive: Drive | None = None,
+    drive: Device | None = None,
     said: set[str] | None = None,
 ) -> list[Trace]:
-    """Open the files as one trace, or as one for each device (`--volumes separate`).
+    """Open the files as one trace, or as one for each volume (`--volumes separate`).
 
-    They are opened for the drive, if there is one, which may have to be larger: see `Trace.drive`.
-    Warnings in `said` are not said again.
+    They are opened for the device, if there is one, which may be made larger: see `Trace.device`.
+    Warnings in `said` are not printed again.
     """
     _check_names(paths)
     options = reader_values(arguments)
     quiet = bool(arguments.get("quiet"))
-    separate = str(options.get("devices", "")).lower() == "separate"
     with progress(quiet) as callback, placed():
         shared: dict[str, Any] = {
             "page_size": arguments.get("page_size"),
-            "drive": drive,
+            "device": drive,
             "cache": bool(arguments.get("trace_cache", True)),
             "progress": callback,
             **options,
         }
         files = list(paths)
-        if separate and drive is None:
-            del shared["drive"]
+        if is_separate(options) and drive is None:
+            del shared["device"]
             traces = open_volumes(files, **shared)
         else:
             traces = [open_trace(files, **shared)]
@@ -66,10 +65,10 @@ def load(
                 warn(message)
         if said is not None:
             said.update(trace.warnings)
-        if drive is not None and trace.drive is not None and trace.drive is not drive:
-            large = trace.drive
+        if drive is not None and trace.device is not None and trace.device is not drive:
+            large = trace.device
             capacity = f"{large.logical_pages:,} pages ({size(large.logical_bytes)})"
-            warn(plain(f"the drive {drive.name} was made larger: {capacity}"))
+            warn(plain(f"the device {drive.name} was made larger: {capacity}"))
         if arguments.get("verbose"):
             for message in trace.notes:
                 note(message)
@@ -97,11 +96,11 @@ def sources(paths: Sequence[str]) -> list[list[str]]:
 
 
 def load_for(
-    paths: Sequence[str], arguments: Mapping[str, Any], drives: Sequence[Drive | None]
+    paths: Sequence[str], arguments: Mapping[str, Any], drives: Sequence[Device | None]
 ) -> list[Pair]:
-    """Open the files for each drive; the drive of a pair may have been made larger for its trace.
+    """Open the files for each device; that of a pair may have been made larger for its trace.
 
-    What a trace says of itself is said once.
+    Warnings of a trace are printed once.
     """
     pairs: list[Pair] = []
     said: set[str] = set()
@@ -110,15 +109,14 @@ def load_for(
         quiet = arguments if k == 0 else {**arguments, "quiet": True, "verbose": False}
         opened.append(load(paths, quiet, drive, said))
     for volumes in zip(*opened, strict=True):
-        pairs += [(one, one.drive) for one in volumes]
+        pairs += [(one, one.device) for one in volumes]
     return pairs
 
 
 def load_one(
-    paths: Sequence[str], arguments: Mapping[str, Any], drive: Drive | None = None
+    paths: Sequence[str], arguments: Mapping[str, Any], drive: Device | None = None
 ) -> Trace:
-    """Open the files as one trace; `--volumes separate` makes no sense here."""
-    options = reader_values(arguments)
-    if str(options.get("devices", "")).lower() == "separate":
+    """Open the files as one trace; `--volumes separate` is an error."""
+    if is_separate(reader_values(arguments)):
         raise click.UsageError("--volumes separate gives several traces: this takes one (--volume)")
     return load(paths, arguments, drive)[0]

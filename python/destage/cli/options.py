@@ -20,7 +20,7 @@ from destage.checks import Exclusions
 from destage.cli.candidates import completed
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
-from destage.device import Drive, open_device, open_shared
+from destage.device import Device, open_device, open_shared
 from destage.errors import DataError, OutputError, UsageError
 from destage.io.files import together
 from destage.io.names import path_of, printable
@@ -60,7 +60,7 @@ SSD = "Simulated SSD"
 ADVANCED = "Advanced"
 LAST = "Common flags"
 
-#: Key of a context's notes: the `--config` file that is a drive, and its keys that are not.
+#: Key of a context's notes: the `--config` file that is a device, and its keys that are not.
 SHARED = "destage.shared_file"
 
 #: Key of a context's notes: the `--config` file.
@@ -432,7 +432,7 @@ CODE = [
 ]
 
 
-#: Flags of commands that can put a drive behind the cache.
+#: Flags of commands that can put a device behind the cache.
 DEVICE = [
     flag(
         "-d",
@@ -459,22 +459,22 @@ def _is_on_the_command_line(argument: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
-def drive_of(arguments: Mapping[str, Any]) -> Drive | None:
-    """The drive that a command's arguments name. Raises `UsageError` for several."""
+def drive_of(arguments: Mapping[str, Any]) -> Device | None:
+    """The device that a command's arguments name. Raises `UsageError` for several."""
     drives = drives_of(arguments)
     if len(drives) > 1:
         raise UsageError(
-            f"expected one drive, FTL and placement, got {len(drives)}: compare takes several"
+            f"expected one device, FTL and placement, got {len(drives)}: compare takes several"
         )
     return drives[0]
 
 
-def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> list[Drive | None]:
-    """The drives that a command's arguments name: each device with each value of its options."""
+def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> list[Device | None]:
+    """The devices that a command's arguments name: each device with each value of its options."""
     given = {o: arguments[o.name] for o in device_options() if arguments[o.name] is not None}
     if arguments["device"] is None:
         flags = [option.flag for option in given]
-        # A file may say it for runs with a drive and without.
+        # A file may say it for runs with a device and without.
         flags += ["--wrap"] if _is_on_the_command_line(f"{READER}wrap") else []
         if flags:
             raise UsageError(f"{flags[0]} needs a simulated SSD: add --device")
@@ -486,7 +486,7 @@ def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> l
     cache = bool(arguments.get("trace_cache", True))
     shared = click.get_current_context().meta.get(SHARED)
 
-    def opened(device: str, **options: Any) -> Drive:
+    def opened(device: str, **options: Any) -> Device:
         if shared is None or shared[0] != device:
             return open_device(device, cache=cache, **options)
         placement = options.get("placement")

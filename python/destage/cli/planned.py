@@ -1,11 +1,11 @@
-"""Output of `compare --dry-run`: the runs, and the time of runs and drives."""
+"""Output of `compare --dry-run`: the runs, and the time of runs and devices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.device import Drive
+from destage.device import Device
 from destage.model.naming import is_foreseeing, without_placement
 from destage.model.words import counted, duration, number, plain, size
 from destage.options import thread_count
@@ -16,19 +16,19 @@ __all__ = ["planned_table"]
 
 #: Page accesses that one thread replays in a second, to guess by; policies differ, up and down.
 ACCESSES_PER_S = 20e6
-#: The same in front of a drive that is filled: what costs is the accesses' pages and collections.
+#: The same in front of a device that is filled: what costs is the accesses' pages and collections.
 TIMED_ACCESSES_PER_S = 2.8e6
 #: With `--check`: every law at every access.
 CHECKED = 10
 
-#: Page writes that fill a drive in a second, by its FTL, and where there is none of it here. On one
+#: Page writes that fill a device in a second, by FTL, and for an FTL that is not listed. On one
 #: core of a server of 2023, `small` and `ecr`, one run of a hundred requests.
 FILLED_PER_S = {"page": 16e6, "fast": 7e6, "page-ideal": 6e6, "bast": 5e6}
 SLOWEST_FILLED_PER_S = 4e6
 
 
 def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
-    """One row a run, and under it how long all of it takes, drive by drive."""
+    """One row a run, and under it how long all of it takes, device by device."""
     grid = arguments["placement"] is not None
     planned = plan_pairs(pairs, arguments["policy"], arguments["cache"], grid=grid)
     bases = {p.device and without_placement(p.device) for p in planned}
@@ -51,12 +51,12 @@ def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
         drive = next((d for _, d in pairs if d is not None and d.name == name), None)
         notes.append(plain(_told(drive, of_it, arguments)))
     if any(drive is not None for _, drive in pairs):
-        notes.append("a filled drive is kept, and is there at once the next time")
+        notes.append("a filled device is kept, and is there at once the next time")
     return Table("", columns, [rows], notes)
 
 
-def _told(drive: Drive | None, accesses: Sequence[int], arguments: Mapping[str, Any]) -> str:
-    """How long the runs of a drive take, and to fill it."""
+def _told(drive: Device | None, accesses: Sequence[int], arguments: Mapping[str, Any]) -> str:
+    """How long the runs of a device take, and to fill it."""
     threads = min(thread_count(arguments["jobs"]), len(accesses))
     rate = ACCESSES_PER_S if drive is None else TIMED_ACCESSES_PER_S
     times = (CHECKED if arguments["check"] else 1) * (2 if _foresees(drive) else 1)
@@ -77,7 +77,7 @@ def _told(drive: Drive | None, accesses: Sequence[int], arguments: Mapping[str, 
     return f"{drive.name}{layer}: {fill}; {runs}{twice}"
 
 
-def _foresees(drive: Drive | None) -> bool:
+def _foresees(drive: Device | None) -> bool:
     """Each run in front of it is done twice: its placement knows the future."""
     return drive is not None and is_foreseeing(drive.placement)
 

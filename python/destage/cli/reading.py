@@ -5,8 +5,8 @@ most need; `destage trace options` shows all of them.
 
 In a `--config` file the keys of `[trace]` are the reader options (and `page_size`), those of
 `[cache]`, `[tier2]` and `[kv]` are in `CACHE_KEYS`, `TIER2_KEYS` and `KV_KEYS`. If it has a table
-`[device]` it is a drive's file as well, and that drive is behind the cache: then `[cache]`,
-`[host]` and `[ftl]` may have what a drive's file has.
+`[device]` it is a device's file as well, and that device is behind the cache: then `[cache]`,
+`[host]` and `[ftl]` may have what a device's file has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["COMMON_READING", "TRACE", "TRACE_ALONE"]
 #: Reader options that the help of each command shows.
 COMMON_READING = ("format", "on_error", "device", "from", "for", "requests", "wrap", "trim")
 
-#: Tables that only a drive's file has.
+#: Tables that only a device's file has.
 DRIVE_TABLES = ("device", "host", "placement", "ftl")
 
 #: Keys of the tables `[tier2]` and `[kv]`, and the flag that each stands for.
@@ -56,8 +56,7 @@ CACHE_KEYS = {
 
 def _reader_flag(option: ReaderOption) -> Decorated:
     name = READER + option.key
-    about = option.about.replace(f" (flag: {option.flag})", "")
-    about = f"{about[0].upper()}{about[1:]}."
+    about = f"{option.about[0].upper()}{option.about[1:]}."
     if option.default and option.values != "true or false":
         about += f" [{option.default}]"
     if option.formats:
@@ -66,7 +65,7 @@ def _reader_flag(option: ReaderOption) -> Decorated:
     shared["hidden"] = option.key not in COMMON_READING
     if option.values == "true or false":
         return flag(f"{option.flag}/--no-{option.flag[2:]}", name, **shared)
-    metavar = {"format": "NAME", "device": "NAME,...", "requests": "N", "max_errors": "N"}
+    metavar = {"format": "NAME", "volume": "NAME,...", "requests": "N", "max_errors": "N"}
     words = option.values.replace(", or several", "").replace(" or ", ", ").split(", ")
     is_choice = all(len(w.split()) == 1 for w in words) and len(words) > 1
     default = "|".join(words) if is_choice else "VALUE"
@@ -74,7 +73,7 @@ def _reader_flag(option: ReaderOption) -> Decorated:
 
 
 def _trace_flags(drive: bool) -> list[Decorated]:
-    """Flags of commands that read a trace, for a drive or only to look at it."""
+    """Flags of commands that read a trace, for a device or only to look at it."""
     with_drive = ", or the device's" if drive else ""
     is_drive = ", [device]" if drive else ""
     options = [o for o in reader_options() if drive or o.key not in DRIVE_OPTIONS]
@@ -106,7 +105,7 @@ def _trace_flags(drive: bool) -> list[Decorated]:
     ]
 
 
-#: Reader options that mean something in front of a drive only.
+#: Reader options that mean something in front of a device only.
 DRIVE_OPTIONS = ("wrap",)
 
 
@@ -136,7 +135,7 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
 def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Values of a file by the name of the command's argument, and the keys that they stand under.
 
-    What is the drive's is left out; the drive's reader looks at it.
+    What is the device's is left out; the device's reader looks at it.
     """
     values: dict[str, Any] = {}
     taken: list[tuple[str, str]] = []
@@ -165,9 +164,9 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
 
 
 def _not_the_drives(cache: Mapping[str, Any]) -> dict[str, str]:
-    """Keys of a `[cache]` table that are no business of the drive beside it.
+    """Keys of a `[cache]` table that are no business of the device beside it.
 
-    A policy is the drive's if its parameters stand there; else it is a flag's, and may be several.
+    A policy is the device's if its parameters stand there; else it is a flag's, and may be several.
     """
     parameters = set(cache) - set(CACHE_KEYS) - set(DRIVE_CACHE_KEYS)
     return {k: v for k, v in CACHE_KEYS.items() if k != "policy" or not parameters}
@@ -190,8 +189,8 @@ def _text(value: Any) -> Any:
     return str(value)
 
 
-#: Flags of commands that run a trace, with a drive or without.
+#: Flags of commands that run a trace, with a device or without.
 TRACE = _trace_flags(drive=True)
 
-#: Flags of commands that read a trace and have no drive.
+#: Flags of commands that read a trace and have no device.
 TRACE_ALONE = _trace_flags(drive=False)

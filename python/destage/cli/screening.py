@@ -45,7 +45,7 @@ def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
         )
     if has_drive:
         raise UsageError(
-            "--sample: a drive is never sampled, its erase blocks hold neighbours, which a sample"
+            "--sample: a device is never sampled, its erase blocks hold neighbours, which a sample"
             " takes apart: leave out one of --sample and --device"
         )
     whole_only = [option.name for option in run_options() if not _is_sampled(option)]

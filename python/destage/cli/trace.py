@@ -98,12 +98,12 @@ def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments:
         if json_file == "-":
             return
     responses = any(r["response_ns"] is not None for r in rows)
-    columns = [Column("time (s)"), Column("device", right=False), Column("op", right=False)]
+    columns = [Column("time (s)"), Column("volume", right=False), Column("op", right=False)]
     columns += [Column("offset (bytes)"), Column("length (bytes)")]
     columns += [Column("response (µs)")] if responses else []
     cells = []
     for r in rows:
-        row = [f"{r['time_ns'] / 1e9:.9f}", r["device"], r["op"]]
+        row = [f"{r['time_ns'] / 1e9:.9f}", r["volume"], r["op"]]
         row += [f"{r['offset_bytes']:,}", f"{r['length_bytes']:,}"]
         if responses:
             response = r["response_ns"]
@@ -303,7 +303,7 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
 
 
 #: What lies in the cache folder beside decoded traces, by kind.
-KEPT = {"flash": "a filled drive", "next": "next uses of pages"}
+KEPT = {"flash": "a filled device", "next": "next uses of pages"}
 
 #: How a table without a format of its own is read.
 MAPPING = """
@@ -322,7 +322,7 @@ Examples: times in ms, sectors, an operation, 3 bytes of no use; page numbers al
 
 
 def _has(f: FormatInfo) -> str:
-    has = {"times": f.has_times, "ops": f.has_ops, "devices": f.has_devices}
+    has = {"times": f.has_times, "ops": f.has_ops, "volumes": f.has_volumes}
     return ", ".join(k for k, v in (has | {"responses": f.has_response}).items() if v)
 
 

@@ -124,7 +124,7 @@ def tune(trace: tuple[str, ...], **arguments: Any) -> None:
                 arguments["objective"],
                 cache=arguments["cache"],
                 # It may have been made larger for the trace.
-                device=opened.drive,
+                device=opened.device,
                 trials=arguments["trials"],
                 seed=arguments["seed"],
                 **run_values(arguments),

@@ -86,7 +86,7 @@ def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
             b,
             cache=arguments["cache"],
             # It may have been made larger for the trace.
-            device=opened.drive,
+            device=opened.device,
             **run_values(arguments),
             store=experiment,
             progress=callback,

@@ -78,7 +78,7 @@ def screen(
     finalists.
 
     Parameters:
-        trace, policies, cache, store, jobs, progress: as in `compare`, without a drive: the erase
+        trace, policies, cache, store, jobs, progress: as in `compare`, without a device: the erase
             blocks of one hold neighbours, which a sample takes apart.
         error, seed: as in `mrc` with `sample="auto"`.
         finalists: at most so many of them at each size, the best by the samples; None is all.

@@ -1,7 +1,7 @@
 """Is this installation right, and how fast is this machine?
 
 Every finding is made now, on this machine: conformance vectors are run, a trace is replayed in
-front of a drive and compared with what is stored, a file is written into the cache folder. What
+front of a device and compared with what is stored, a file is written into the cache folder. What
 cannot be right or wrong, such as a speed, is stated beside the recorded one and never fails.
 """
 

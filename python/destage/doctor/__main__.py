@@ -1,6 +1,6 @@
 """Write what `doctor` compares with anew: `python -m destage.doctor "what machine this is"`.
 
-For whoever changes, and means to change, what a drive does.
+For whoever changes, and means to change, what a device does.
 """
 
 import sys

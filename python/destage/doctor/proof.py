@@ -1,4 +1,4 @@
-"""Runs that prove an installation: vectors, a trace in front of a drive, a measurement of speed."""
+"""Runs that prove an installation: vectors, a trace with a device, a measurement of speed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["DATA", "STORED", "VECTORS", "drive", "measured", "speed", "speeds", 
 
 #: What ships with the package.
 DATA = Path(__file__).parents[1] / "data"
-#: One vector or two of each policy, FTL and part of the drive, out of `tests/vectors`.
+#: One vector or two of each policy, FTL and part of the device, out of `tests/vectors`.
 VECTORS = "doctor.jsonl"
-#: Runs in front of a drive (`policy/ftl`) with their numbers, and speeds of a recorded machine.
+#: Runs in front of a device (`policy/ftl`) with their numbers, and speeds of a recorded machine.
 STORED = "doctor.json"
 
 #: Requests of the shipped trace in those runs, and their cache.
@@ -38,7 +38,7 @@ def vectors(folder: Path) -> Finding:
     report = conform(folder / VECTORS)
     data = {"passed": report.passed, "failed": report.failed, "skipped": report.skipped}
     if report.ok and report.passed and not report.skipped:
-        said = f"all {report.passed} agree, decision by decision: policies, FTLs, parts of drives"
+        said = f"all {report.passed} agree, decision by decision: policies, FTLs, parts of devices"
         return Finding("vectors", "ok", said, data)
     first = [sentence for file in report.files for sentence in file.differences[:1]]
     said = "; ".join([f"{report.failed} of {report.passed + report.failed} differ", *first])
@@ -53,12 +53,12 @@ def _stored(folder: Path) -> dict[str, Any]:
 
 
 def measured(folder: Path = DATA) -> dict[str, dict[str, Any]]:
-    """Return all counts of the stored runs in front of a drive, by `policy/ftl`."""
+    """Return all counts of the stored runs in front of a device, by `policy/ftl`."""
     trace = demo_trace(requests=REQUESTS)
     found = {}
     for name in _stored(folder)["drive"]:
         policy, ftl = name.split("/")
-        where: Any = {"cache": CACHE, "device": trace.drive, "ftl": ftl, "warmup": "none"}
+        where: Any = {"cache": CACHE, "device": trace.device, "ftl": ftl, "warmup": "none"}
         (run,) = compare(trace, policy, **where)
         assert run.timing is not None
         found[name] = {
@@ -71,7 +71,7 @@ def measured(folder: Path = DATA) -> dict[str, dict[str, Any]]:
 
 
 def drive(folder: Path) -> Finding:
-    """Whether runs in front of a drive give the stored numbers."""
+    """Whether runs in front of a device give the stored numbers."""
     stored = _stored(folder)["drive"]
     # As JSON has it: what is stored went the same way.
     found = json.loads(json.dumps(measured(folder)))
@@ -104,10 +104,10 @@ def speeds() -> dict[str, float]:
         return load.accesses
 
     def drive() -> int:
-        compare(ours, BASELINE, cache=CACHE, device=ours.drive, jobs=1)
+        compare(ours, BASELINE, cache=CACHE, device=ours.device, jobs=1)
         return ours.accesses
 
-    found = {BASELINE: _rate(cache), f"{BASELINE} in front of a drive": _rate(drive)}
+    found = {BASELINE: _rate(cache), f"{BASELINE} in front of a device": _rate(drive)}
     return {name: float(f"{rate:.3g}") for name, rate in found.items()}
 
 
@@ -139,7 +139,7 @@ def speed(folder: Path) -> Finding:
 
 
 def write_stored(folder: Path, where: str) -> None:
-    """Write `doctor.json` anew: for whoever changes what a drive does; `where` is the machine."""
+    """Write `doctor.json` anew: for whoever changes what a device does; `where` is the machine."""
     stored = {"drive": measured(folder), "speed": {"where": where, "rates": speeds()}}
     text = json.dumps(stored, indent=1)
     (folder / STORED).write_text(text + "\n", encoding="utf-8")

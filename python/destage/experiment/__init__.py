@@ -2,7 +2,7 @@
 
 ::
 
-    Task.of(trace, drive, policies, sizes, options)      what is run; ids hash all that decides it
+    Task.of(trace, device, policies, sizes, options)      what is run; ids hash all that decides it
         -> Experiment(store=, shard=, engine=, jobs=)    who does it, and where it is kept
         -> .sets(tasks) or .answers(tasks)               result sets, or answers to questions
 
@@ -11,7 +11,7 @@ Contract, for a call that asks a question:
 * `experiment_of(store, jobs, progress)` turns the `store=` of a call (None, a folder, or an
   `Experiment`) into the `Experiment` of the call. Without a store all is in memory: one call of the
   engine for each task, all threads, what had ended is kept on Ctrl-C.
-* A `Task` is one trace in front of one drive (or none), policies, sizes, run options. Its result
+* A `Task` is one trace in front of one device (or none), policies, sizes, run options. Its result
   set is what `compare` returns of it, byte for byte, whoever did the runs.
 * `Experiment.sets(tasks)` returns a result set for each task. It raises what a run raises, and
   `Unfinished` on Ctrl-C with the sets of all runs that had ended.
@@ -25,7 +25,7 @@ Contract, for a call that asks a question:
   takes parts from anybody).
 
 Modules: `grid` (axes and points), `task`, `recipes` and `policies` (what travels of a trace, a
-drive, a policy), `execute` (a task done), `schedule` (threads, then processes), `cluster` (Dask),
+device, a policy), `execute` (a task done), `schedule` (threads, then processes), `cluster` (Dask),
 `memory`, `rows`, `store`, `experiment`. `spec`, `plan`, `traces`, `drives`, `sweep` and `estimate`
 read a SPEC; `loaded`, `pooling`, `listing`, `answer`, `joining` and `difference` read stores.
 """

@@ -15,7 +15,7 @@ from destage.errors import MissingExtra, UsageError
 from destage.experiment.memory import available
 from destage.experiment.rows import kinds
 from destage.io.interruptible import interruptible
-from destage.model.metrics import RENAMED
+from destage.model.metrics import RENAMED, renamed_text
 from destage.options import thread_count
 from destage.tables.frames import Tabled
 from destage.tables.table import Cell, Column, Table
@@ -122,9 +122,9 @@ def asked_in_sql(
             except duckdb.PermissionException as e:
                 raise UsageError(f"sql: {e}{ADVICE}") from None
             except duckdb.Error as e:
-                for old, new in RENAMED.items():
+                for old in RENAMED:
                     if re.search(rf"\b{old}\b", query):
-                        raise UsageError(f"sql: {old} is called {new} now") from None
+                        raise UsageError(f"sql: {old} {renamed_text(old)}") from None
                 raise UsageError(f"sql: {e}") from None
     return Answer(names, [tuple(map(_plain, row)) for row in rows])
 

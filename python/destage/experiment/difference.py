@@ -1,6 +1,6 @@
 """Two stores, or files of results, held against each other: `destage.diff`.
 
-Runs are of one pair if they were asked for alike: trace, drive, policy, cache, options. Where a
+Runs are of one pair if they were asked for alike: trace, device, policy, cache, options. Where a
 pair has several seeds, the difference of their means has a 95 % interval, from the differences
 seed by seed where both have the same seeds.
 """
@@ -41,7 +41,7 @@ class Difference:
     """A metric of runs that were asked for alike."""
 
     run: Mapping[str, Any]
-    """Trace, drive, policy, cache, options."""
+    """Trace, device, policy, cache, options."""
     metric: str
     a: float | None
     """Its value in A; the mean of seeds if there are several."""
@@ -156,7 +156,7 @@ def diff(
     names = (_name(a), _name(b))
     if not both:
         raise UsageError(
-            f"{names[0]} and {names[1]} have no run in common: trace, drive, policy, cache and"
+            f"{names[0]} and {names[1]} have no run in common: trace, device, policy, cache and"
             " options must be the same"
         )
     shown = _metrics(show, [row for key in both for row in grouped[0][key]])

@@ -1,4 +1,4 @@
-"""The drives of a sweep: presets, files, or the one that SPEC describes, each with changes."""
+"""The devices of a sweep: presets, files, or the one that SPEC describes, each with changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from destage.device import Drive, open_device
+from destage.device import Device, open_device
 from destage.errors import DataError, UsageError
 from destage.experiment.spec import SPEC_DRIVE, SweepSpec, toml_value
 from destage.io.names import printable
@@ -20,15 +20,15 @@ __all__ = ["DriveAsked", "drive_asked"]
 
 @dataclass(frozen=True)
 class DriveAsked:
-    """A drive, and what rows call it."""
+    """A device, and what rows call it."""
 
-    drive: Drive
+    drive: Device
     device: str
     ftl: str
 
 
 def drive_asked(spec: SweepSpec, point: Mapping[str, Any]) -> DriveAsked | None:
-    """The drive of a point of the grid, if it has one.
+    """The device of a point of the grid, if it has one.
 
     Raises `UsageError`, `MissingFile` and `DataError` as `open_device`.
     """
@@ -84,7 +84,7 @@ def _typed(value: object) -> str:
 
 
 def _with(text: str, changes: str) -> str:
-    """The name of a drive with changes behind those that it has."""
+    """The name of a device with changes behind those that it has."""
     if not changes:
         return text
     if text.endswith("]"):
@@ -98,7 +98,7 @@ def _ftl(given: str | None) -> tuple[str | None, list[tuple[str, str]]]:
 
 
 def _placement(given: str) -> dict[str, str]:
-    """Keys of a drive that a placement policy changes. Raises `UsageError`."""
+    """Keys of a device that a placement policy changes. Raises `UsageError`."""
     name, keys = _with_keys(given, "placement")
     return {"device.placement": name, **{f"placement.{key}": value for key, value in keys}}
 
@@ -122,14 +122,14 @@ def _placed(text: str, folder: Path) -> str:
     return f"{(folder / Path(name).expanduser()).resolve()}{bracket}{rest}"
 
 
-def _draws(drive: Drive, said: str, seed: int | None) -> bool:
-    """Whether the sweep's seed is that of the writes that filled the drive."""
+def _draws(drive: Device, said: str, seed: int | None) -> bool:
+    """Whether the sweep's seed is that of the writes that filled the device."""
     drawn = drive.record["device"]["precondition"] in ("random", "steady")
     return seed is not None and drawn and "precondition_seed" not in said
 
 
-def _own(spec: SweepSpec, inside: str, seed: int | None, depth: int | None) -> Drive:
-    """The drive that SPEC describes."""
+def _own(spec: SweepSpec, inside: str, seed: int | None, depth: int | None) -> Device:
+    """The device that SPEC describes."""
     assert spec.drive is not None
     handle, path = tempfile.mkstemp(suffix=".toml", prefix="destage-")
     try:

@@ -132,7 +132,7 @@ def estimate(
 ) -> SweepEstimate:
     """Count the runs of a sweep, and estimate their time and memory.
 
-    Parameters and errors as in `sweep`; nothing is kept but decoded traces and filled drives. A
+    Parameters and errors as in `sweep`; nothing is kept but decoded traces and filled devices. A
     policy in a file that only SPEC names is not run: its time is a guess.
     """
     part, threads, budget = shard_of(shard), thread_count(jobs), memory_text(memory)

@@ -16,7 +16,7 @@ from typing import Any
 from destage import _destage
 from destage.catalogue import policy as policy_info
 from destage.checks import check_in_front
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import DestageError
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.rows import Row, answer_rows, failed_row, row_of
@@ -51,7 +51,7 @@ def result_set(
     `keep` is called with the runs that had ended when a signal came. Raises what a run raises.
     """
     trace = task.trace.open()
-    # A trace that is generated here may need a larger drive.
+    # A trace that is generated here may need a larger device.
     drive = None if task.drive is None else task.drive.open().extended(trace.end_page)
     check_in_front([trace], drive)
     specs = {entry.policy.label: _spec(entry.policy, task.seed) for entry in task.entries}
@@ -115,7 +115,7 @@ def run_own(
     options: str,
     progress: ProgressCallback | None = None,
     *,
-    drive: Drive | None = None,
+    drive: Device | None = None,
     decisions: Path | None = None,
     period: int | None = None,
 ) -> str:

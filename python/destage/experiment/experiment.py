@@ -297,7 +297,7 @@ def _assembled(task: Task, rows: Sequence[Row | None]) -> dict[str, Any] | None:
 
 
 def with_context(task: Task, made: Mapping[str, Any]) -> dict[str, Any]:
-    """A result set that a store has kept, of the trace and the drive that are open here.
+    """A result set that a store has kept, of the trace and the device that are open here.
 
     A store says nothing of where their files are.
     """

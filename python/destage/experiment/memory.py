@@ -18,7 +18,7 @@ _AN_ACCESS = 9
 _A_PAGE = 24
 #: Of a page that the cache holds or remembers.
 _A_FRAME = 96
-#: Of a physical page of a drive: its state, and the copy that each run works on.
+#: Of a physical page of a device: its state, and the copy that each run works on.
 _OF_A_DRIVE = 8
 #: Of a page in a policy written in Python.
 _AN_OWN_PAGE = 600
@@ -46,7 +46,7 @@ def memory_of(task: Task, threads: int = 1) -> int:
         run += frames * _AN_OWN_PAGE
     shared = task.trace.accesses * _AN_ACCESS + _RESULTS
     if task.drive is not None:
-        # `raw_pages` is not in the record; an open drive knows it, and opening one fills nothing.
+        # `raw_pages` is not in the record; an open device knows it, and opening one fills nothing.
         raw = int(task.drive.open().size["raw_pages"])
         run += raw * _OF_A_DRIVE
         shared += raw * _OF_A_DRIVE

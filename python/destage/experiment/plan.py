@@ -194,7 +194,7 @@ class _Maker:
 
 @dataclass(frozen=True)
 class _Opened:
-    """A trace that was opened, and the drive that it is run in front of."""
+    """A trace that was opened, and the device that it is run in front of."""
 
     name: str
     recipe: TraceRecipe
@@ -203,10 +203,10 @@ class _Opened:
     @classmethod
     def of(cls, name: str, trace: Trace, asked: DriveAsked | None) -> _Opened:
         recipe = TraceRecipe.of(trace)
-        if asked is None or trace.drive is None:
+        if asked is None or trace.device is None:
             return cls(name, recipe, None)
         # It may have been made larger for the trace.
-        return cls(name, recipe, DriveRecipe.of(trace.drive, asked.device))
+        return cls(name, recipe, DriveRecipe.of(trace.device, asked.device))
 
 
 def _values(

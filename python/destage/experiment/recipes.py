@@ -1,4 +1,4 @@
-"""How a trace or a drive comes into being again, in another process or on another machine.
+"""How a trace or a device comes into being again, in another process or on another machine.
 
 What travels is where it was and what it must turn out to be, never its data: a trace is known by
 its fingerprint, which is the same however its file is named or packed.
@@ -13,14 +13,14 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
-from destage.device import Drive, restored
+from destage.device import Device, restored
 from destage.trace import Trace, reopened, sources_of
 
 __all__ = ["DriveRecipe", "Recent", "TraceRecipe"]
 
 T = TypeVar("T")
 
-#: Traces and drives that a process keeps open: neighbours in a plan share them.
+#: Traces and devices that a process keeps open: neighbours in a plan share them.
 _KEPT = 4
 
 
@@ -106,23 +106,23 @@ class TraceRecipe:
 
 @dataclass(frozen=True)
 class DriveRecipe:
-    """A drive by all of its keys."""
+    """A device by all of its keys."""
 
     record: str
     """Everything after defaults, as JSON."""
     placement: str = "none"
     """Its placement policy, as results call it."""
-    opened: Drive | None = field(default=None, compare=False, repr=False)
-    """The drive itself, in the process that has it."""
+    opened: Device | None = field(default=None, compare=False, repr=False)
+    """The device itself, in the process that has it."""
 
     @classmethod
-    def of(cls, drive: Drive, called: str, keep: bool = False) -> DriveRecipe:
-        """The recipe of a drive, under the name that rows have: not where its file was."""
+    def of(cls, drive: Device, called: str, keep: bool = False) -> DriveRecipe:
+        """The recipe of a device, under the name that rows have: not where its file was."""
         record = json.dumps({**drive.record, "name": called}, sort_keys=True)
         return cls(record, drive.placement, drive if keep else None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel without the drive."""
+        """Travel without the device."""
         return DriveRecipe, (self.record, self.placement)
 
     @cached_property
@@ -141,8 +141,8 @@ class DriveRecipe:
         known["cache"] = {k: v for k, v in known.get("cache", {}).items() if k in timing}
         return known
 
-    def open(self) -> Drive:
-        """The drive; filled once in a process, for all tasks."""
+    def open(self) -> Device:
+        """The device; filled once in a process, for all tasks."""
         if self.opened is not None:
             return self.opened
         return _drives.get(self.record, lambda: restored(self.record))

@@ -1,8 +1,8 @@
 """Schedulers of an experiment's tasks: threads and processes of this machine.
 
 A thread is enough for a policy of the table: a run leaves the interpreter alone. Threads share the
-mapped trace and the filled drive. Large tasks begin first, and as many at a time as there is memory
-for. Then those with a policy in Python, each in a process of its own: one that breaks down takes no
+mapped trace and the filled device. Large tasks begin first, as many at a time as fit in memory.
+Then those with a policy in Python, each in a process of its own: one that breaks down takes no
 other with it.
 """
 

@@ -23,7 +23,7 @@ from destage.options import device_options, run_options
 
 __all__ = ["SPEC_DRIVE", "Place", "SweepSpec", "load_spec"]
 
-#: Tables of a drive's file; each may also stand below `[sweep]`, with lists: those are axes.
+#: Tables of a device's file; each may also stand below `[sweep]`, with lists: those are axes.
 DRIVE_TABLES = ("device", "ftl", "host", "cache", "placement")
 TABLES = ("sweep", "trace", *DRIVE_TABLES)
 
@@ -44,7 +44,7 @@ LISTS = {
 }
 RULES = ("zip", "where", "repeat")
 
-#: Stands for the drive that SPEC itself describes, in `[device]`.
+#: Stands for the device that SPEC itself describes, in `[device]`.
 SPEC_DRIVE = "[device]"
 
 
@@ -98,9 +98,9 @@ class SweepSpec:
     reader: Mapping[str, Any]
     """Options of `[trace]`."""
     changes: Mapping[str, Any]
-    """Keys that drives take from SPEC, by their whole name: `device.gc_mode`."""
+    """Keys that devices take from SPEC, by their whole name: `device.gc_mode`."""
     drive: str | None
-    """The drive of `[device]` as the text of a drive's file; None if drives are named."""
+    """The device of `[device]` as the text of a device's file; None if devices are named."""
     options: Mapping[str, Any]
     """Run options that all runs have."""
     is_file: bool = False
@@ -185,7 +185,7 @@ def _reader(table: Mapping[str, Any], place: Place) -> dict[str, Any]:
 
 
 def _fixed(data: Mapping[str, Any], called: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run options of `[cache]`, and what all drives take from SPEC's tables."""
+    """Run options of `[cache]`, and what all devices take from SPEC's tables."""
     options: dict[str, Any] = {}
     changes: dict[str, Any] = {}
     known = _run_options()
@@ -210,7 +210,7 @@ def _listed(value: object) -> list[Any]:
 def _axes(
     sweep: Mapping[str, Any], data: Mapping[str, Any], place: Place, folder: Path
 ) -> list[Axis]:
-    """The axes that a sweep always has, and those below `[sweep]` that change drives."""
+    """The axes that a sweep always has, and those below `[sweep]` that change devices."""
     texts = {key: _texts(sweep[key], place.at(key), LISTS[key]) for key in _TEXTS if key in sweep}
     if "traces" not in sweep:
         raise DataError(f"{place}: expected traces, found none")
@@ -246,7 +246,7 @@ def _table(entries: object, place: Place) -> Mapping[str, Any]:
     if entries is None:
         return {}
     if not isinstance(entries, Mapping):
-        raise place.wrong("a table of keys of drives with lists", entries)
+        raise place.wrong("a table of keys of devices with lists", entries)
     for key, value in entries.items():
         if value == []:
             raise place.wrong(f"values of {key}", value)
@@ -353,7 +353,7 @@ def _conditions(value: object, place: Place) -> tuple[str, ...]:
 
 
 def _drive_file(data: Mapping[str, Any]) -> str:
-    """The drive that SPEC describes, as the text of a file of its own."""
+    """The device that SPEC describes, as the text of a file of its own."""
     lines = []
     options = _run_options()
     for table in DRIVE_TABLES:

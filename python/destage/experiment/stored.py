@@ -121,7 +121,7 @@ class Stored:
         )
 
     def sets(self) -> list[tuple[dict[str, Any], list[Row]]]:
-        """Result sets, one for each trace, drive, options and seed, each with the rows of its runs.
+        """Result sets, one per trace, device, options and seed, each with the rows of its runs.
 
         Runs that failed, and answers to questions such as curves, are in none. Raises `DataError`
         for stores that have changed.

@@ -1,7 +1,7 @@
 """Tasks: what is run, in what pieces, and how each run is known.
 
-A task is one trace, in front of one drive or none, some policies, their sizes: the trace is opened
-once, the drive filled once, and the engine has all of it in one call. What a store keeps is cut so
+A task is one trace, in front of one device or none, some policies, their sizes: the trace is opened
+once, the device filled once, and the engine has all of it in one call. What a store keeps is cut so
 that a piece takes some ten seconds; where the cuts are follows from the task alone, so that shards
 on other machines come to the same pieces.
 """
@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from destage import _destage
-from destage.device import Drive
+from destage.device import Device
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.options import ProgressCallback
@@ -32,7 +32,7 @@ SEMANTICS = 1
 #: Most runs of a piece, and most page accesses that they replay: some ten seconds on one core.
 MOST_RUNS = 64
 MOST_ACCESSES = 200_000_000
-#: In front of a drive an access costs some ten times as much, and a policy in Python a hundred.
+#: In front of a device an access costs some ten times as much, and a policy in Python a hundred.
 DRIVE_COSTS, OWN_COSTS = 10, 200
 
 #: A run as a store knows it: its id, and what it was called when it was asked for.
@@ -71,12 +71,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Task:
-    """Runs over one trace, in front of one drive or none; or a question to them."""
+    """Runs over one trace, in front of one device or none; or a question to them."""
 
     trace_name: str
     trace: TraceRecipe
     device: str | None
-    """Name of the drive in rows."""
+    """Name of the device in rows."""
     ftl: str | None
     drive: DriveRecipe | None
     queue_depth: int | None
@@ -93,7 +93,7 @@ class Task:
     def of(
         cls,
         trace: Trace,
-        drive: Drive | None,
+        drive: Device | None,
         specs: Sequence[Spec],
         sizes: str,
         options: str,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from destage.catalogue import reader_options
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import MissingFile
 from destage.io.names import printable
 from destage.options import ProgressCallback
-from destage.trace import Trace, open_trace, open_volumes, synth
+from destage.trace import Trace, is_separate, open_trace, open_volumes, synth
 
 __all__ = ["TraceAsked", "traces_asked"]
 
@@ -48,12 +48,12 @@ class TraceAsked:
     def open(
         self,
         reader: Mapping[str, Any],
-        drive: Drive | None,
+        drive: Device | None,
         seed: int | None,
         progress: ProgressCallback | None = None,
     ) -> list[tuple[str, Trace]]:
-        """Open it for a drive; several if its volumes are to be traces of their own."""
-        given: dict[str, Any] = {"drive": drive, "progress": progress}
+        """Open it for a device; several if its volumes are to be traces of their own."""
+        given: dict[str, Any] = {"device": drive, "progress": progress}
         if self.synth is not None:
             parameters = dict(self.options)
             if seed is not None and self.is_drawn:
@@ -63,8 +63,8 @@ class TraceAsked:
                     given[key] = reader[key]
             return [(self.name, synth(self.synth, **given, **parameters))]
         options = {**reader, **self.options}
-        if str(options.get("devices", "")).lower() == "separate" and drive is None:
-            del given["drive"]
+        if is_separate(options) and drive is None:
+            del given["device"]
             found = open_volumes(self.paths, **given, **options)
             if len(found) == 1:
                 return [(self.name, found[0])]
@@ -73,7 +73,7 @@ class TraceAsked:
 
 
 def _volume(trace: Trace) -> str:
-    chosen = trace.identity["options"]["reader"].get("device") or ["?"]
+    chosen = trace.identity["options"]["reader"].get("volume") or ["?"]
     return ",".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
 
 

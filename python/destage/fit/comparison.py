@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from destage.device import DeviceLike, Drive, open_device
+from destage.device import Device, DeviceLike, open_device
 from destage.errors import UsageError
 from destage.fit.fio import Measured, Measurement, read_fio
 from destage.fit.miniature import LARGE_PAGES, miniature, planes
@@ -156,7 +156,7 @@ def compare_fio(
     """Play every recognised job of fio's JSON on a simulated SSD: measured against simulated."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     made = read_fio([path_of(os.fspath(path)) for path in given], needs_reads=False)
-    drive = device if isinstance(device, Drive) else open_device(device)
+    drive = device if isinstance(device, Device) else open_device(device)
     record = json.loads(json.dumps(drive.record))
     if drive.logical_bytes < SMALLEST:
         raise UsageError(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage import _destage
-from destage.device import DeviceLike, Drive, open_device, restored
+from destage.device import Device, DeviceLike, open_device, restored
 from destage.errors import DataError, UsageError
 from destage.fit.miniature import LARGE_PAGES, miniature
 from destage.fit.script import GLOBAL, GRAIN, SMALLEST, Job, fio_size, jobs_of, read_script
@@ -92,12 +92,12 @@ def scaled(capacity: int, share: float) -> int:
 
 
 def play(
-    device: Drive | Mapping[str, Any],
+    device: Device | Mapping[str, Any],
     steps: Sequence[Step],
     progress: ProgressCallback | None = None,
 ) -> list[dict[str, Any]]:
     """Play steps on a device, or on the one of a record; what each measured."""
-    drive = device if isinstance(device, Drive) else restored(json.dumps(device))
+    drive = device if isinstance(device, Device) else restored(json.dumps(device))
     return list(json.loads(_destage.play_steps(drive.raw, json.dumps(steps), progress)))
 
 
@@ -197,13 +197,13 @@ def probe(
     """Play the measurement script on a simulated SSD; return what fio's JSON would hold.
 
     Parameters:
-        device: a preset, a file, or a `Drive`.
+        device: a preset, a file, or a `Device`.
         script: a job file made by `fit_script`; by default that of the device's capacity.
         full: play a device of more than 2^22 raw pages as it is, not as a miniature of fewer
             blocks.
         read_only, collector: as in `fit_script`, without a script.
     """
-    drive = device if isinstance(device, Drive) else open_device(device)
+    drive = device if isinstance(device, Device) else open_device(device)
     record = json.loads(json.dumps(drive.record))
     real = drive.logical_bytes
     keys = record["device"]

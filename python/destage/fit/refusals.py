@@ -83,7 +83,7 @@ def check(made: Measurement, *, assume_written: bool, steady: bool, capacity: in
         _steady(made)
     if made.capacity is None and capacity is None:
         raise DataError(
-            f"the drive's capacity is not in {printable(made.files[0])}: give --capacity"
+            f"the device's capacity is not in {printable(made.files[0])}: give --capacity"
         )
     _warnings(made)
 
@@ -95,7 +95,7 @@ def _depths(made: Measurement) -> None:
     for step in low:
         share = f"only {step.level_percent:.0f} % of its requests ran at depth {step.depth}"
         if len(low) == len([d for d in curve if d > 1]) and not made.series("read-stride-"):
-            _refuse(step, f"{share}: a limit of the host, not of the drive")
+            _refuse(step, f"{share}: a limit of the host, not of the device")
         made.left_out[step.job] = f"{share}: a limit of the host"
         del made.steps[step.name]
 
@@ -114,8 +114,8 @@ def _never_written(made: Measurement, assume_written: bool) -> None:
     if read.mean_ns <= 1.3 * write.mean_ns or _reads_are_of_two_kinds(read.direction):
         raise DataError(
             f"reads take {_us(read.mean_ns)}, as long as buffered writes"
-            f" ({_us(write.mean_ns)}): these addresses were probably never written, and the drive"
-            " answered without reading flash. Write the drive once (fill-1, fill-2), or give"
+            f" ({_us(write.mean_ns)}): these addresses were probably never written, and the device"
+            " answered without reading flash. Write the device once (fill-1, fill-2), or give"
             " --assume-written"
         )
 
@@ -140,7 +140,7 @@ def _throttled(made: Measurement) -> None:
     if abs(change) > 0.1:
         way = "slower" if change > 0 else "faster"
         raise DataError(
-            f"the drive became {100 * abs(change):.0f} % {way} during the measurement: it"
+            f"the device became {100 * abs(change):.0f} % {way} during the measurement: it"
             " throttles (temperature), or other programs used it"
         )
 
@@ -151,7 +151,7 @@ def _steady(made: Measurement) -> None:
     if len(rates) == 4 and max(rates) > 1.15 * min(rates):
         shown = ", ".join(f"{rate * 4096 / 1e6:.0f}" for rate in rates)
         raise DataError(
-            f"random writes were not steady: {shown} MB/s. The drive throttles, or 4 capacities"
+            f"random writes were not steady: {shown} MB/s. The device throttles, or 4 capacities"
             " are not enough (--no-steady leaves over-provisioning and collector out)"
         )
 
@@ -170,7 +170,7 @@ def _warnings(made: Measurement) -> None:
         )
     fill, over = made.get("fill-2"), made.get("overwrite-2")
     if fill is not None and over is not None and over.rate > 1.1 * fill.rate:
-        say("fill-2 is slower than overwrite-2: the drive was not discarded first")
+        say("fill-2 is slower than overwrite-2: the device was not discarded first")
     for step in _each(made):
         options = step.options
         if "refill_buffers" not in options and (

@@ -48,7 +48,7 @@ class Named:
 
 
 def file_of(source: str) -> str:
-    """The file that holds a trace or drive: without `!member`, without `[key=value]`."""
+    """The file that holds a trace or device: without `!member`, without `[key=value]`."""
     if os.path.lexists(source):
         return source
     for mark in "![":

@@ -21,7 +21,7 @@ MOST_COMPULSORY = 0.8
 HITS = ("hit_ratio", "read_hit_ratio")
 #: A trace as short as this says nothing of a whole day.
 SHORT_NS = 86_400e9
-#: Beyond this share of the trace's own length a drive has not kept up.
+#: Beyond this share of the trace's own length a device has not kept up.
 BEHIND = 1.05
 
 
@@ -48,7 +48,7 @@ class Advised:
     trace: TraceIdentity
     """The trace that was replayed."""
     drive: str | None
-    """The drive behind the cache; None without one."""
+    """The device behind the cache; None without one."""
     goals: tuple[Goal, ...]
     """The objectives, as they were asked for."""
     within: float
@@ -72,7 +72,7 @@ class Advised:
     deployed: tuple[Choice, ...] = ()
     """The same among what a product can be set to; empty where policies were named."""
     nothing: Run | None = None
-    """The run without a cache; None without a drive."""
+    """The run without a cache; None without a device."""
     force: bool = False
     """Settings are printed whatever the trace."""
 
@@ -129,7 +129,7 @@ class Advised:
 
     @property
     def life_said(self) -> str:
-        """How long the drive lasts at this load, or why that is not known."""
+        """How long the device lasts at this load, or why that is not known."""
         return life_said(self.run, self.goals)
 
 
@@ -138,17 +138,17 @@ def _long(years: float) -> str:
 
 
 def life_said(run: Run, goals: Sequence[Goal]) -> str:
-    """How long the drive lasts under a run, or why that is not known."""
+    """How long the device lasts under a run, or why that is not known."""
     if run.timing is None:
-        return "The drive's life is not told: there is no drive (--device)."
+        return "The device's life is not told: there is no device (--device)."
     if run.queue_depth is not None:
         return (
-            "The drive's life is not told: in a closed loop requests come as fast as the drive"
+            "The device's life is not told: in a closed loop requests come as fast as the device"
             " takes them, and no year can be made of that."
         )
     span = span_of(run)
     if span is None:
-        return "The drive's life is not told: the trace has no length in time."
+        return "The device's life is not told: the trace has no length in time."
     said = []
     tbw = goals[0].prices.tbw
     if tbw is not None and run.writes:
@@ -161,7 +161,7 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
         said.append("by its erases it is not known, since nothing was erased in this time")
     if not said:
         return (
-            "The drive's life is not told: what it endures is not given (--pe-cycles, pe_cycles of"
+            "The device's life is not told: what it endures is not given (--pe-cycles, pe_cycles of"
             " its file, or tbw of --price)."
         )
     waf = "" if run.waf is None else f" at a WAF of {run.waf:.2f}"
@@ -170,5 +170,5 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
     if length < SHORT_NS:
         rate += ", which are not a whole day"
     if span > BEHIND * length:
-        rate += "; the drive does not keep up with them, so that its own pace is meant"
-    return f"The drive lasts {', '.join(said)}{waf}, {rate}."
+        rate += "; the device does not keep up with them, so that its own pace is meant"
+    return f"The device lasts {', '.join(said)}{waf}, {rate}."

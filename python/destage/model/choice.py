@@ -18,6 +18,7 @@ from destage.model.metrics import (
     MetricGroup,
     metric_groups,
     metrics,
+    renamed_text,
 )
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
 #: Short names of the numbers that people ask for most.
 SHORT: Mapping[str, str] = {metric.short: metric.name for metric in metrics() if metric.short}
 
-#: Stands for two columns that take the erases that a block endures: drive writes a day, years.
+#: Stands for two columns that take the erases that a block endures: device writes a day, years.
 LIFE = "life"
 
 
@@ -70,9 +71,8 @@ def full_name(name: str) -> str:
 
 def check_renamed(name: str, what: str = "metric") -> None:
     """Raise `UsageError` for a name of an earlier version, which says the name of today."""
-    now = RENAMED.get(name.strip())
-    if now is not None:
-        raise UsageError(f"{what} {name.strip()} is called {now} now")
+    if name.strip() in RENAMED:
+        raise UsageError(f"{what} {name.strip()} {renamed_text(name.strip())}")
 
 
 def metric_named(name: str, what: str = "metric") -> Metric:

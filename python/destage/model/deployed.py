@@ -48,7 +48,7 @@ class System:
     source: str
     """Where the system's own rules are told."""
     writer: bool = False
-    """It writes dirty pages ahead: run with the background writer in front of a drive."""
+    """It writes dirty pages ahead: run with the background writer in front of a device."""
     reads_only: bool = False
     """It never holds a page that is newer than the store: only hits of reads mean anything."""
     key: str = ""

@@ -201,7 +201,7 @@ def utilisations(result: ResultSet, runs: Sequence[tuple[str, int]] | None) -> l
 
 
 def wear(result: ResultSet) -> list[Row]:
-    """A row a run: erases of a block of the drive, mean, deviation, least and most.
+    """A row a run: erases of a block of the device, mean, deviation, least and most.
 
     Empty if no block was erased more often than another.
     """

@@ -39,7 +39,7 @@ class Goal:
     largest: bool
     """Whether more is better."""
     prices: Prices
-    """Prices of memory and of the drive."""
+    """Prices of memory and of the device."""
 
     @property
     def column(self) -> str:
@@ -53,7 +53,7 @@ class Goal:
 
     @property
     def needs_a_drive(self) -> bool:
-        """Whether only a run in front of a drive has it."""
+        """Whether only a run in front of a device has it."""
         return self.metric is None or self.metric.group.of_device
 
     @property
@@ -134,7 +134,7 @@ def span_of(run: Run) -> int | None:
 
 
 def dollars_a_year(run: Run, prices: Prices) -> float | None:
-    """Memory written off, and wear of the drive; None where a run does not tell."""
+    """Memory written off, and wear of the device; None where a run does not tell."""
     span = span_of(run)
     if span is None or prices.drive is None:
         return None

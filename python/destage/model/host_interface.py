@@ -17,7 +17,7 @@ __all__ = ["handle_wafs", "parts_of_today", "slc_developments"]
 
 
 def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[str, str]:
-    """The drive's parts of `docs/spec/device-today.md`, each in words; empty if it has none."""
+    """The device's parts of `docs/spec/device-today.md`, each in words; empty if it has none."""
     found: dict[str, str] = {}
     front = []
     if command_ns := finite(device.get("command_ns")):
@@ -40,7 +40,7 @@ def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[s
         kept.append(f"gc_stream {printable(device.get('gc_stream', 'shared'))}")
         if blocks := finite(device.get("blocks_per_plane")):
             # At the threshold of collection, and in what a plane may hold.
-            kept.append(f"each takes up to {plain(percent(2 / blocks, 1))} of the drive")
+            kept.append(f"each takes up to {plain(percent(2 / blocks, 1))} of the device")
         found["Handles"] = "; ".join(kept)
     if placement != "none":
         found["Placement"] = printable(placement)
@@ -48,7 +48,7 @@ def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[s
 
 
 def slc_developments(result: ResultSet, labels: Sequence[str] | None = None) -> list[Row]:
-    """A row for each run whose drive has an SLC cache: per period `mb_s`, `filled`.
+    """A row for each run whose device has an SLC cache: per period `mb_s`, `filled`.
 
     `mb_s` is what was programmed for the host, in 10^6 bytes a second; `filled` the share of the
     SLC cache's pages that have been programmed, valid or not, at the period's end. Periods are
@@ -100,7 +100,7 @@ def handle_wafs(result: ResultSet) -> list[Row]:
         counters = (run.timing or {}).get("counters") or {}
         programs = counters.get("handle_programs") or []
         if sum(map(bool, programs)) < 2:
-            continue  # The drive's own WAF says it.
+            continue  # The device's own WAF says it.
         for handle, count in enumerate(programs):
             waf = run.metrics.get(f"waf_handle_{handle}")
             if waf is None:

@@ -1,4 +1,4 @@
-"""Endurance of a drive under a workload: drive writes per day, and lifetime in years."""
+"""Endurance of a device under a workload: device writes per day, and lifetime in years."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _YEAR_NS = 365.25 * _DAY_NS
 
 @dataclass(frozen=True)
 class Life:
-    """A drive at the load of a run, as fast as it came.
+    """A device at the load of a run, as fast as it came.
 
-    Wear is taken as level over all blocks, which is the best that a drive can do.
+    Wear is taken as level over all blocks, which is the best that a device can do.
     """
 
     pe_cycles: int
     """Erases that a block endures."""
     drive_writes_per_day: float
-    """Capacity that the cache writes to the drive in a day, over that which the host sees."""
+    """Capacity that the cache writes to the device in a day, over that which the host sees."""
     years: float | None
     """Until every block has been erased so often; None if nothing was erased."""
 
@@ -35,11 +35,11 @@ def life(
     pe_cycles: int | None,
     metrics: Mapping[str, int | float | None],
 ) -> Life | None:
-    """How long a drive lasts under a run; None where the run does not say.
+    """How long a device lasts under a run; None where the run does not say.
 
-    Pages that became dirty while the run was measured wear the drive as those did that it wrote.
+    Pages that became dirty while the run was measured wear the device as those did that it wrote.
 
-    `pe_cycles` is what the user asks for, else what the drive's own record says.
+    `pe_cycles` is what the user asks for, else what the device's own record says.
     """
     device = (drive or {}).get("device", {})
     cycles = pe_cycles or device.get("pe_cycles")

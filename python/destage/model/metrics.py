@@ -23,6 +23,7 @@ __all__ = [
     "metric_groups",
     "metrics",
     "offline",
+    "renamed_text",
 ]
 
 #: The policy that others are measured against, if it is among them.
@@ -40,6 +41,15 @@ RENAMED: Mapping[str, str] = {
     "write_debt_ratio": "pending_write_ratio",
     "running_time": "cost",
 }
+#: What else changed with a name.
+_MEANS: Mapping[str, str] = {"running_time": "; pending writes are counted too"}
+
+
+def renamed_text(old: str) -> str:
+    """The name of today, and what changed with it, for an error."""
+    return f"is called {RENAMED[old]} now{_MEANS.get(old, '')}"
+
+
 #: The policy that knows the future: a bound on the others, never a winner among them.
 ORACLE: str = next(p["name"] for p in catalogue() if p["offline"])
 
@@ -55,9 +65,9 @@ class MetricGroup:
     about: str
     """Definitions that its metrics share; may be empty."""
     of_device: bool
-    """Whether only runs in front of a drive have its metrics."""
+    """Whether only runs in front of a device have its metrics."""
     is_rare: bool
-    """Whether few drives have the part that it is about: left out of lists where all of it is 0."""
+    """Whether few devices have this part: its metrics are left out of lists where all are 0."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class Metric:
         return "%" if self.kind == "ratio" else self.unit
 
     def is_core(self, timed: bool) -> bool:
-        """Whether a table of runs with a drive, or without one, shows it unasked."""
+        """Whether a table of runs with a device, or without one, shows it unasked."""
         return self.shown in ("always", "with_device" if timed else "without_device")
 
 

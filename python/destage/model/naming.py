@@ -72,14 +72,14 @@ def default_policies(call: str) -> str:
 
 @cache
 def default_padding() -> str:
-    """The first policy that pads whatever the run, and runs without a drive."""
+    """The first policy that pads whatever the run, and runs without a device."""
     padding = (p["name"] for p in catalogue() if p["pads"] == "always" and not p["needs_device"])
     return str(next(padding))
 
 
 @cache
 def need_a_drive() -> frozenset[str]:
-    """Policies that look at the drive behind the cache."""
+    """Policies that look at the device behind the cache."""
     return frozenset(p["name"] for p in catalogue() if p["needs_device"])
 
 
@@ -101,13 +101,13 @@ def parts(text: str) -> Iterator[str]:
 
 @cache
 def _placement_keys() -> frozenset[str]:
-    """Keys of `[placement]`, as the name of a drive has them."""
+    """Keys of `[placement]`, as the name of a device has them."""
     keys = json.loads(_destage.drive_keys())
     return frozenset(k["name"] for k in keys if k["table"] == "placement") | {"placement"}
 
 
 def without_placement(drive: str) -> str:
-    """The name of a drive without what it says of placement: `fdp[placement=sepbit]` is `fdp`."""
+    """The name of a device without what it says of placement: `fdp[placement=sepbit]` is `fdp`."""
     base, bracket, rest = drive.partition("[")
     if not bracket or not rest.endswith("]"):
         return drive

@@ -24,7 +24,7 @@ class Planned:
     accesses: int
     """Page accesses to replay."""
     device: str | None = None
-    """The drive behind the cache; None without one."""
+    """The device behind the cache; None without one."""
     ftl: str | None = None
     """Its flash translation layer."""
     placement: str | None = None

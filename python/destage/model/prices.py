@@ -1,6 +1,6 @@
-"""Yearly cost of a cache: its memory, written off, and the wear of the drive behind it.
+"""Yearly cost of a cache: its memory, written off, and the wear of the device behind it.
 
-    dollars a year = dram * GiB / years  +  drive * (share of its life that a year takes)
+    dollars a year = dram * GiB / years  +  device * (share of its life that a year takes)
 
 The share is the host's writes of a year over the rating (`tbw`), else that of the erases over what
 the blocks endure (`pe_cycles`). Docs: `docs/advise.md`.
@@ -21,7 +21,7 @@ __all__ = ["ASSUMED_DRIVE", "GIB", "WRITTEN_OFF", "YEAR_NS", "Prices", "prices_o
 GIB = 1 << 30
 YEAR_NS = 365.25 * 86_400e9
 
-#: Dollars a GiB of a drive's capacity where its price is not given. A guess, and said to be one.
+#: Dollars a GiB of a device's capacity where its price is not given. A guess, and said to be one.
 ASSUMED_DRIVE = 0.10
 #: Years over which memory is written off where nothing is said.
 WRITTEN_OFF = 5.0
@@ -41,29 +41,29 @@ _UNITS = {
 }
 
 #: How each key is written.
-_KEYS = {"dram": "3.0/GiB", "tbw": "600TB", "drive": "60 or 0.1/GiB", "years": "5"}
+_KEYS = {"dram": "3.0/GiB", "tbw": "600TB", "device": "60 or 0.1/GiB", "years": "5"}
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of memory and of a drive, and the drive's endurance."""
+    """Prices of memory and of a device, and the device's endurance."""
 
     dram: float | None = None
     """Dollars a byte of cache; None where it is not given."""
     tbw: float | None = None
-    """Bytes that the host may write to the drive in its life, as its maker rates it."""
+    """Bytes that the host may write to the device in its life, as its maker rates it."""
     drive: float | None = None
-    """Dollars for the drive."""
+    """Dollars for the device."""
     drive_a_byte: float | None = None
     """Dollars a byte of its capacity, instead of `drive`."""
     years: float = WRITTEN_OFF
     """Years over which the memory is written off."""
 
     assumed: bool = False
-    """Whether the price of the drive is a guess of ours."""
+    """Whether the price of the device is a guess of ours."""
 
     def behind(self, logical_bytes: int) -> Prices:
-        """The same with the price of a drive of this capacity; assumed where nothing is given."""
+        """The same with the price of a device of this capacity; assumed where nothing is given."""
         if self.drive is not None:
             return self
         assumed = self.drive_a_byte is None
@@ -81,21 +81,21 @@ class Prices:
             rate = significant(self.dram * GIB)
             parts.append(f"memory at ${rate} a GiB over {significant(self.years)} years")
         if self.drive is not None:
-            guess = f" (assumed: ${ASSUMED_DRIVE:.2f} a GiB; say drive=)" if self.assumed else ""
-            parts.append(f"a drive of ${significant(self.drive)}{guess}")
+            guess = f" (assumed: ${ASSUMED_DRIVE:.2f} a GiB; state device=)" if self.assumed else ""
+            parts.append(f"a device of ${significant(self.drive)}{guess}")
         if self.tbw is not None:
             parts.append(f"rated for {significant(self.tbw / 1e12)} TB written")
         return ", ".join(parts)
 
 
 def prices_of(text: str) -> Prices:
-    """Read `dram=3.0/GiB,tbw=600TB,drive=60,years=5`. Raises `UsageError`, which names the key."""
+    """Read `dram=3.0/GiB,tbw=600TB,device=60,years=5`. Raises `UsageError`, which names the key."""
     given: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")
         key, value = key.strip().lower(), value.strip()
         if key not in _KEYS:
-            near = _destage.nearest(key, list(_KEYS))
+            near = "device" if key == "drive" else _destage.nearest(key, list(_KEYS))
             meant = f", did you mean {near}?" if near else ""
             known = ", ".join(f"{k}={v.partition(' ')[0]}" for k, v in _KEYS.items())
             raise UsageError(f"price: unknown key {key!r}{meant} (known: {known})")
@@ -104,13 +104,13 @@ def prices_of(text: str) -> Prices:
         if not equals or not value:
             raise _wrong(key, value)
         given[key] = value
-    drive = given.get("drive")
+    drive = given.get("device")
     by_size = drive is not None and "/" in drive
     return Prices(
         dram=_a_byte("dram", given["dram"]) if "dram" in given else None,
         tbw=_bytes(given["tbw"]) if "tbw" in given else None,
-        drive=None if drive is None or by_size else _positive("drive", drive),
-        drive_a_byte=_a_byte("drive", drive) if drive is not None and by_size else None,
+        drive=None if drive is None or by_size else _positive("device", drive),
+        drive_a_byte=_a_byte("device", drive) if drive is not None and by_size else None,
         years=_positive("years", given["years"]) if "years" in given else WRITTEN_OFF,
     )
 

@@ -198,13 +198,13 @@ def merged_periods(rows: list[Row], most: int = 1500) -> list[Row]:
 
 
 def _who_pads() -> str:
-    """Which policies pad whatever the run, and which in front of a drive."""
+    """Which policies pad whatever the run, and which in front of a device."""
     policies = json.loads(_destage.policies())
     always, with_device = (
         " and ".join(p["name"] for p in policies if p.get("pads") == when)
         for when in ("always", "with_device")
     )
-    return f"{always} does, and {with_device} in front of a drive, by its latencies"
+    return f"{always} does, and {with_device} in front of a device, by its latencies"
 
 
 def warnings_of(data: Data) -> list[str]:

@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ResultSet:
-    """The runs over one trace, with one drive or none behind the cache."""
+    """The runs over one trace, with one device or none behind the cache."""
 
     source: Mapping[str, Any]
     """The JSON it came from."""
@@ -46,7 +46,7 @@ class ResultSet:
     def of(
         cls, data: Mapping[str, Any], where: str = "results", pe_cycles: int | None = None
     ) -> ResultSet:
-        """Take a result set from its JSON form; with `pe_cycles`, how long the drive lasts.
+        """Take a result set from its JSON form; with `pe_cycles`, how long the device lasts.
 
         Raises `DataError`, naming the place, if it is not one of a known version.
         """
@@ -99,7 +99,7 @@ class ResultSet:
 
     @property
     def drive(self) -> Mapping[str, Any] | None:
-        """The record of the drive behind the cache; None without one."""
+        """The record of the device behind the cache; None without one."""
         drive = self.source.get("device")
         return drive if isinstance(drive, Mapping) else None
 
@@ -126,7 +126,7 @@ class ResultSet:
 
     @property
     def timed(self) -> bool:
-        """Whether runs were in front of a drive."""
+        """Whether runs were in front of a device."""
         return any(run.device for run in self.runs)
 
     @property
@@ -177,7 +177,7 @@ def _run(
     config = data["config"]
     policy = printable(config.get("policy", "?"))
     label = data.get("label") or _destage.label(policy, json.dumps(config.get("given") or {}))
-    # Results of others may have less in the record of their drive.
+    # Results of others may have less in the record of their device.
     host = (drive or {}).get("host", {})
     return Run(
         policy=policy,
@@ -205,7 +205,7 @@ def _run(
 
 
 def _eviction_wait(cache: Mapping[str, Any]) -> str | None:
-    """Event that an eviction waits for, from the record of a drive's cache."""
+    """Event that an eviction waits for, from the record of a device's cache."""
     wait = cache.get("evict_wait")
     if wait is None:
         return None

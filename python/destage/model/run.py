@@ -14,7 +14,7 @@ from destage.model.card import Card
 from destage.model.choice import full_name
 from destage.model.differences import Differences
 from destage.model.life import Life
-from destage.model.metrics import RENAMED, WRITES, Metric, metrics, offline
+from destage.model.metrics import RENAMED, WRITES, Metric, metrics, offline, renamed_text
 from destage.model.naming import is_foreseeing
 from destage.model.words import NONE, counted, printable, size, valued
 
@@ -26,6 +26,7 @@ __all__ = [
     "Run",
     "TraceIdentity",
     "measured_text",
+    "stored_reader",
     "trace_name",
     "warnings_of",
 ]
@@ -120,17 +121,17 @@ class Run:
     """Requests that were replayed before measurement began."""
     measured: Mapping[str, Any] | None = None
     """The part that was measured: `first_request` (from 1), `last_request`, `first_access` (from
-    0), with a drive `start_ns`, and `cache_full` with the warm-up `auto`."""
+    0), with a device `start_ns`, and `cache_full` with the warm-up `auto`."""
     timing: Mapping[str, Any] | None = None
-    """With a drive: its counters, and response times as distributions."""
+    """With a device: its counters, and response times as distributions."""
     profile: Mapping[str, Any] | None = None
-    """With a drive, if it was asked for: how the run developed, period by period."""
+    """With a device, if it was asked for: how the run developed, period by period."""
     ftl: str | None = None
-    """Flash translation layer of the drive; None without one."""
+    """Flash translation layer of the device; None without one."""
     placement: str | None = None
-    """The placement policy, as one types it; None without a drive."""
+    """The placement policy, as one types it; None without a device."""
     eviction_wait: str | None = None
-    """Event that an eviction waits for: `staged, 64 pages`; None without a drive."""
+    """Event that an eviction waits for: `staged, 64 pages`; None without a device."""
     queue_depth: int | None = None
     """Requests outstanding in a closed loop; None if they came when the trace said so."""
     destage_pages: Mapping[str, Any] | None = None
@@ -147,7 +148,7 @@ class Run:
     steady: Mapping[str, Any] | None = None
     """When the cache was full (`filled_after`), and the halves of the run (`halves`)."""
     life: Life | None = None
-    """How long the drive lasts at this load; None without one whose endurance is known."""
+    """How long the device lasts at this load; None without one whose endurance is known."""
     place: int = field(default=0, compare=False)
     """Its number among the runs of its result set."""
     differences: Differences = field(default=NO_DIFFERENCES, compare=False, repr=False)
@@ -167,15 +168,15 @@ class Run:
             return self.writes_vs_lru
         if metric in (row := self.to_dict()):
             return row[metric]
-        near = RENAMED.get(metric) or _destage.nearest(str(metric), list(self.metrics))
+        near = _destage.nearest(str(metric), list(self.metrics))
         meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
         if metric in RENAMED:
-            meant = f": it is called {near!r} now"
+            meant = f": it {renamed_text(metric)}"
         raise KeyError(f"there is no metric {metric!r}{meant}")
 
     def card(self) -> Card:
         """The run and its main metrics."""
-        where = f"in front of {self.device}" if self.device else "no drive"
+        where = f"in front of {self.device}" if self.device else "no device"
         cache = f"cache {self.cache} = {counted(self.frames, 'page')} ({size(self.cache_bytes)})"
         title = f"Run of {self.label}: {self.trace.name}, {cache}, {where}"
         core = [m for m in metrics() if m.is_core(self.device is not None)]
@@ -292,18 +293,18 @@ class Run:
 
     @property
     def device(self) -> str | None:
-        """Name of the drive behind the cache, as it can be shown; None without one."""
+        """Name of the device behind the cache, as it can be shown; None without one."""
         name = self.config.get("device")
         return None if name is None else printable(name)
 
     @property
     def response_ns_mean(self) -> float | None:
-        """Mean response time of all requests, nanoseconds; None without a drive."""
+        """Mean response time of all requests, nanoseconds; None without a device."""
         return self._real("response_ns_mean")
 
     @property
     def response_ns_p99(self) -> float | None:
-        """Time that 99 % of all requests took at most; None without a drive."""
+        """Time that 99 % of all requests took at most; None without a device."""
         return self._real("response_ns_p99")
 
     @property
@@ -313,12 +314,12 @@ class Run:
 
     @property
     def waf(self) -> float | None:
-        """Write amplification of the drive; None without one, or without writes."""
+        """Write amplification of the device; None without one, or without writes."""
         return self._real("waf")
 
     @property
     def erases(self) -> int | None:
-        """Erase blocks erased; None without a drive."""
+        """Erase blocks erased; None without a device."""
         erases = self.metrics["erases"]
         return None if erases is None else int(erases)
 
@@ -395,6 +396,12 @@ def measured_text(run: Run) -> str:
     return f"requests {first:,} to {last:,}" if first <= last else "no request"
 
 
+def stored_reader(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Reader options of a stored result, by the keys of this version."""
+    before = {"device": "volume", "devices": "volumes", "tenant_is_device": "tenant_is_volume"}
+    return {before.get(key, key): value for key, value in options.items()}
+
+
 def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
     """Return what tables call a trace: `hm_0.csv`, `hm_0.csv and 2 more`, `all.csv:hm`."""
     names = [os.path.basename(s) or s for s in map(str, sources)]
@@ -402,8 +409,8 @@ def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
         return "trace"
     name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     reader = options.get("reader")
-    device = reader.get("device") if isinstance(reader, Mapping) else None
-    chosen = ",".join(map(str, device)) if isinstance(device, list) else device
+    volume = stored_reader(reader).get("volume") if isinstance(reader, Mapping) else None
+    chosen = ",".join(map(str, volume)) if isinstance(volume, list) else volume
     return printable(f"{name}:{chosen}" if chosen else name)
 
 

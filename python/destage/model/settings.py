@@ -33,7 +33,7 @@ __all__ = [
 #: What runs differ in, each with what people call it, one and several; in the order of filters.
 DIMENSIONS: Mapping[str, tuple[str, str]] = {
     "trace": ("Trace", "traces"),
-    "device": ("Drive", "drives"),
+    "device": ("Device", "drives"),
     "ftl": ("FTL", "FTLs"),
     "queue_depth": ("Queue depth", "queue depths"),
     "options": ("Options", "sets of options"),
@@ -81,7 +81,7 @@ def setting_name(row: Row, names: Sequence[str]) -> str:
             words.append(f"queue depth {'-' if value is None else value}")
         else:
             words.append(
-                str(value) if value is not None else "no drive" if name == "device" else ""
+                str(value) if value is not None else "no device" if name == "device" else ""
             )
     return ", ".join(word for word in words if word)
 

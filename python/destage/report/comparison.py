@@ -1,7 +1,7 @@
 """The charts of one result set: which there are, in which order, under which headings.
 
 Without a device: the metrics over cache size. With one: response times over cache size, at one
-size in detail, what lies behind them, and what the drive did.
+size in detail, what lies behind them, and what the device did.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _arrange(drawn: list[Part], *, hero: bool) -> None:
 
 
 def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
-    """Parts: response times, the same in detail, what lies behind them, the drive."""
+    """Parts: response times, the same in detail, what lies behind them, the device."""
     group = model["id"]
     charts = HostInterfaceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
@@ -205,7 +205,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
         _in_detail(model, charts),
         _section(f"What lies behind it, {over}", behind, legend),
         _written_back(model, charts),
-        _section(f"What the drive did, {over}", drive, legend),
+        _section(f"What the device did, {over}", drive, legend),
         _of_today(model, charts),
         _section(f"What the FTL did besides, {over}", ftl, legend),
         _units(model, charts),
@@ -365,7 +365,7 @@ def _units(model: Part, charts: DeviceCharts) -> Part:
             table = means([row for row in units if (row["label"], row["frames"]) == run], what)
             drawn.append(part | {"points": table})
     at = size(runs[0][1] * result.trace.page_bytes) if runs else ""
-    note = "A row is a unit of the drive, a column a span of time; the stronger the colour,"
+    note = "A row is a unit of the device, a column a span of time; the stronger the colour,"
     note += " the busier."
     if any(run.config.get("warmup") not in (None, "none") for run in result.runs):
         note += " Time starts with the warm-up, which is shaded and not measured."

@@ -1,4 +1,4 @@
-"""The drive behind the cache, for the report: what it is, and every key after defaults."""
+"""The device behind the cache, for the report: what it is, and every key after defaults."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ORDER = ("device", "cache", "host", "placement", "ftl")
 
 
 def drive_name(result: ResultSet) -> str | None:
-    """The drive's name; `None` without a drive."""
+    """The device's name; `None` without a device."""
     drive = result.drive
     return None if drive is None else printable(drive.get("name") or "drive")
 
 
 def drive_facts(result: ResultSet) -> dict[str, Any] | None:
-    """A few facts in words, and all keys; `None` without a drive."""
+    """A few facts in words, and all keys; `None` without a device."""
     record, name = result.drive, drive_name(result)
     if record is None or name is None:
         return None
@@ -39,7 +39,7 @@ def drive_facts(result: ResultSet) -> dict[str, Any] | None:
     ]
     preset = record.get("preset")
     based = f"{name}, on the preset {printable(preset)}" if preset and preset != name else name
-    facts = [{"title": "Drive", "value": based, "note": ""}]
+    facts = [{"title": "Device", "value": based, "note": ""}]
     facts += _described(tables.get("device", {}))
     policy = next((run.placement for run in result.runs if run.placement), "none")
     today = parts_of_today(tables.get("device", {}), policy)

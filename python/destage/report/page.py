@@ -59,10 +59,10 @@ def page(
             sections.append(section)
     names = [s["name"] for s in sections]
     title = names[0] if len(names) == 1 else f"{len(names)} traces"
-    drives = [s["drive"]["name"] if s["drive"] else "no drive" for s in sections]
+    drives = [s["drive"]["name"] if s["drive"] else "no device" for s in sections]
     if len(names) > 1 and len(set(names)) == 1 and len(set(drives)) == len(names):
-        # One trace in front of several drives.
-        title = f"{names[0]}: {len(names)} drives"
+        # One trace in front of several devices.
+        title = f"{names[0]}: {len(names)} devices"
         for section, drive in zip(sections, drives, strict=True):
             section["name"] = drive
     html = page_of(

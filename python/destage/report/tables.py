@@ -97,7 +97,7 @@ def _life_cells(run: Run) -> list[dict[str, Any]]:
 
 
 def _life_heads(result: ResultSet) -> list[dict[str, Any]]:
-    """Heads of what a drive's life comes to, where its endurance is known."""
+    """Heads of what a device's life comes to, where its endurance is known."""
     cycles = next((run.life.pe_cycles for run in result.runs if run.life), None)
     if cycles is None:
         return []
@@ -105,7 +105,7 @@ def _life_heads(result: ResultSet) -> list[dict[str, Any]]:
     number_head = {"kind": "number", "css": "", "sort": ""}
     return [
         {"name": "drive_writes_per_day", "title": "Drive writes", "unit": "a day"}
-        | {"first": "ascending", "about": "capacity written in a day, over the drive's"}
+        | {"first": "ascending", "about": "capacity written in a day, over the device's"}
         | number_head,
         {"name": "years", "title": "Life", "unit": "years", "first": "descending"}
         | {"about": f"{years}, with level wear"}

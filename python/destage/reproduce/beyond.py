@@ -38,7 +38,7 @@ from destage.trace import Trace, open_trace
 
 __all__ = ["beyond", "page_accesses"]
 
-#: The drive: 16 GiB, full, in the midst of collecting. Requests come as fast as a queue of eight
+#: The device: 16 GiB, full, in the midst of collecting. Requests come as fast as a queue of eight
 #: lets them: open arrivals that one FTL stands would drown another.
 DEVICE = "small"
 QUEUE_DEPTH = 8
@@ -47,7 +47,7 @@ CACHE = "16MiB"
 LOADS = ("hm_0", "proj_0", "Fin2")
 RECORDING = "pgtpcb"
 #: FTLs in the order of the table; `page-ideal` is an untimed yardstick. With DFTL's default of four
-#: reserved blocks this full drive runs full under a dozen policies: collecting a block whose pages
+#: reserved blocks this full device runs full under a dozen policies: collecting a block whose pages
 #: have their entries on as many translation pages takes more pages than it frees.
 FTLS = {
     "page": "page",

@@ -80,7 +80,7 @@ class Evaluation:
     """By claim, what becomes of it in the most faithful set-up; empty if there is none."""
     sensitivity_scale: float
     failed: tuple[str, ...]
-    """Runs with which a drive could not go on."""
+    """Runs with which a device could not go on."""
 
     def counts(self) -> dict[str, int]:
         """How many claims have which verdict; those that restate a table are not counted."""

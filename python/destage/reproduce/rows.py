@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from destage.device import Drive
+from destage.device import Device
 from destage.reproduce.claims import AXES, Composite, Places, RunSet
 from destage.reproduce.workloads import Load
 
@@ -46,7 +46,7 @@ class Rows:
         runs: RunSet,
         rows: Sequence[Row],
         loads: Sequence[Load] = (),
-        drives: Mapping[str, Drive] | None = None,
+        drives: Mapping[str, Device] | None = None,
         composites: Mapping[str, Composite] | None = None,
     ) -> None:
         """Index the rows."""

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from destage import _destage
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.policies import PolicyAsked
@@ -126,7 +126,7 @@ class _Configuration:
 
 
 #: Request, workload, seed, label and FTL of the device, device.
-_Place = tuple[Request, Load, int | None, str, str, Drive | None]
+_Place = tuple[Request, Load, int | None, str, str, Device | None]
 
 
 class Runner:
@@ -163,7 +163,7 @@ class Runner:
         """
         self._find_rates(requests)
         found: dict[Request, list[Row]] = {request: [] for request in requests}
-        drives: dict[Request, dict[str, Drive]] = {request: {} for request in requests}
+        drives: dict[Request, dict[str, Device]] = {request: {} for request in requests}
         infos: dict[str, tuple[Load, Task]] = {}
         configurations = []
         for request, load, seed, device, ftl, drive in self._places(requests):
@@ -214,7 +214,7 @@ class Runner:
         seed: int | None,
         device: str,
         ftl: str,
-        drive: Drive | None,
+        drive: Device | None,
         options: LoadOptions,
     ) -> _Configuration:
         runs = request.changed
@@ -252,7 +252,7 @@ class Runner:
 
         Work grows with the rate until requests wait; a second step corrects for the waits.
         """
-        wanted: dict[tuple[Any, ...], tuple[Request, Load, str, Drive]] = {}
+        wanted: dict[tuple[Any, ...], tuple[Request, Load, str, Device]] = {}
         for request, load, _, device, _, drive in self._places(requests):
             if request.runs.busiest and load.random and drive is not None:
                 key = _rate_key(request, load, device, request.options(load))
@@ -350,7 +350,7 @@ def _task(
     seed: int | None,
     trace: TraceRecipe,
     device: str = NO_DEVICE,
-    drive: Drive | None = None,
+    drive: Device | None = None,
     entries: tuple[Entry, ...] = (),
     options: str = "{}",
     question: Question | None = None,

@@ -1,10 +1,10 @@
-"""Fewer requests over fewer pages, with a smaller cache, in front of a smaller drive.
+"""Fewer requests over fewer pages, with a smaller cache, in front of a smaller device.
 
 A share of a load's requests touches as large a share of its pages. Against the whole cache and
-the whole drive it would be another experiment: the cache would hold everything, and nothing would
-ever be collected. So cache and drive shrink as the load does, the drive by its blocks per plane:
+the whole device it would be another experiment: the cache would hold everything, and nothing would
+ever be collected. So cache and device shrink as the load does, the device by its blocks per plane:
 channels, chips and the shares of spare and of free pages stay, and so do timings. What an FTL has
-a number of, log blocks and cached mappings, shrinks as the drive does. The least that makes sense
+a number of, log blocks and cached mappings, shrinks as the device does. The least that makes sense
 stays: a cache of some pages, a plane of some blocks.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from destage.device import Drive, open_device
+from destage.device import Device, open_device
 from destage.reproduce.claims import RunSet, Variant
 from destage.reproduce.workloads import Load
 
@@ -27,11 +27,11 @@ __all__ = [
     "with_keys",
 ]
 
-#: What is written where an axis has no value: a run without a drive, or with the drive's own FTL.
+#: What is written where an axis has no value: a run without a device, or with the device's own FTL.
 NO_DEVICE = "none"
 OWN_FTL = "own"
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-#: What the planes of a drive are counted by.
+#: What the planes of a device are counted by.
 PLANES = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
 #: The least of each, however small the scale.
 LEAST_KIB, LEAST_BLOCKS, LEAST_LOG_BLOCKS, LEAST_ENTRIES = 64, 32, 4, 64
@@ -64,8 +64,8 @@ def with_keys(spec: str, more: str | None) -> str:
     return f"{name}[{';'.join(f'{key}={value}' for key, value in keys.items())}]"
 
 
-def scaled_drive(spec: str, ftl: str, share: float) -> Drive:
-    """A drive, and the FTL in it, with a share of their blocks; `ftl` may be empty: the drive's.
+def scaled_drive(spec: str, ftl: str, share: float) -> Device:
+    """A device, and the FTL in it, with a share of their blocks; `ftl` may be empty: the device's.
 
     Raises what `open_device` raises.
     """
@@ -85,14 +85,14 @@ def scaled_drive(spec: str, ftl: str, share: float) -> Drive:
     }
     if device["precondition_writes"]:
         keys["precondition_writes"] = round(device["precondition_writes"] * part)
-    # The drive's own FTL may need more room than there is, before it is made smaller, too.
+    # The device's own FTL may need more room than there is, before it is made smaller, too.
     keys["ftl"] = "page"
     smaller = with_keys(spec, ";".join(f"{key}={value}" for key, value in keys.items()))
     return open_device(smaller, ftl=_scaled_ftl(whole, part, fewer))
 
 
-def _scaled_ftl(whole: Drive, part: float, blocks: int) -> str:
-    """The drive's FTL with a share of its log blocks or cached mappings."""
+def _scaled_ftl(whole: Device, part: float, blocks: int) -> str:
+    """The device's FTL with a share of its log blocks or cached mappings."""
     device, found = whole.record["device"], dict(whole.record.get("ftl", {}))
     if "log_blocks" in found:
         planes = math.prod(device[key] for key in PLANES)
@@ -114,8 +114,8 @@ def _written(value: object) -> str:
 
 def drives_of(
     runs: RunSet, variant: Variant | None, load: Load
-) -> Iterator[tuple[str, str, Drive | None]]:
-    """Every drive with every FTL, as large as the load's share of its requests."""
+) -> Iterator[tuple[str, str, Device | None]]:
+    """Every device with every FTL, as large as the load's share of its requests."""
     if not runs.devices:
         yield NO_DEVICE, OWN_FTL, None
     for device, spec in runs.devices.items():

@@ -1,6 +1,6 @@
 """Stand-ins: what loads are made of that are drawn to what is published of a trace.
 
-The drawing, and the placing on the channels of a drive, is in `crates/destage-synth/src/surrogate`;
+Drawing and placing on the channels of a device are in `crates/destage-synth/src/surrogate`;
 here are its descriptions. Requests ask for *extents*, stretches of pages that are asked for as a
 whole, drawn in one of two ways:
 

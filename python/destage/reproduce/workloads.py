@@ -15,7 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from destage.device import Drive
+from destage.device import Device
 from destage.errors import DataError, MissingFile
 from destage.experiment.recipes import TraceRecipe
 from destage.options import ProgressCallback
@@ -162,7 +162,7 @@ class Loads:
             raise DataError(f"{spec.title}: expected one file, found {names}")
         return tuple(found)
 
-    def open(self, load: Load, *, seed: int, drive: Drive | None = None) -> Trace:
+    def open(self, load: Load, *, seed: int, drive: Device | None = None) -> Trace:
         """Open a workload for a device, or for pages of 4 KiB. Raises as `check`."""
         return self.recipe(load, seed, drive).open()
 
@@ -170,7 +170,7 @@ class Loads:
         self,
         load: Load,
         seed: int,
-        drive: Drive | None = None,
+        drive: Device | None = None,
         options: LoadOptions | None = None,
         progress: ProgressCallback | None = None,
     ) -> TraceRecipe:
@@ -179,7 +179,7 @@ class Loads:
         if load.paths:
             self.check(load, progress)
             paths, wrap = list(load.paths), "extend" if drive else None
-            trace = open_trace(paths, drive=drive, wrap=wrap, progress=progress, **load.options)
+            trace = open_trace(paths, device=drive, wrap=wrap, progress=progress, **load.options)
             return TraceRecipe.of(trace, keep=True)
         page = drive.page_bytes if drive else None
         if load.synth is None:
@@ -206,7 +206,7 @@ class Loads:
             return Generated.surrogate(apart(parameters), seed, None, 1.0, page)
         return Generated.synth(parameters, seed, page)
 
-    def _surrogate(self, load: Load, drive: Drive | None, options: LoadOptions) -> Recipe:
+    def _surrogate(self, load: Load, drive: Device | None, options: LoadOptions) -> Recipe:
         """The parameters of a surrogate in front of a device."""
         assert load.spec is not None
         page = drive.page_bytes if drive else PAGE
@@ -265,7 +265,7 @@ STRIPINGS = ("CWDP", "PCWD", "PDCW", "PDWC")
 DYNAMIC = "dynamic"
 
 
-def label_of(drive: Drive) -> str:
+def label_of(drive: Device) -> str:
     """Return the name of a device in SAC's table 1: the number of its striping, or `dynamic`."""
     device = drive.record["device"]
     if device["alloc"] == DYNAMIC:
@@ -274,7 +274,7 @@ def label_of(drive: Drive) -> str:
     return str(STRIPINGS.index(order)) if order in STRIPINGS else order
 
 
-def _channels(load: Load, drive: Drive | None, options: LoadOptions) -> Channels | None:
+def _channels(load: Load, drive: Device | None, options: LoadOptions) -> Channels | None:
     """The distribution of a surrogate over the channels of a device; None: as generated."""
     if options.channels == "" or drive is None or load.kind != "stand-in":
         return None

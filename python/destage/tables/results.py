@@ -28,16 +28,16 @@ from destage.tables.table import MARK, Cell, Column, Table
 
 __all__ = ["LIFE_TITLES", "NO_LIFE", "Numbers", "by_metric", "life_texts", "results_table"]
 
-#: Columns that say how long a drive lasts.
+#: Columns that say how long a device lasts.
 LIFE_TITLES = ("drive writes\na day", "years")
 #: Said where they cannot be.
-NO_LIFE = "years and drive writes a day: say what a block endures"
+NO_LIFE = "years and device writes a day: say what a block endures"
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
 
-#: Trace, drive (its name says which FTL), queue depth and frames: what runs have in common that are
+#: Trace, device (its name includes the FTL), queue depth and frames: common to the runs that are
 #: compared, by cache policy and by placement policy.
 Place = tuple[str, str | None, int | None, int]
 
@@ -139,7 +139,7 @@ def _groups(runs: Sequence[Run]) -> dict[Place, list[Run]]:
     groups: dict[Place, list[Run]] = {}
     for run in runs:
         identity = run.trace.fingerprint + run.trace.name
-        # Placement policies compare like cache policies: on one drive.
+        # Placement policies compare like cache policies: on one device.
         base = None if run.device is None else without_placement(run.device)
         groups.setdefault((identity, base, run.queue_depth, run.frames), []).append(run)
     return groups

@@ -45,7 +45,7 @@ def summary(result: ResultSet) -> list[str]:
         sentences += _against_lru(result, contests)
     sentences += _held_back(result)
     if count > 1 and ORACLE in result.policies.values():
-        # Other policies can answer faster: few misses are not all that a drive asks for.
+        # Other policies can answer faster: few misses are not all that a device asks for.
         bound = "the hit ratio, not the response time" if result.timed else "the hit ratio"
         sentences.append(f"min knows the future: it bounds {bound}, and is not among the winners.")
     return sentences

@@ -18,7 +18,7 @@ Line = tuple[str, str]
 def plausibility(meta: Data, from_cache: bool) -> str:
     """Return the line that is always shown, so that a wrong unit or column is noticed.
 
-    Duration, rate, mean size, span of addresses, devices, share of reads.
+    Duration, rate, mean size, span of addresses, volumes, share of reads.
     """
     counts, clock = meta["counts"], meta["clock"]
     requests = counts["requests"]
@@ -33,9 +33,9 @@ def plausibility(meta: Data, from_cache: bool) -> str:
     if requests:
         parts.append(f"{percent(counts['reads'] / requests, 1)} reads")
         parts.append(f"mean {size(moved / requests)}")
-    devices = meta["devices"]
-    span = sum(d["span_bytes"] for d in devices)
-    named = devices[0]["name"] if len(devices) == 1 else f"{len(devices)} devices"
+    volumes = meta["devices"]
+    span = sum(d["span_bytes"] for d in volumes)
+    named = volumes[0]["name"] if len(volumes) == 1 else f"{len(volumes)} volumes"
     parts.append(f"{size(span)} span of {named}")
     parts.append(f"{size(counts['footprint_bytes'])} touched")
     formats = ", ".join(dict.fromkeys(_formats(meta["summary"])))
@@ -57,14 +57,14 @@ def info_text(data: Data) -> str:
     rows = [*_requests(data), *_times(data), *_pages(data), *_order(data), _reading(data)]
     lines = [", ".join(source["name"] for source in data["sources"])]
     lines += [_row(name, plain(text)) for name, text in rows]
-    if len(data["devices"]) > 1:
-        lines.append("  devices")
+    if len(data["volumes"]) > 1:
+        lines.append("  volumes")
         lines += [
             plain(
                 f"    {v['name']:<15} {number(v['requests'])} requests,"
                 f" {number(v['unique_pages'])} pages, span {size(v['span_bytes'])}"
             )
-            for v in data["devices"]
+            for v in data["volumes"]
         ]
     lines.append(_row("fingerprint", data["fingerprint"]))
     return "\n".join(lines)
@@ -132,7 +132,7 @@ def _pages(data: Data) -> Iterable[Line]:
         f" {number(counts['partial_reads'])} reads and {number(counts['partial_writes'])} writes"
         " in part",
     )
-    yield "span", f"{size(data['span_bytes'])} in {counted(len(data['devices']), 'device')}"
+    yield "span", f"{size(data['span_bytes'])} in {counted(len(data['volumes']), 'volume')}"
 
 
 def _order(data: Data) -> Iterable[Line]:

@@ -55,7 +55,7 @@ pub static SCHEMA: &[Object] = &[
         trace: "@trace", "which trace was replayed, and how it was read";
         runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
             asked";
-        device "?": "object", "the drive behind the cache, as it was given and after defaults: the \
+        device "?": "object", "the device behind the cache, as it was given and after defaults: the \
             tables of its file, see [devices](docs/devices.md)";
         reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
             like";
@@ -80,15 +80,15 @@ pub static SCHEMA: &[Object] = &[
         measured "?": "@measured", "the part that was measured; absent in results of earlier \
             versions";
         counters: "@counters", "what was counted";
-        trims "?": "@trims", "what trims dropped, with `trim = drop` and without a drive";
+        trims "?": "@trims", "what trims dropped, with `trim = drop` and without a device";
         policy_counters "?": "object", "what only this policy counts, by name";
         policy_gauges "?": "object", "where an adaptive policy had adapted to at the end, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
             group had more than one";
         cost: "integer or null", "cost of physical reads and flash writes by the cost model; null \
             without one";
-        timing "?": "@timing", "in a run with a drive: times, and what the drive did";
-        profile "?": "@profile", "with a drive, if it was asked for: how the run developed";
+        timing "?": "@timing", "in a run with a device: times, and what the device did";
+        profile "?": "@profile", "with a device, if it was asked for: how the run developed";
         pending "?": "@pending", "dirty pages at the beginning and at the end of measurement; \
             absent in results of earlier versions";
         tiers "?": "@tiers", "with a flash tier: its counts";
@@ -115,11 +115,11 @@ pub static SCHEMA: &[Object] = &[
         check: "true or false", "every law was checked at every access";
         cost: "object or null", "cost model: `read` and `write`, integers";
         pages_per_block "?": "integer", "pages of an erase block, of a policy that clusters by it, \
-            without a drive";
+            without a device";
         device_pages "?": "integer", "pages that may be padded, of such a policy; absent: all";
         trim "?": "text", "`drop`: it was asked that the trace's trims be part of the run; \
-            `ignore`: that they be not, though the drive says so; absent: as the drive says";
-        device "?": "text", "name of the drive behind the cache";
+            `ignore`: that they be not, though the device says so; absent: as the device says";
+        device "?": "text", "name of the device behind the cache";
         placement "?": "text", "its placement policy, as one types it; absent if it has none";
         tier2 "?": "text", "policy of the flash tier, as one types it";
         tier2_cache "?": "text", "its size as it was given";
@@ -197,7 +197,7 @@ pub static SCHEMA: &[Object] = &[
             run count too";
         last_request: "integer", "last request";
         first_access: "integer", "first page access, from 0";
-        start_ns "?": "integer", "with a drive: instant of the first request, ns";
+        start_ns "?": "integer", "with a device: instant of the first request, ns";
         cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
             then; a cache that takes longer than half of the requests is not full";
     ),
@@ -211,7 +211,7 @@ pub static SCHEMA: &[Object] = &[
         Every list has a number for each.",
         filled_after: "number or null", "share of what was counted after which every frame had \
             been taken, 0..1; null: never";
-        requests: "list of integers", "requests; rows of the trace in a run without a drive";
+        requests: "list of integers", "requests; rows of the trace in a run without a device";
         accesses: "list of integers", "page accesses";
         hits: "list of integers", "those that found their page";
         read_accesses: "list of integers", "accesses that read";
@@ -219,16 +219,16 @@ pub static SCHEMA: &[Object] = &[
         physical_reads: "list of integers", "pages read from flash";
         physical_writes: "list of integers", "pages written to flash; end flushes come after the \
             last";
-        response_ns_sum "?": "list of integers", "with a drive: sum of the response times of the \
+        response_ns_sum "?": "list of integers", "with a device: sum of the response times of the \
             requests that were issued, ns";
-        read_requests "?": "list of integers", "with a drive: requests that read";
-        read_response_ns_sum "?": "list of integers", "with a drive: sum of their response times, \
+        read_requests "?": "list of integers", "with a device: requests that read";
+        read_response_ns_sum "?": "list of integers", "with a device: sum of their response times, \
             ns";
-        flash "?": "@flash", "with a drive: what it did";
-        requests_beyond "?": "object", "with a drive: by percentile (`response_ns_p99`) a list of \
+        flash "?": "@flash", "with a device: what it did";
+        requests_beyond "?": "object", "with a device: by percentile (`response_ns_p99`) a list of \
             numbers: requests that took longer, those about as long shared out";
     ),
-    object!("flash", "What the drive did in the windows; what it does after the last request is in \
+    object!("flash", "What the device did in the windows; what it does after the last request is in \
         none.",
         host_programs: "list of integers", "programs for the host";
         programs: "list of integers", "programs of all kinds";
@@ -252,7 +252,7 @@ pub static SCHEMA: &[Object] = &[
         accesses: "integer", "page accesses";
         hit_ratio: "number or null", "hits / accesses";
         physical_writes: "integer", "pages written to flash";
-        response_ns_mean "?": "number", "with a drive: mean response time, ns";
+        response_ns_mean "?": "number", "with a device: mean response time, ns";
     ),
     object!("differences", "Between runs, by a circular block bootstrap over their windows. Blocks \
         are as long as the autocorrelation asks for.",
@@ -285,7 +285,7 @@ pub static SCHEMA: &[Object] = &[
         p9999: "integer", "99.99 %";
         quantiles: "list of pairs", "(share, value) from 0 to 1: what a curve is drawn from";
     ),
-    object!("timing", "Times, and what the drive did.",
+    object!("timing", "Times, and what the device did.",
         counters: "object", "the counters of the device, under the names of \
             [device](docs/spec/device.md), 8; with another FTL than `page` also `ftl`, those of \
             [FTLs](docs/spec/ftl.md)";
@@ -295,7 +295,7 @@ pub static SCHEMA: &[Object] = &[
         unbalance_permille: "@distribution", "unbalance rate at dirty evictions, thousandths";
         block_erases: "@wear", "erases of the blocks, preconditioning included";
     ),
-    object!("wear", "How erases are spread over the drive's blocks.",
+    object!("wear", "How erases are spread over the device's blocks.",
         blocks: "integer", "erase blocks";
         mean: "number", "mean erases of a block";
         std: "number", "population standard deviation";

@@ -34,7 +34,7 @@ pub(super) fn caveats(policy: &str, when: Circumstance) -> impl Iterator<Item = 
 pub(super) fn needs_a_device(label: &str) -> RunError {
     let why = match label {
         "none" => "without a cache, only a device shows anything".to_string(),
-        label => format!("{label} looks at the drive behind the cache"),
+        label => format!("{label} looks at the device behind the cache"),
     };
     RunError::Impossible(format!(
         "{why}: add a device (--device, a preset such as small or a TOML file)"
@@ -78,7 +78,7 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
     let looks = looks.device() || looks.completions() || looks.contains(Requirements::IDLE);
     if device.placement.is_offline() && looks {
         return impossible(format!(
-            "placement: policy = fk excludes the cache policy {policy}: it looks at the drive, so \
+            "placement: policy = fk excludes the cache policy {policy}: it looks at the device, so \
              that what is written would depend on what fk chooses"
         ));
     }
@@ -94,7 +94,7 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
         _ => device.streams.collected_apart().unwrap_or("gc_stream"),
     };
     impossible(format!(
-        "{policy}: {} = {value} excludes {key} of the drive, whose collections it does not \
+        "{policy}: {} = {value} excludes {key} of the device, whose collections it does not \
          foresee: it needs {}",
         one.param, one.instead
     ))

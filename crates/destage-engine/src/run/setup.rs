@@ -23,7 +23,7 @@ impl RunOptions {
             has_an_order(spec.name)?;
         }
         if self.drive.is_some() && (self.pages_per_block.is_some() || self.device_pages.is_some()) {
-            let what = "pages_per_block and device_pages are the drive's in a run with a device";
+            let what = "pages_per_block and device_pages are the device's in a run with a device";
             return Err(RunError::Impossible(what.into()));
         }
         Ok(())

@@ -112,7 +112,7 @@ fn a_trace_beyond_the_drive_is_refused_before_the_run() {
     let beyond = Workload::new([(0, Op::Write, 3000 * 4096, 1)], &large).expect("on that drive");
     let options = RunOptions { drive: Some(mounted("")), ..RunOptions::default() };
     let text = one(&beyond, "lru", &options).expect_err("refused").to_string();
-    assert!(text.contains("page 3000 of the trace is beyond the drive"), "{text}");
+    assert!(text.contains("page 3000 of the trace is beyond the device"), "{text}");
 }
 
 #[test]

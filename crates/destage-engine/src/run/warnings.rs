@@ -100,14 +100,14 @@ fn of_times(
     }) {
         said.push(
             "many reads found pages that were never written, which takes no time on this FTL: \
-             precondition = sequential fills the drive first"
+             precondition = sequential fills the device first"
                 .into(),
         );
     }
     said.extend(not_steady(timing, drive));
     if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
         said.push(
-            "the drive does not keep up with the arrivals: requests queue up, and response \
+            "the device does not keep up with the arrivals: requests queue up, and response \
              times grow with the length of the trace; a queue depth (closed loop) shows what \
              it can do"
                 .into(),

@@ -29,7 +29,7 @@ fn every_option() -> ReaderOptions {
         ("srt_header", "false"),
         ("sector_bytes", "512"),
         ("object", "opaque"),
-        ("tenant_is_device", "true"),
+        ("tenant_is_volume", "true"),
     ] {
         options.set_text(key, value).expect("the options of this target are right");
     }

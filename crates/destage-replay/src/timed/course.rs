@@ -244,7 +244,7 @@ impl Course {
             c.device.program_wait_ns_sum.max(c.device.read_miss_latency_ns_sum) < Nanos::MAX
         };
         let counters = counters.filter(in_range).ok_or_else(|| {
-            let what = "response or waiting times add up to more than 2^64 ns: the drive is far \
+            let what = "response or waiting times add up to more than 2^64 ns: the device is far \
                 too slow for this trace";
             RunError::Impossible(what.into())
         })?;

@@ -91,7 +91,7 @@ impl<W: Write> Timeline<W> {
 
     fn begin(&mut self, channels: impl IntoIterator<Item = u32>) -> io::Result<()> {
         self.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-        self.track(UNITS, None, "units of the drive")?;
+        self.track(UNITS, None, "units of the device")?;
         self.track(REQUESTS, None, "requests")?;
         for (unit, channel) in channels.into_iter().enumerate() {
             self.track(UNITS, Some(unit as u32), &format!("unit {unit}, channel {channel}"))?;

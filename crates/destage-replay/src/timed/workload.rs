@@ -72,7 +72,7 @@ impl Workload {
             let beyond = left > 0 && first + left > logical && ask != Ask::Flush;
             if beyond && device.address_mode == AddressMode::Error {
                 return impossible(format!(
-                    "page {} is beyond the drive, which has {logical} pages \
+                    "page {} is beyond the device, which has {logical} pages \
                      (address_mode = error)",
                     first + left - 1
                 ));

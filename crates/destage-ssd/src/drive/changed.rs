@@ -30,7 +30,7 @@ impl Drive {
         let mut upper = spec::tables(&spec, &dotted.collect())?;
         upper.placement.insert("policy".into(), Value::Text(policy.into()));
         let given = Record::deserialize(&self.to_json())
-            .map_err(|error| wrong(format!("the drive's own record: {error}")))?;
+            .map_err(|error| wrong(format!("the device's own record: {error}")))?;
         let Record { device, cache, host, placement, ftl, trace, .. } = given;
         let given = Tables { device, cache, host, placement, ftl, trace };
         let name = self.named_with(policy, &changes);

@@ -36,7 +36,7 @@ pub enum DriveError {
         known: String,
     },
     /// Changes that cannot be made out: brackets, `key=value`, a key given twice or unknown.
-    #[error("drive {spec:?}: {what}")]
+    #[error("device {spec:?}: {what}")]
     Spec {
         /// The user's spelling.
         spec: String,
@@ -44,7 +44,7 @@ pub enum DriveError {
         what: String,
     },
     /// Changes that make an impossible drive.
-    #[error("drive {spec:?}: {error}")]
+    #[error("device {spec:?}: {error}")]
     Change {
         /// The user's spelling.
         spec: String,
@@ -77,7 +77,7 @@ pub enum DriveError {
         what: String,
     },
     /// A record that [`Drive::to_json`](super::Drive::to_json) did not write.
-    #[error("record of a drive: {0}")]
+    #[error("record of a device: {0}")]
     Record(String),
 }
 

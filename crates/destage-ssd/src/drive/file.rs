@@ -34,7 +34,7 @@ pub(super) fn bytes(path: &str) -> std::io::Result<Vec<u8>> {
 /// The text of a file.
 pub(super) fn text(bytes: Vec<u8>, name: &str) -> Result<String, DriveError> {
     if bytes.len() as u64 > MOST_BYTES {
-        let what = format!("it is no drive's file: it has over {MOST_BYTES} bytes");
+        let what = format!("it is no device's file: it has over {MOST_BYTES} bytes");
         return Err(DriveError::Content { file: name.into(), place: None, what });
     }
     String::from_utf8(bytes).map_err(|error| {

@@ -371,7 +371,7 @@ fn a_broken_record_names_the_key() {
         "{error}"
     );
     let error = Drive::from_json(&Json::Null).expect_err("no record").to_string();
-    assert!(error.starts_with("record of a drive: "), "{error}");
+    assert!(error.starts_with("record of a device: "), "{error}");
 }
 
 #[test]

@@ -235,7 +235,7 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
         }
         Err(format!(
             "no room for ftl = {}: {logical_pages} logical pages and what the FTL keeps beside \
-             them take {least} blocks, and the drive has {blocks} (change {source} or the table \
+             them take {least} blocks, and the device has {blocks} (change {source} or the table \
              [ftl])",
             config.ftl.info().name
         ))

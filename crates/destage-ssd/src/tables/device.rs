@@ -70,7 +70,7 @@ impl Sizes {
             let sizes = sizes.map(|size| size.to_string()).join(" x ");
             keys.impossible(format!(
                 "channels x chips_per_channel x dies_per_chip x planes_per_die x \
-                 blocks_per_plane x pages_per_block = {sizes} pages, but a drive has at most \
+                 blocks_per_plane x pages_per_block = {sizes} pages, but a device has at most \
                  {MOST_PAGES}"
             ))
         })?;

@@ -102,7 +102,7 @@ impl HostConfig {
                 table: "host",
                 one: "writer = trickle",
                 other: "policy = fk of the placement",
-                need: "another placement policy, since what is written depends on the drive then",
+                need: "another placement policy, since what is written depends on the device then",
             });
         }
         if self.trim == TrimMode::Drop {

@@ -44,7 +44,7 @@ pub(super) fn slc(
     if all.and_then(|slc| slc.checked_add(raw)).is_none_or(|all| all > MOST_PAGES) {
         return Err(keys.impossible(format!(
             "{planes} planes of slc_blocks x slc_pages_per_block = {slc_blocks} x {slc_pages} \
-             pages beside {raw} others, but a drive has at most {MOST_PAGES}"
+             pages beside {raw} others, but a device has at most {MOST_PAGES}"
         )));
     }
     Ok((slc_blocks > 0).then_some(config))

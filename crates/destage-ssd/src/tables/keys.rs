@@ -86,7 +86,7 @@ static DEVICE: &[Key] = &[
         "collect before the program that needs room, after the one that took it, or also when \
          idle"),
     key("gc_low_pages", COUNT, From("2*D"), "pages of a plane",
-        "free pages at which collection starts; at least D, the data pages of a block. The drives \
+        "free pages at which collection starts; at least D, the data pages of a block. The devices \
          of the papers and the vectors have max(D, B*D*5/100), with B blocks a plane. With A write \
          points (handles, gc_stream) a plane: at least A*D, by default (A+1)*D"),
     key("gc_high_pages", ANY, From("2*gc_low_pages"), "pages of a plane",
@@ -101,11 +101,11 @@ static DEVICE: &[Key] = &[
         "before time 0: nothing, every page in order, that and then random writes, or as many of \
          them as lead to a steady state"),
     key("precondition_writes", ANY, From("2*logical_pages"), "pages",
-        "random writes of precondition = random; the drives of the papers and the vectors have 0"),
+        "random writes of precondition = random; the devices of the papers and the vectors have 0"),
     key("precondition_seed", ANY, Int(1), "", "seed of these writes"),
     key("precondition_end", Kind::Choice(PreconditionEnd::NAMES), From("high"), "",
         "gc_mode = idle: preconditioning ends where the last write left it, or with gc_high_pages \
-         free pages a plane; the drives of the papers and the vectors have low"),
+         free pages a plane; the devices of the papers and the vectors have low"),
     key("pe_cycles", Kind::int(0, u32::MAX as u64), Int(0), "erases",
         "P/E cycle rating of a block, for the lifetime in results; 0: unknown. Does not affect \
          times"),
@@ -191,7 +191,7 @@ static HOST: &[Key] = &[
         "idle-time writer: none, or the host, whose policy must expose its eviction order"),
     key("writer_low_pages", Kind::int(1, u32::MAX as u64), Int(64), "pages",
         "next victims that the writer keeps free or clean"),
-    key("writer_batch", Kind::int(1, u32::MAX as u64), From("the drive's units"), "pages",
+    key("writer_batch", Kind::int(1, u32::MAX as u64), From("the device's units"), "pages",
         "most pages written by the writer at one instant"),
     key("trim", Kind::Choice(TrimMode::NAMES), word("ignore"), "",
         "the trace's trims are no part of the run, or drop their pages from cache and drive"),

@@ -86,7 +86,7 @@ fn a_drive_without_room_for_collection_is_an_error() {
     let text = error(&[("blocks_per_plane", Value::Int(2))]);
     assert!(text.contains("no room for collection"), "{text}");
     let text = error(&[("channels", Value::Int(1 << 31)), ("dies_per_chip", Value::Int(1 << 31))]);
-    assert!(text.contains("a drive has at most"), "{text}");
+    assert!(text.contains("a device has at most"), "{text}");
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn impossible_geometry_and_over_provisioning_say_which_keys() {
     for (keys, expected) in [
         (
             vec![int("channels", 70_000), int("chips_per_channel", 70_000)],
-            "pages_per_block = 70000 x 70000 x 1 x 1 x 64 x 64 pages, but a drive has at most",
+            "pages_per_block = 70000 x 70000 x 1 x 1 x 64 x 64 pages, but a device has at most",
         ),
         (vec![int("op_permille", 0)], "(change op_permille or gc_low_pages)"),
         (vec![int("op_permille", 10)], "(change op_permille or gc_low_pages)"),

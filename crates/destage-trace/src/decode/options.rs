@@ -46,7 +46,7 @@ impl DecodeOptions {
             (Some(bytes), ..) if !(1..=1 << 40).contains(&bytes) => {
                 wrong(format!("page size: expected 1 byte to 1 TiB, found {bytes} bytes"))
             }
-            (_, Some(0), _) => wrong("wrapping needs a drive of at least one page".into()),
+            (_, Some(0), _) => wrong("wrapping needs a device of at least one page".into()),
             (.., 0) => wrong("the alignment of spans is at least one byte".into()),
             _ => Ok(()),
         }

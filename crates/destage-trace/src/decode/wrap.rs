@@ -25,7 +25,7 @@ pub(super) fn wrap(
     // Every piece but the last of a request ends where the drive does.
     let pieces = rows.sink.counts.accesses / logical_pages;
     let bytes = pieces.saturating_mul(ROW_BYTES);
-    disk_space::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the drive")?;
+    disk_space::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the device")?;
     let mut wrap = WrapCounts { logical_pages, ..WrapCounts::default() };
     let mut unwrapped = rows.begin_wrapped(spool_bytes);
     let continued = std::mem::take(&mut rows.continuations);

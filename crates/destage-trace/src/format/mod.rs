@@ -178,7 +178,7 @@ pub struct Format {
     /// Records tell reads from writes.
     pub has_ops: bool,
     /// Records name a device; otherwise the file is the device.
-    pub has_devices: bool,
+    pub has_volumes: bool,
     /// Records carry a measured response time.
     pub has_response: bool,
     /// Tick of a clock so coarse that many requests share a stamp, nanoseconds.
@@ -231,7 +231,7 @@ impl Format {
             about,
             has_times: true,
             has_ops: true,
-            has_devices: true,
+            has_volumes: true,
             has_response: false,
             coarse_ns: None,
             confirmed: true,

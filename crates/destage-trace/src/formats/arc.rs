@@ -13,7 +13,7 @@ use super::text_format::*;
 pub static FORMAT: Format = Format {
     has_times: false,
     has_ops: false,
-    has_devices: false,
+    has_volumes: false,
     name_parts: &[".lis"],
     ..Format::text(
         "arc",

@@ -46,7 +46,7 @@ fn detect(sample: &Sample) -> Verdict {
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let parser = BlkParse {
         event: opening.options.event.letter() as u8,
-        selected: opening.options.device.clone(),
+        selected: opening.options.volume.clone(),
         in_summary: false,
         remaps: Vec::new(),
     };

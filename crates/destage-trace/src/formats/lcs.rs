@@ -156,7 +156,7 @@ mod tests {
         let trace = read(&FORMAT, file(2, &hex(V2)), "w.lcs");
         assert_eq!(trace.records, [request(101_000_000_000, RecordOp::Write, 7 * 4096, 4096)]);
         assert_eq!(trace.devices, ["w.lcs"]);
-        let trace = read_with(&FORMAT, file(2, &hex(V2)), "w.lcs", |o| o.tenant_is_device = true);
+        let trace = read_with(&FORMAT, file(2, &hex(V2)), "w.lcs", |o| o.tenant_is_volume = true);
         assert_eq!(trace.devices, ["2"]);
     }
 

@@ -26,7 +26,7 @@ use crate::record::ChainMark;
 /// The row of the table.
 pub static FORMAT: Format = Format {
     has_ops: false,
-    has_devices: false,
+    has_volumes: false,
     name_parts: &[".jsonl"],
     ..Format::text(
         "mooncake",

@@ -170,7 +170,7 @@ impl ObjectReader {
             objects: Objects::new(options),
             plain_op: options.default_op.unwrap_or(RecordOp::Read),
             file_name: input.device_name(),
-            by_tenant: options.tenant_is_device && layout.op != OpField::None,
+            by_tenant: options.tenant_is_volume && layout.op != OpField::None,
             file: None,
             tenants: FxHashMap::default(),
         };

@@ -20,7 +20,7 @@ use super::object::{self, Layout, ObjectReader, OpField};
 /// The row of the table.
 pub static FORMAT: Format = Format {
     has_ops: false,
-    has_devices: false,
+    has_volumes: false,
     coarse_ns: Some(object::TICK_NS),
     name_parts: &["oraclegeneral"],
     ..Format::binary(
@@ -137,7 +137,7 @@ mod tests {
         let ops: Vec<_> = trace.records.iter().map(|r| (r.op, r.device)).collect();
         assert_eq!(ops, [(RecordOp::Read, 0), (RecordOp::Write, 0), (RecordOp::Trim, 0)]);
 
-        let trace = read_with(&FORMAT_OP, bytes, "x", |o| o.tenant_is_device = true);
+        let trace = read_with(&FORMAT_OP, bytes, "x", |o| o.tenant_is_volume = true);
         assert_eq!(trace.devices, ["3", "4"]);
         assert_eq!(trace.records.iter().map(|r| r.device).collect::<Vec<_>>(), [0, 1, 0]);
     }

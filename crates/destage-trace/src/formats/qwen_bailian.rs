@@ -14,7 +14,7 @@ use super::text_format::*;
 /// The row of the table.
 pub static FORMAT: Format = Format {
     has_ops: false,
-    has_devices: false,
+    has_volumes: false,
     name_parts: &[".jsonl"],
     ..Format::text(
         "qwen-bailian",

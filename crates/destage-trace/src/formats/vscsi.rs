@@ -136,7 +136,7 @@ impl Fields {
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    has_devices: false,
+    has_volumes: false,
     has_response: true,
     name_parts: &[".vscsi"],
     ..Format::binary(

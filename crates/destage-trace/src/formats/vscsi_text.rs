@@ -12,7 +12,7 @@ use super::text_format::*;
 
 /// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
-    has_devices: false,
+    has_volumes: false,
     confirmed: false,
     ..Format::text(
         "vscsi-text",

@@ -53,9 +53,9 @@ words! {
 }
 
 words! {
-    /// Treatment of several devices.
+    /// Treatment of several volumes.
     #[derive(Default)]
-    Devices {
+    Volumes {
         /// One after another in one address space.
         #[default]
         Stack = "stack",

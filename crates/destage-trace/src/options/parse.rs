@@ -8,6 +8,10 @@ use super::reader_options::ReaderOptions;
 use super::table::OPTIONS;
 use crate::error::{Result, TraceError};
 
+/// Keys of 0.2.0, and what they are called now.
+const RENAMED: &[(&str, &str)] =
+    &[("device", "volume"), ("devices", "volumes"), ("tenant_is_device", "tenant_is_volume")];
+
 impl ReaderOptions {
     /// Reads a `[trace]` table or Python keywords.
     ///
@@ -23,6 +27,9 @@ impl ReaderOptions {
 
     /// Sets one key. Numbers, sizes and truth values may also come as text, as from a flag.
     pub fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        if let Some((_, now)) = RENAMED.iter().find(|(old, _)| *old == key) {
+            return Err(usage(format!("{key}: this key of [trace] is {now} now")));
+        }
         let field = find(OPTIONS, key).map_err(|unknown| {
             usage(format!("{key}: no such key of [trace]; {}", unknown.hint()))
         })?;
@@ -124,14 +131,14 @@ mod tests {
         let mut table = json!({
             "format": "csv", "on_error": "skip", "max_errors": 5, "max_request_bytes": 1 << 30,
             "allow_truncated": true, "time_origin": "file", "concat": true, "order": "strict",
-            "spread": "uniform", "device": ["hm_0", "hm_1"], "devices": "separate",
+            "spread": "uniform", "volume": ["hm_0", "hm_1"], "volumes": "separate",
             "wrap": "modulo", "from": "5000000000ns", "for": "7ns", "requests": 9,
             "ops": ["read", "trim"],
             "offset_from": 1, "offset_to": 2, "time_unit": "ps", "block_bytes": 4096,
             "page_bytes": 512, "sector_bytes": 256, "srt_header": false, "event": "Q",
             "only_this_file": true,
             "etw_time": "completion", "etw_flush": true, "object": "opaque", "default_op": "write",
-            "tenant_is_device": true, "columns": {"time": "ts", "offset": 3}, "offset_unit": 8,
+            "tenant_is_volume": true, "columns": {"time": "ts", "offset": 3}, "offset_unit": 8,
             "length_unit": "page", "response_unit": "us", "op_read": ["R"], "op_write": ["W"],
             "op_trim": ["D"], "op_flush": ["F"], "delimiter": ";", "header": false,
         });
@@ -174,7 +181,7 @@ mod tests {
         for (key, text) in [
             ("max_request_bytes", "1GiB"),
             ("from", "1.5h"),
-            ("device", "hm_0,hm_1"),
+            ("volume", "hm_0,hm_1"),
             ("columns", "time=ts,offset=3"),
             ("ops", "read,write"),
             ("header", "true"),
@@ -185,12 +192,12 @@ mod tests {
         }
         assert_eq!(options.max_request_bytes, 1 << 30);
         assert_eq!(options.from_ns, Some(5_400_000_000_000));
-        assert_eq!(options.device, ["hm_0", "hm_1"]);
+        assert_eq!(options.volume, ["hm_0", "hm_1"]);
         assert_eq!(options.columns.offset, Some(Column::Number(3)));
         assert_eq!(options.offset_unit, Some(Unit::Bytes(512)));
         assert_eq!(options.delimiter, Some(b'\t'));
-        options.set_text("device", "8,16").unwrap();
-        assert_eq!(options.device, ["8,16"]);
+        options.set_text("volume", "8,16").unwrap();
+        assert_eq!(options.volume, ["8,16"]);
         for bad in ["90", "h", "-1s", "1.2.3s", ""] {
             assert!(options.set_text("from", bad).is_err(), "{bad:?}");
         }

@@ -4,7 +4,7 @@ use destage_keys::IfAbsent::{Bool, From, Nothing, Word};
 use destage_keys::{AsValue, Field, Kind, field};
 
 use super::choices::{
-    Columns, Devices, EtwTime, Event, Object, OnError, Order, Spread, TimeOrigin, TimeUnit,
+    Columns, EtwTime, Event, Object, OnError, Order, Spread, TimeOrigin, TimeUnit, Volumes,
 };
 use super::reader_options::ReaderOptions as O;
 use super::values::*;
@@ -29,8 +29,7 @@ const OBJECTS: &[&str] = &["oracle-general", "oracle-general-op", "lcs"];
 const EVENTS: &[&str] = &["blkparse", "blktrace"];
 
 /// Every key, in the order of help and documentation: as in TOML and Python; as a flag with `-`
-/// for `_`, but `--volume` and `--volumes` for `device` and `devices`. The formats that a key
-/// means something to are what it belongs to.
+/// for `_`. A key belongs to the formats that use it.
 #[rustfmt::skip] // one key, two or three lines: it is a table
 pub static OPTIONS: &[Field<O>] = &[
     field!(O.format, Kind::Form("a format's name"), Nothing)
@@ -54,10 +53,10 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.spread, Kind::Choice(Spread::NAMES), Nothing)
         .of(&["tencent", "oracle-general", "oracle-general-op", "lcs"])
         .about("requests of one whole-second tick: together, or spaced"),
-    field!(O.device, Kind::Form("a device's name, or several"), Nothing, names, AsValue::value)
-        .about("read only these volumes (flag: --volume)"),
-    field!(O.devices, Kind::Choice(Devices::NAMES), From("stack"))
-        .about("several volumes: one after another, or one run each (flag: --volumes)"),
+    field!(O.volume, Kind::Form("a volume's name, or several"), Nothing, names, AsValue::value)
+        .about("read only these volumes"),
+    field!(O.volumes, Kind::Choice(Volumes::NAMES), From("stack"))
+        .about("several volumes: one after another, or one run each"),
     field!(O.wrap, Kind::Form("error, modulo or extend"), Word("error"), wrap, AsValue::value)
         .about("pages beyond the device: error, modulo, or a larger device"),
     field!(O.from_ns as "from", DURATION, Nothing, optional_duration, duration_text)
@@ -109,9 +108,9 @@ pub static OPTIONS: &[Field<O>] = &[
             "parquet", "bin",
         ])
         .about("operation of records without one"),
-    field!(O.tenant_is_device, Kind::Bool, Bool(false))
+    field!(O.tenant_is_volume, Kind::Bool, Bool(false))
         .of(&["lcs", "oracle-general-op"])
-        .about("each tenant is a device"),
+        .about("each tenant is a volume"),
     field!(O.columns, COLUMNS, Nothing, columns, Columns::value)
         .of(MAPPED)
         .about("columns by name, or by number from 0"),

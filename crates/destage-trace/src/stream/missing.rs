@@ -19,9 +19,9 @@ pub(super) fn no_such_device(name: &str, devices: &DeviceTable) -> TraceError {
     names.truncate(NAMED);
     let more = if count > names.len() { ", ..." } else { "" };
     let message = match near {
-        Some(near) => format!("device {name}: not in the trace; did you mean {near}?"),
+        Some(near) => format!("volume {name}: not in the trace; did you mean {near}?"),
         None => format!(
-            "device {name}: not in the trace, whose {count} devices are {}{more}",
+            "volume {name}: not in the trace, whose {count} volumes are {}{more}",
             names.join(", ")
         ),
     };

@@ -193,7 +193,7 @@ impl Stream {
 
     /// The devices, by `Record::device`. Whole after the end; with `device` only those selected.
     pub fn devices(&self) -> &DeviceTable {
-        if self.options.device.is_empty() { &self.shared.devices } else { &self.selected }
+        if self.options.volume.is_empty() { &self.shared.devices } else { &self.selected }
     }
 
     /// Bytes read of all files, as they lie on disk, and of how many; needs
@@ -259,7 +259,7 @@ impl Stream {
                 records: file.records,
             })
             .collect();
-        summary.devices = match self.options.device.is_empty() {
+        summary.devices = match self.options.volume.is_empty() {
             true => self.shared.devices.len() as u64,
             false => self.selected.len() as u64,
         };
@@ -338,7 +338,7 @@ impl Stream {
     /// A block-layer trace holds a volume and the disk beneath it: several devices must be meant.
     fn check_devices(&self) -> Result<()> {
         let devices = &self.shared.devices;
-        if devices.len() < 2 || !self.options.device.is_empty() || self.options.devices.is_some() {
+        if devices.len() < 2 || !self.options.volume.is_empty() || self.options.volumes.is_some() {
             return Ok(());
         }
         if !self.files.iter().any(|l| l.format.layered) {
@@ -354,7 +354,7 @@ impl Stream {
 
     /// Keeps the selected devices, under their new indices.
     fn select(&mut self, out: &mut Vec<Record>) {
-        if self.options.device.is_empty() {
+        if self.options.volume.is_empty() {
             return;
         }
         for raw in self.indices.len()..self.shared.devices.len() {
@@ -391,7 +391,7 @@ impl Stream {
 fn selected_devices(options: &ReaderOptions, files: &[SortedFile]) -> DeviceTable {
     let mut selected = DeviceTable::new();
     let blocks = files.iter().any(|file| file.format.layered);
-    for name in options.device.iter().flat_map(|name| device_names(name, blocks)) {
+    for name in options.volume.iter().flat_map(|name| device_names(name, blocks)) {
         selected.index(name.as_bytes());
     }
     selected

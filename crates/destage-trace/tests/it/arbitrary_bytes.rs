@@ -28,7 +28,7 @@ fn every_option(on_error: OnError) -> ReaderOptions {
         ("srt_header", "false"),
         ("sector_bytes", "512"),
         ("object", "opaque"),
-        ("tenant_is_device", "true"),
+        ("tenant_is_volume", "true"),
         ("bytes_per_token", "1024"),
     ]);
     options.on_error = on_error;

@@ -145,7 +145,7 @@ fn oracle_general_and_lcs_twins() {
             i += 1;
             (time, if i % 2 == 1 { "1" } else { "2" }, offset, length, op, response)
         });
-        golden(name, &[("tenant_is_device", "true")], &by_tenant);
+        golden(name, &[("tenant_is_volume", "true")], &by_tenant);
     }
 }
 

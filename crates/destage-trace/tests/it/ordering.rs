@@ -100,13 +100,13 @@ fn a_step_beyond_the_window_is_sorted_externally_and_said() {
 #[test]
 fn devices_are_selected_and_renumbered() {
     let (_folder, paths) = files(&[&[(7, 1, 1), (3, 2, 2), (10, 3, 3), (3, 4, 4)]]);
-    let found = read(&paths, &options(&[("device", "10,3")])).unwrap();
+    let found = read(&paths, &options(&[("volume", "10,3")])).unwrap();
     assert_eq!(found.devices, ["10", "3"]);
     assert_eq!(shown(&found), [(2, "3".into(), 2), (3, "10".into(), 3), (4, "3".into(), 4)]);
     assert_eq!(found.summary.files[0].records, 4);
-    let missing = read(&paths, &options(&[("device", "3,4")])).unwrap_err();
+    let missing = read(&paths, &options(&[("volume", "3,4")])).unwrap_err();
     assert!(
-        missing.exit_status() == 2 && missing.to_string().contains("device 4: not in the trace"),
+        missing.exit_status() == 2 && missing.to_string().contains("volume 4: not in the trace"),
         "{missing}"
     );
 }

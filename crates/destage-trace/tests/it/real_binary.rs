@@ -157,7 +157,7 @@ fn blkparse_reads_what_we_write() {
         write(support::sample(name), "blktrace", &path);
         let expected = read(
             std::slice::from_ref(&path),
-            &options(&[("only_this_file", "true"), ("devices", "stack")]),
+            &options(&[("only_this_file", "true"), ("volumes", "stack")]),
         )
         .unwrap();
         let run = Command::new("blkparse")
@@ -168,7 +168,7 @@ fn blkparse_reads_what_we_write() {
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         let text = folder.path().join("x.txt");
         std::fs::write(&text, &run.stdout).unwrap();
-        let several = [("devices", "stack")];
+        let several = [("volumes", "stack")];
         let printed = read(&[text], &options(&several)).unwrap();
         assert_eq!(extents(&printed.records), extents(&expected.records), "{name}");
         let since_first = |records: &[Record]| -> Vec<u64> {

@@ -260,12 +260,12 @@ fn several_block_devices_must_be_meant() {
     let q = ("event", "Q");
     let error = read_bytes("x", text.as_bytes(), &options(&[q])).unwrap_err();
     assert!(error.to_string().contains("252:0, 8:0") && error.exit_status() == 2, "{error}");
-    let one = read_bytes("x", text.as_bytes(), &options(&[q, ("device", "8,0")])).unwrap();
+    let one = read_bytes("x", text.as_bytes(), &options(&[q, ("volume", "8,0")])).unwrap();
     assert_eq!(
         (one.devices, one.records.len(), one.summary.warnings.len()),
         (vec!["8:0".to_owned()], 1, 0)
     );
-    let both = read_bytes("x", text.as_bytes(), &options(&[q, ("devices", "stack")])).unwrap();
+    let both = read_bytes("x", text.as_bytes(), &options(&[q, ("volumes", "stack")])).unwrap();
     assert_eq!(both.records.len(), 2);
     assert!(
         both.summary.warnings.iter().any(|w| w.contains("252:0 are remapped to 8:0")),

@@ -111,7 +111,7 @@ fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
                 v["cache"] = json!({"policy": "ecr", "frames": 14, "cqct": "eq1"});
                 v["device"]["slc_blocks"] = json!(2);
             },
-            "ecr: cqct = eq1 excludes slc_blocks of the drive",
+            "ecr: cqct = eq1 excludes slc_blocks of the device",
         ),
         (|v| v["completions_ns"] = json!([]), "expected one per request (150), found 0"),
         (|v| v["decisions"] = json!([]), "expected one per access (232), found 0"),
