@@ -74,14 +74,15 @@ def document(claims: list[dict[str, Any]], knobs: list[dict[str, Any]]) -> dict[
         "loads": [
             {"name": "long", "kind": "stand-in", "fit": [fit(1_000_000, 45_746_222)]},
             {"name": "whole", "kind": "stand-in", "fit": [fit(990, 1000)]},
+            {"name": "minutes", "kind": "stand-in", "fit": [fit(1428, 86_400, "length (s)")]},
             {"name": "pgtpcb", "kind": "recording", "fit": []},
         ],
         "sensitivity": {"knobs": knobs},
     }
 
 
-def fit(has: float, published: float) -> dict[str, Any]:
-    return {"what": "requests", "has": has, "published": published, "aimed_at": None}
+def fit(has: float, published: float, what: str = "requests") -> dict[str, Any]:
+    return {"what": what, "has": has, "published": published, "aimed_at": None}
 
 
 BURSTS = knob("bursts", "54", {"54": HOLDS, "8": PARTLY, "1": FAILS})
@@ -180,7 +181,8 @@ def test_the_papers_numbers_stand_where_a_relation_is_checked() -> None:
 def test_a_page_names_the_workloads_that_are_shorter_than_published() -> None:
     screen = first_screen(document([claim("A", HOLDS)], []))
     assert screen["workloads"] == (
-        "2 surrogate traces; 3 seeds. Requests replayed: long 1,000,000 of 45,746,222"
+        "3 surrogate traces; 3 seeds. Shorter than published:"
+        " long 1,000,000 of 45,746,222 requests, minutes 1,428 of 86,400 s"
     )
 
 

@@ -264,7 +264,7 @@ def test_two_files_of_one_name_are_an_error_that_names_both(tmp_path: Path, shel
 def test_a_missing_original_has_a_stand_in_that_says_so(tmp_path: Path) -> None:
     loads = loads_of(tmp_path, None)
     load = loads.load("vol_0", any_paper())
-    assert (load.kind, load.note) == ("stand-in", "to be had from the shelf")
+    assert (load.kind, load.note) == ("stand-in", "available from the shelf")
     catalogued = loads.catalogue.traces["vol_0"]
     trace = loads.open(load, seed=1)
     # So small a trace is made longer: what is asked for less than a thousand requests is nothing.

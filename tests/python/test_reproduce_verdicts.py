@@ -212,7 +212,10 @@ def test_numbers_and_ranges_of_the_paper_are_about_its_loads_only() -> None:
         found = verdict(check, cells, kinds=kinds)
         assert (found.verdict, found.elsewhere) == ("holds", None)
     alone = verdict(compared("~0.5"), LOWER, "recording")
-    assert (alone.verdict, alone.own.why) == ("can't be tested here", "none of its loads was run")
+    assert (alone.verdict, alone.own.why) == (
+        "can't be tested here",
+        "none of its workloads was run",
+    )
 
 
 def test_chance_is_not_taken_for_a_relation() -> None:
@@ -369,7 +372,7 @@ def test_a_run_that_is_missing_is_undefined_and_so_is_a_seed() -> None:
         ("v", "B"): [2.0] * 3,
     }
     case = one(verdict(compared(">0", over="mean"), uneven))
-    assert case.note == "the loads were not drawn with the same seeds"
+    assert case.note == "the workloads were not generated with the same seeds"
 
 
 def test_seeds_stay_paired() -> None:
@@ -432,7 +435,9 @@ def test_only_loads_that_fulfil_a_condition_are_cases() -> None:
     balanced = framed({("w0", "none"): [0.2], ("w1", "none"): [0.3]})
     none = decide(claim, {"r": cells, "facts": balanced})
     assert (none.verdict, none.cases) == ("can't be tested here", ())
-    assert none.own.why.startswith("no load fulfils its condition: channels are unbalanced: m >0.3")
+    assert none.own.why.startswith(
+        "no workload fulfils its condition: channels are unbalanced: m >0.3"
+    )
     broken = framed({("w0", "none"): [math.nan]})
     assert decide(claim, {"r": cells, "facts": broken}).verdict == "can't be tested here"
 

@@ -105,9 +105,9 @@ def reproduce(
 
     Parameters:
         name: `ecr`, `sac`, `bpac`, `acr`, `aalru` or `gcar`.
-        traces: a folder with originals; what is not there has a stand-in.
+        traces: a folder with originals; a missing one has a surrogate trace.
         recordings: a folder with this project's recordings; without it the one that ships.
-        scale: requests of stand-ins and recordings, as a share of all, above 0 and at most 1.
+        scale: share of the requests of surrogate traces and recordings, above 0 and at most 1.
         seed, seeds: the first seed of generated workloads, and how many; `auto`: 3, 6, 12 or 30,
             until no claim is undecided.
         sensitivity: run the headline claims under other readings, too.

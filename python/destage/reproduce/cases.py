@@ -118,7 +118,7 @@ def _mean(look: Look, places: Sequence[tuple[Cell, str, str]]) -> tuple[Quantity
         rows.append(found)
     seeds = next((list(one) for one in rows if None not in one), [None])
     if any(set(one) != set(seeds) for one in rows if None not in one):
-        return undefined("the loads were not drawn with the same seeds"), ""
+        return undefined("the workloads were not generated with the same seeds"), ""
     whole = len(places) if check.form in ("value", "difference") else 1
     sums = {
         f"part {k + 1}": {
@@ -132,12 +132,12 @@ def _mean(look: Look, places: Sequence[tuple[Cell, str, str]]) -> tuple[Quantity
         return q, ""
     each = [look.quantity(cell, check.metric, of, to) for cell, of, to in places]
     if any(one.status for one in each):
-        return q, "over all loads together"
+        return q, "over all workloads together"
     mean = math.fsum(one.estimate.mean for one in each) / len(each)
     told = f"{mean:.4g}" if check.form == "ratio" else f"{100 * mean:.3g} %"
     if check.form != "ratio" and abs(mean) >= FACTORS:
         told = f"{1 + abs(mean):.4g} times as much"
-    return q, f"over all loads together; the mean of their {check.form}s is {told}"
+    return q, f"over all workloads together; the mean of their {check.form}s is {told}"
 
 
 # -- order: policies follow each other -------------------------------------------------------------
@@ -168,7 +168,7 @@ def _lead(look: Look, cell: Cell, a: str, b: str) -> tuple[str, Estimate | None,
     status = look.side(lead.estimate)
     text = {
         UNMET: f"{a} is not {check.sense} than {b}",
-        UNDECIDED: f"{a} and {b} cannot be told apart",
+        UNDECIDED: f"{a} and {b} are not distinguishable",
         SMALL: f"{a} is less than {100 * check.least:g} % {check.sense} than {b}",
     }.get(status, "")
     return status, lead.estimate, text

@@ -148,12 +148,19 @@ def _workloads(data: Data) -> str:
     named = {"original": "original traces", "stand-in": "surrogate traces"}
     named["specified"] = "workloads as the paper specifies them"
     parts = [f"{len(kinds[kind])} {text}" for kind, text in named.items() if kind in kinds]
-    shorter = []
-    for load in data["loads"]:
-        for row in load["fit"]:
-            published, has = row["published"], row["has"]
-            if row["what"] == "requests" and published and has < (1 - MATCHED) * published:
-                shorter.append(f"{load['name']} {number(has)} of {number(published)}")
+    shorter = [text for load in data["loads"] if (text := _shorter(load))]
     text = ", ".join(parts) or "no workload of the paper"
     text = f"{text}; {data['options']['seeds']} seeds"
-    return text + (f". Requests replayed: {', '.join(shorter)}" if shorter else "")
+    return text + (f". Shorter than published: {', '.join(shorter)}" if shorter else "")
+
+
+def _shorter(load: Data) -> str:
+    """How much of a workload is replayed, by its requests or its length; empty: all of it."""
+    by_what = {row["what"]: row for row in load["fit"]}
+    for what, unit in (("requests", "requests"), ("length (s)", "s")):
+        row = by_what.get(what)
+        if row is not None and row["published"]:
+            if row["has"] < (1 - MATCHED) * row["published"]:
+                return f"{load['name']} {number(row['has'])} of {number(row['published'])} {unit}"
+            return ""
+    return ""

@@ -202,7 +202,7 @@ def texts_of(claim: Mapping[str, Any]) -> list[str]:
         undecided = one["cases_open"]
         plural = "s" if undecided > 1 else ""
         parts = [
-            (f"supposed is {condition}", condition is not None and condition not in which),
+            (f"condition: {condition}", condition is not None and condition not in which),
             (f"measured {one['measured']}", one["measured"] != "-"),
             (which, which),
             (saturated, saturated and saturated != which),

@@ -45,7 +45,9 @@ ORDER = (HOLDS, PARTLY, SLIGHT, OPEN, FAILS, UNTESTED)
 #: Kinds of load that are the paper's own, or stand in for them.
 OWN = ("original", "stand-in", "specified")
 
-_ORIGINALS = "a statement about what is in the original traces; a stand-in has only their counts"
+_ORIGINALS = (
+    "a statement about the content of the original traces; a surrogate trace has only their counts"
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ def decide(claim: Claim, sets: Mapping[str, Rows]) -> Verdict:
         or any(e.of_the_paper for e in (check.expect or {}).values())
     )
     elsewhere = None if of_the_paper else _judgement(check, sets, RECORDED)
-    return Verdict(claim, own or Judgement(UNTESTED, why="none of its loads was run"), elsewhere)
+    return Verdict(
+        claim, own or Judgement(UNTESTED, why="none of its workloads was run"), elsewhere
+    )
 
 
 def _judgement(check: Check, sets: Mapping[str, Rows], kinds: Sequence[str]) -> Judgement | None:
@@ -123,7 +127,7 @@ def _judgement(check: Check, sets: Mapping[str, Rows], kinds: Sequence[str]) -> 
         return Judgement(UNTESTED, tuple(cases), loads, why, supposed, shown)
 
     if not any(look.cells for look in looks.values()):
-        return untested(saturated or f"no load fulfils its condition: {supposed}")
+        return untested(saturated or f"no workload fulfils its condition: {supposed}")
     if not all(look.known for look in looks.values() if look.cells):
         metrics = " or ".join(m for m in (check.metric, check.with_) if m)
         return untested(f"no run gives {metrics}")

@@ -27,9 +27,9 @@ FACTORS = 10.0
 _NAMED = 6
 _PLURAL = {
     "original": "originals",
-    "stand-in": "stand-ins",
-    "specified": "loads as specified",
-    "recording": "recordings of ours",
+    "stand-in": "surrogate traces",
+    "specified": "workloads as specified",
+    "recording": "our recordings",
     "excerpt": "excerpts",
 }
 

@@ -121,7 +121,7 @@ class Loads:
         found = self._find(spec)
         if found:
             return Load(name, "original", spec.title, spec.origin.cite, found, spec.use, spec)
-        note = f"to be had from {spec.origin.get}"
+        note = f"available from {spec.origin.get}"
         share = requests_of(spec, self.scale) / requests_of(spec, 1.0)
         return Load(name, "stand-in", spec.title, note, spec=spec, share=share)
 
