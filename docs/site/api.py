@@ -17,14 +17,14 @@ import destage
 #: Titles of the pages, by the words that head each group in `destage/__init__.pyi`.
 TITLES = {
     "traces": "Traces",
-    "drives": "Drives",
+    "devices": "Devices",
     "runs": "Runs",
     "results": "Results",
     "sweeps": "Sweeps",
     "catalogues": "Catalogues",
     "conformance": "Conformance",
     "this installation": "This installation",
-    "policies of one's own": "Policies of one's own",
+    "policies of one's own": "Your own policies",
     "errors": "Errors",
 }
 
@@ -43,10 +43,10 @@ def write(site: Assembly) -> None:
     tree = "\n".join(pages)
     site.write(
         "api/index.md",
-        "# Python API\n\n```python\nimport destage\n```\n\nEverything is at first hand in "
-        "`destage`; what the command does is a call that returns data.\n\n| | |\n|---|---|\n"
+        "# Python API\n\n```python\nimport destage\n```\n\nEvery name is in `destage`; "
+        "each command is a call that returns data.\n\n| | |\n|---|---|\n"
         + "\n".join(rows)
-        + "\n\nThe same engine, policies and drives from Rust: [Rust API](rust.md).\n\n"
+        + "\n\nThe same engine, policies and devices from Rust: [Rust API](rust.md).\n\n"
         f"```{{toctree}}\n:hidden:\n\n{tree}\nrust\n```\n",
     )
 

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -18,17 +19,33 @@ import policies
 import rust
 from assemble import BESIDE, DOCS, ROOT, Assembly
 
-#: Where a page goes that no list of `index.md` names.
-REST = "<!-- every page that is not named above -->"
+#: Pages below a page of the sidebar.
+BELOW = {
+    "tutorial": ("notebooks/index", "coming-from"),
+    "start-paper": ("cite",),
+    "choose-a-device": ("fit",),
+    "record": ("traces",),
+    "curves": ("sampling",),
+    "report": ("profile", "reference/profile-figures"),
+    "sweeps": ("reference/sweep-spec",),
+    "cache-object": ("serve", "vllm"),
+    "tiers": ("kv-on-flash",),
+    "troubleshooting": ("faq", "trust"),
+    "devices": ("reference/device-keys", "drives/index", "ftls", "layers/index"),
+    "papers/README": ("reproduce", "asking", "waf", "ace", "writer", "policies-wanted"),
+}
+#: The page below which every page goes that no list names.
+REST = "repository/CONTRIBUTING"
+#: Most entries of the sidebar.
+ENTRIES = 30
 
 
 def assemble(source: Path, *, with_rust: bool) -> Assembly:
     """Lay out all pages under `source`."""
     site = Assembly(source)
-    for path in [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("spec/*.md"))]:
-        site.take(path)
-    for path in sorted(DOCS.glob("papers/**/*.md")):
-        site.take(path)
+    for pages in ("*.md", "reference/*.md", "spec/*.md", "papers/**/*.md"):
+        for path in sorted(DOCS.glob(pages)):
+            site.take(path)
     for name in BESIDE:
         site.take(ROOT / name)
     policies.write(site)
@@ -42,27 +59,28 @@ def assemble(source: Path, *, with_rust: bool) -> Assembly:
 
 
 def _name_the_rest(site: Assembly) -> None:
-    """Every page is in some list: one that was added without a word goes to the last."""
-    path = site.source / "index.md"
-    text = path.read_text(encoding="utf-8")
-    named = {
-        line.strip().partition("<")[2].rstrip(">") or line.strip() for line in text.splitlines()
-    }
+    """Every page is in some list: one that no list names goes to the last."""
+    text = (site.source / "index.md").read_text(encoding="utf-8")
+    trees = "".join(re.findall(r"^```\{toctree\}(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    lines = [line.strip() for line in trees.splitlines() if line and not line.startswith(":")]
+    named = {line.partition("<")[2].rstrip(">") or line for line in lines}
+    assert len(lines) <= ENTRIES, f"the sidebar has {len(lines)} entries"
+    below = {page: list(pages) for page, pages in BELOW.items()}
     for section in ("papers", "spec"):
         pages = [p for p in site.pages() if p.startswith(f"{section}/") and p not in named]
-        _list_below(site.source / section / "README.md", pages)
-        named |= set(pages)
+        below.setdefault(f"{section}/README", []).extend(pages)
+    named |= {page for pages in below.values() for page in pages}
     made = ("policies/", "formats/", "layers/", "drives/", "api/", "notebooks/")
     rest = [p for p in site.pages() if p not in named and p != "index" and not p.startswith(made)]
-    assert REST in text, "index.md has no place for pages that it does not name"
-    path.write_text(text.replace(REST, "\n".join(rest)), encoding="utf-8")
+    below[REST] = rest
+    for page, pages in below.items():
+        _list_below(site.source / f"{page}.md", pages)
 
 
-def _list_below(index: Path, pages: list[str]) -> None:
-    """Append a hidden list of the other pages of its folder to an index page."""
-    names = [name.partition("/")[2] for name in pages if name.partition("/")[2] != "README"]
-    listed = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
-    index.write_text(f"{index.read_text(encoding='utf-8')}\n{listed}\n", encoding="utf-8")
+def _list_below(page: Path, pages: list[str]) -> None:
+    """Append a hidden list of pages to a page."""
+    listed = "\n".join(["```{toctree}", ":hidden:", "", *(f"/{name}" for name in pages), "```"])
+    page.write_text(f"{page.read_text(encoding='utf-8')}\n{listed}\n", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Pages of trace formats, FTLs and drives, from the catalogues and the text of their files."""
+"""Pages of trace formats, FTLs and devices, from the catalogues and the text of their files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def write(site: Assembly) -> None:
         "formats/index.md",
         _list(
             "Trace formats",
-            "The format is told from a file's content; compression and archives are peeled off. A "
-            "table of your own is read [by a mapping](../traces.md).",
+            "The format is detected from the file's content; compressed files and archives are "
+            "unpacked. Tables of your own need [a mapping](../traces.md).",
             formats,
         ),
     )
@@ -37,8 +37,8 @@ def write(site: Assembly) -> None:
         "layers/index.md",
         _list(
             "Flash translation layers",
-            "What stands between logical pages and flash. How they compare, and with what they "
-            "were compared: [FTLs](../ftls.md).",
+            "Flash translation layers map logical pages to flash pages. How they compare: "
+            "[FTLs](../ftls.md).",
             ftls,
         ),
     )
@@ -46,9 +46,9 @@ def write(site: Assembly) -> None:
     site.write(
         "drives/index.md",
         _list(
-            "Drives",
-            "Presets to run in front of, or to start a file of yours from: every key is on "
-            "[the page of drives](../devices.md).",
+            "Device presets",
+            "Presets of simulated SSDs, and starting points of a device file: "
+            "[how to use them](../devices.md), [every key](../reference/device-keys.md).",
             drives,
         ),
     )
@@ -78,9 +78,9 @@ def _format(made: destage.FormatInfo) -> str:
     ]
     file = FORMATS / f"{made.name.removesuffix('-op').replace('-', '_')}.rs"
     if file.is_file() and (text := module_text(file).strip()):
-        parts += ["## What its reader goes by", text]
+        parts += ["## Layout", text]
     if sample := _sample(made.name):
-        parts += ["## A sample", "Made up, line by line, for the tests:", f"```text\n{sample}\n```"]
+        parts += ["## A sample", "Written for the tests:", f"```text\n{sample}\n```"]
     own = [o for o in destage.reader_options() if made.name in o.formats]
     if own:
         rows = [
@@ -88,11 +88,8 @@ def _format(made: destage.FormatInfo) -> str:
             for o in own
         ]
         head = "| flag | values | default | |\n|---|---|---|---|"
-        parts += ["## Options of its own", head + "\n" + "\n".join(rows)]
-    parts.append(
-        "What every format has in common, and each format to the letter: "
-        "[the specification](../spec/trace-formats.md)."
-    )
+        parts += ["## Options", head + "\n" + "\n".join(rows)]
+    parts.append("Exact rules: [the specification](../spec/trace-formats.md).")
     return "\n\n".join(parts) + "\n"
 
 
@@ -122,23 +119,23 @@ def _ftl(layer: destage.FtlInfo) -> str:
         parts += ["## Parameters", head + "\n" + "\n".join(rows)]
     file = FTLS / f"{layer.name.replace('-', '_')}.rs"
     if text := module_text(file).strip():
-        parts += ["## What it does", text]
-    parts.append("To the letter: [the specification](../spec/ftl.md).")
+        parts += ["## Rules", text]
+    parts.append("Exact rules: [the specification](../spec/ftl.md).")
     return "\n\n".join(parts) + "\n"
 
 
 def _drive(drive: destage.DeviceInfo) -> str:
     size = drive.size
     rows = [
-        ("Units that work at the same time", f"{size['units']:,}"),
+        ("Units", f"{size['units']:,}"),
         ("Capacity", f"{size['logical_bytes'] / 2**30:,.2f} GiB"),
-        ("Flash in all", f"{size['raw_bytes'] / 2**30:,.2f} GiB"),
+        ("Raw flash", f"{size['raw_bytes'] / 2**30:,.2f} GiB"),
         ("Over-provisioning", f"{size['op']:.1%} of the flash"),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     return (
         f"# {drive.name}\n\n{_cell(drive.about)}\n\n| | |\n|---|---|\n{table}\n\n"
         f"```bash\ndestage devices {drive.name} --toml > my.toml\n```\n\n"
-        f"Its file, to start yours from; [every key](../devices.md) is on the page of drives:\n\n"
+        f"Its file ([every key](../reference/device-keys.md)):\n\n"
         f"```toml\n{drive.toml.strip()}\n```\n"
     )

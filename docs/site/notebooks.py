@@ -22,7 +22,7 @@ def write(site: Assembly) -> None:
     listed = "\n".join(names)
     site.write(
         "notebooks/index.md",
-        "# Notebooks\n\nShort ones, to run and to change; the tests run them.\n\n| | |\n|---|---|\n"
+        "# Notebooks\n\nShort, runnable examples.\n\n| | |\n|---|---|\n"
         + "\n".join(rows)
         + f"\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
     )

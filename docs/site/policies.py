@@ -76,12 +76,12 @@ def module_text(path: Path) -> str:
 
 def _head(policy: destage.PolicyInfo) -> str:
     traits = {
-        "looks at clean and dirty": policy.flash_aware,
+        "clean/dirty-aware": policy.flash_aware,
         "remembers evicted pages": policy.ghosts,
-        "gathers erase blocks": policy.clusters,
-        "may refuse a page": policy.admission,
-        "needs a drive": policy.needs_device,
-        "knows the future": policy.offline,
+        "destages erase blocks": policy.clusters,
+        "admission control": policy.admission,
+        "needs a device": policy.needs_device,
+        "offline": policy.offline,
         f"pads to whole blocks: {policy.pads.replace('_', ' ')}": policy.pads != "never",
     }
     facts = [
@@ -122,19 +122,19 @@ def _counted(policy: destage.PolicyInfo) -> str:
     parts = []
     if policy.counters:
         rows = [f"| `{c.name}` | {_cell(c.about)} | {c.unit} |" for c in policy.counters]
-        parts.append("| counter | what it counts | unit |\n|---|---|---|\n" + "\n".join(rows))
+        parts.append("| counter | meaning | unit |\n|---|---|---|\n" + "\n".join(rows))
     if policy.gauges:
         rows = [f"| `{g.name}` | {_cell(g.title)} | {g.unit or '-'} |" for g in policy.gauges]
-        parts.append("| adapts | what it is | unit |\n|---|---|---|\n" + "\n".join(rows))
-    return "## What only it counts and adapts\n\n" + "\n\n".join(parts) if parts else ""
+        parts.append("| parameter | meaning | unit |\n|---|---|---|\n" + "\n".join(rows))
+    return "## Counters and adapted parameters\n\n" + "\n\n".join(parts) if parts else ""
 
 
 def _module(policy: destage.PolicyInfo) -> str:
     path = source_of(policy.name)
     name = path.relative_to(ROOT).as_posix()
     return (
-        "## Rules and readings\n\nWhat the paper says, and what is done here where it is silent "
-        f"or contradicts itself: the text above the policy's own code, `{name}`.\n\n"
+        "## Rules and interpretations\n\nThe paper's rules, and our interpretation where it is "
+        f"silent or contradicts itself, from the header of `{name}`.\n\n"
         f"{module_text(path)}"
     )
 
@@ -143,10 +143,7 @@ def _steps(policy: destage.PolicyInfo, played: micro.Played, lru: micro.Played) 
     gauges = "".join(f"<th>{html.escape(g.name)}</th>" for g in policy.gauges)
     rows = "\n".join(_row(number, step) for number, step in enumerate(played.steps, 1))
     accesses = len(played.steps)
-    note = (
-        f"A cache of {played.frames} pages meets {accesses} accesses. Made by running the policy "
-        "when this page was made; "
-    )
+    note = f"A cache of {played.frames} pages and {accesses} accesses, from a run of the policy; "
     if policy.clusters:
         note += f"an erase block has {micro.OF_A_BLOCK} pages, so pages 0 to 3 are the first block."
     else:
@@ -160,7 +157,7 @@ def _steps(policy: destage.PolicyInfo, played: micro.Played, lru: micro.Played) 
         "<th>access</th><th></th><th>evicted</th><th>written to flash</th><th>in the cache</th>"
         f"{gauges}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
     )
-    drive = f"\n\nThe drive behind it:\n\n```toml\n{micro.DRIVE}```" if played.drive else ""
+    drive = f"\n\nThe device behind it:\n\n```toml\n{micro.DRIVE}```" if played.drive else ""
     return (
         f"## Step by step\n\n{note} Pages set <span class='steps'><span class='dirty'>so"
         f"</span></span> are dirty.{drive}\n\n{table}"
@@ -168,7 +165,7 @@ def _steps(policy: destage.PolicyInfo, played: micro.Played, lru: micro.Played) 
 
 
 def _row(number: int, step: micro.Step) -> str:
-    outcome = "hit" if step.hit else "miss" if step.taken else "miss, not taken in"
+    outcome = "hit" if step.hit else "miss" if step.taken else "miss, bypassed"
     kind = "hit" if step.hit else "miss"
     resident = " ".join(
         f'<span class="dirty">{page}</span>' if dirty else str(page)
@@ -201,9 +198,9 @@ def _standing(policy: destage.PolicyInfo, places: list[beyond.Place]) -> str:
     best = min(places, key=lambda p: (p.place / p.of, p.trace))
     worst = max(places, key=lambda p: (p.place / p.of, p.trace))
     return (
-        f"{head}Its place among all policies over the page-mapped FTL, left is best; taken from "
-        "[the table of all policies](/papers/beyond.md), which says drive, cache and traces. "
-        f"At its best: {_said(best)}. At its worst: {_said(worst)}.\n\n"
+        f"{head}Its rank among all policies over the page-mapped FTL; left is best. Source: "
+        "[the table of all policies](/papers/beyond.md), with device, cache and traces. "
+        f"Best: {_said(best)}. Worst: {_said(worst)}.\n\n"
         '<div class="table-wrapper"><table class="docutils ranks"><thead><tr><th>trace</th>'
         f"{measures}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>"
     )
@@ -220,8 +217,8 @@ def _track(place: beyond.Place) -> str:
 
 def _index() -> str:
     parts = [
-        "# Policies\n\nEach page has the idea, the paper, parameters, readings, a trace of 18 "
-        "accesses step by step, and where the policy wins and loses. What is not here, and why: "
+        "# Policies\n\nEach page has the idea, the paper, parameters, interpretations, 18 "
+        "accesses step by step, and where it wins and loses. Not implemented: "
         "[policies wanted](../policies-wanted.md)."
     ]
     for family, title in FAMILIES.items():

@@ -45,7 +45,7 @@ def write(site: Assembly, *, built: bool) -> None:
         if built:
             shown = f'<a href="../rust/{name.replace("-", "_")}/index.html">{shown}</a>'
         rows.append(f"| {shown} | {crate['package']['description']} |")
-    told = "Pages made by rustdoc, with a search of their own." if built else NOT_BUILT
+    told = "Pages of rustdoc, with their own search." if built else NOT_BUILT
     site.write(
         "api/rust.md",
         f"# Rust API\n\n{told}\n\n| crate | |\n|---|---|\n" + "\n".join(rows) + f"\n\n{REST}\n",

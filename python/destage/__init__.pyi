@@ -7,7 +7,7 @@
 from destage.trace import open_trace as open_trace
 from destage.trace import open_volumes as open_volumes
 from destage.trace import synth as synth
-from destage.trace import workloads as workloads
+from destage.catalogue import workloads as workloads
 from destage.conversion import write_workload as write_workload
 from destage.conversion import trace_info as trace_info
 from destage.conversion import trace_head as trace_head

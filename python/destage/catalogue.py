@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from destage import _destage
 from destage.errors import UsageError
 from destage.model.naming import canonical
+from destage.options import reader_json
 
 __all__ = [
     "Counter",
@@ -34,6 +35,8 @@ __all__ = [
     "policies",
     "policy",
     "reader_options",
+    "workload_json",
+    "workloads",
 ]
 
 
@@ -347,3 +350,18 @@ def reader_options() -> tuple[ReaderOption, ...]:
         ReaderOption(**(o | {"formats": tuple(o["formats"])}))
         for o in json.loads(_destage.reader_options())
     )
+
+
+def workload_json(kind: str, parameters: Mapping[str, Any]) -> str:
+    """A workload as the boundary takes it; its kind may be a preset's name."""
+    if not isinstance(kind, str):
+        raise UsageError(f"kind: expected a word such as 'zipf', got {kind!r}")
+    presets = {p["name"].lower() for p in workloads()["presets"]}
+    named = "preset" if kind.lower() in presets else "kind"
+    return reader_json({**parameters, named: kind})
+
+
+def workloads() -> Mapping[str, Any]:
+    """The workloads of `synth`: kinds, presets and parameters with units, ranges and defaults."""
+    data: dict[str, Any] = json.loads(_destage.workloads())
+    return data

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from destage import _destage
+from destage.catalogue import workload_json
 from destage.errors import UsageError
 from destage.io.path_conflicts import Named, refuse
 from destage.profile import TraceInfo
@@ -18,7 +19,6 @@ from destage.trace import (
     open_trace,
     paths_of,
     reader_json,
-    workload_json,
 )
 
 __all__ = ["Converted", "convert", "trace_head", "trace_info", "write_workload"]

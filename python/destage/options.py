@@ -28,11 +28,14 @@ __all__ = [
     "RunOption",
     "RunOptions",
     "device_options",
+    "check_keywords",
     "divided",
+    "is_separate",
     "json_of",
     "options_json",
     "page_size_text",
     "reader_json",
+    "renamed_attribute",
     "run_options",
     "tier_grid",
     "thread_count",
@@ -250,6 +253,23 @@ def reader_json(options: Mapping[str, Any]) -> str:
         return text
     except (TypeError, ValueError) as e:
         raise UsageError(f"reader options: {e}") from e
+
+
+def is_separate(options: Mapping[str, Any]) -> bool:
+    """Whether each volume is to be a trace of its own."""
+    return str(options.get("volumes", "")).lower() == "separate"
+
+
+def check_keywords(given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for the keyword of 0.2.0."""
+    if "drive" in given:
+        raise UsageError("drive: this keyword is device= now (a volume of the trace: volume=)")
+
+
+def renamed_attribute(name: str) -> str:
+    """Today's name of an attribute that a trace had in 0.2.0, as the end of an error."""
+    now = {"drive": "device", "devices": "volumes"}.get(name)
+    return f": it is {now!r} now" if now else ""
 
 
 def page_size_text(page_size: int | str | None) -> str | None:

@@ -143,7 +143,7 @@ class TraceProfile(Tidy):
     def columns(self) -> dict[str, list[Any]]:
         """Every figure in one long table: `figure`, `series`, `x`, `x_to`, `y`, `y_to`, `value`.
 
-        docs/profile.md says what they are in which figure.
+        docs/reference/profile-figures.md lists them by figure.
         """
         long = [
             {"figure": name, "series": row["series"], **{key: _real(row, key) for key in _LONG}}

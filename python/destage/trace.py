@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from destage import _destage
+from destage.catalogue import workload_json
 from destage.device import Device, DeviceLike, open_device
 from destage.errors import DataError, MissingFile, UsageError
 from destage.io.columns import Columns, from_memory
@@ -21,7 +22,13 @@ from destage.model.naming import default_padding
 from destage.model.requests import Request, request_columns, requests_of
 from destage.model.run import stored_reader, trace_name
 from destage.model.words import duration, percent, size
-from destage.options import page_size_text, reader_json
+from destage.options import (
+    check_keywords,
+    is_separate,
+    page_size_text,
+    reader_json,
+    renamed_attribute,
+)
 from destage.profile import Counted, TraceInfo, TraceProfile, profiled
 from destage.tables.frames import pandas_frame, polars_frame
 from destage.trace_cache import trace_cache
@@ -44,8 +51,6 @@ __all__ = [
     "sources_of",
     "synth",
     "synth_decoded",
-    "workload_json",
-    "workloads",
 ]
 
 Progress = Callable[[int, int | None, str], object]
@@ -70,9 +75,7 @@ class Trace:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            now = {"drive": "device", "devices": "volumes"}.get(name)
-            renamed = f": it is {now!r} now" if now else ""
-            raise AttributeError(f"'Trace' object has no attribute {name!r}{renamed}")
+            raise AttributeError(f"'Trace' has no attribute {name!r}{renamed_attribute(name)}")
 
     @cached_property
     def meta(self) -> Mapping[str, Any]:
@@ -118,7 +121,7 @@ class Trace:
 
     @property
     def wrapped_accesses(self) -> int:
-        """Page accesses beyond the device, which were wrapped into it (`wrap="modulo"`)."""
+        """Page accesses beyond the device, wrapped into it (`wrap="modulo"`)."""
         return int((self.meta["wrap"] or {}).get("accesses", 0))
 
     @property
@@ -297,7 +300,7 @@ def _for_device(
 def _fitted(make: Callable[[int | None], Trace], device: Device | None, wrap: str | None) -> Trace:
     """A trace that fits its device; `make` takes the pages to wrap into.
 
-    Without `wrap` the device's file decides, and if it does not, it is an error.
+    Without `wrap` the device's file decides; else it is an error.
     """
     trace = make(None)
     if device is None:
@@ -374,7 +377,7 @@ def open_trace(
 
 
 def _memory_folder() -> Path:
-    """Where traces from memory are written."""
+    """Folder of traces from memory."""
     try:
         return trace_cache().folder
     except UsageError:
@@ -471,25 +474,14 @@ def _reader_options(device: Device | None, options: Mapping[str, Any]) -> str:
     """Options of the call before those of the device's file, as JSON."""
     stated = device.trace_options if device else {}
     given = {k.rstrip("_"): v for k, v in options.items() if v is not None}
-    _not_drive(given)
+    check_keywords(given)
     given = {**stated, **given}
     if device is not None and is_separate(given):
         raise UsageError(
-            f"volumes = separate: in front of the device {device.name} the volumes of a trace stand"
-            " one after another (stack), or one is chosen"
+            f"--volumes separate (volumes=): in front of the device {device.name} the volumes of a"
+            " trace stand one after another (stack), or one is chosen (--volume)"
         )
     return reader_json(given)
-
-
-def is_separate(options: Mapping[str, Any]) -> bool:
-    """Whether each volume is to be a trace of its own."""
-    return str(options.get("volumes", "")).lower() == "separate"
-
-
-def _not_drive(given: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for the keyword of 0.2.0."""
-    if "drive" in given:
-        raise UsageError("drive: this keyword is device= now (a volume of the trace: volume=)")
 
 
 def open_volumes(
@@ -541,7 +533,7 @@ def synth(
     >>> trace.requests
     1000
     """
-    _not_drive(parameters)
+    check_keywords(parameters)
     workload = workload_json(kind, parameters)
     opened, size = _for_device(device, wrap, page_size_text(page_size))
 
@@ -549,18 +541,3 @@ def synth(
         return synth_decoded(workload, size, cache, progress, wrap_pages)
 
     return _fitted(make, opened, wrap)
-
-
-def workload_json(kind: str, parameters: Mapping[str, Any]) -> str:
-    """A workload as the boundary takes it; its kind may be a preset's name."""
-    if not isinstance(kind, str):
-        raise UsageError(f"kind: expected a word such as 'zipf', got {kind!r}")
-    presets = {p["name"].lower() for p in workloads()["presets"]}
-    named = "preset" if kind.lower() in presets else "kind"
-    return reader_json({**parameters, named: kind})
-
-
-def workloads() -> Mapping[str, Any]:
-    """The workloads of `synth`: kinds, presets and parameters with units, ranges and defaults."""
-    data: dict[str, Any] = json.loads(_destage.workloads())
-    return data

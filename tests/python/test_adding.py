@@ -24,7 +24,7 @@ class Kind:
 
 
 KINDS = (
-    Kind("add-a-policy.md", "NAME", ("sieve", "lru_wsr", "ccf_lru", "two_q", "ad_lru")),
+    Kind("port-a-policy.md", "NAME", ("sieve", "lru_wsr", "ccf_lru", "two_q", "ad_lru")),
     Kind("add-a-format.md", "NAME", ("alibaba", "diskmon", "systor17")),
     Kind("add-an-ftl.md", "yours", ("page_ideal", "bast", "dftl")),
 )
@@ -50,7 +50,7 @@ SHORTER = {
 
 
 def page_of(kind: Kind) -> str:
-    return (ROOT / "docs" / kind.page).read_text(encoding="utf-8")
+    return (ROOT / "docs" / "contribute" / kind.page).read_text(encoding="utf-8")
 
 
 def named(kind: Kind) -> set[str]:

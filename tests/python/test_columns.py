@@ -145,7 +145,7 @@ def test_a_grid_in_python_is_the_same(msr: Path) -> None:
     (alone,) = ds.compare(trace, "lru", cache="4p", device="small", ftl="bast")
     assert grid[1].metrics == alone.metrics
     table = results_table(grid.runs)
-    assert table.columns[0].title == "drive"
+    assert table.columns[0].title == "device"
     assert len(ds.plan(trace, "lru", cache="4p", device=["small"], ftl=["page", "bast"])) == 2
     assert ds.Results.from_json(grid.to_json()) == grid
 

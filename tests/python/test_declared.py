@@ -89,7 +89,7 @@ def test_every_device_option_is_a_flag_a_keyword_and_a_row_of_the_page() -> None
     page = (ROOT / "docs/devices.md").read_text(encoding="utf-8")
     for option in device_options():
         assert re.search(rf"^\| `{option.flag} .*\| `{option.name}=` \|", page, re.M), option.name
-    sweeps = (ROOT / "docs/sweeps.md").read_text(encoding="utf-8")
+    sweeps = (ROOT / "docs/reference/sweep-spec.md").read_text(encoding="utf-8")
     for option in device_options():
         assert f"| `{option.axis}` |" in sweeps, option.axis
 
@@ -123,7 +123,7 @@ def test_short_names_and_views_are_of_metrics() -> None:
     assert len(SHORT) == len(set(SHORT.values()))
     for view, columns in VIEWS.items():
         assert set(columns) - {"life"} <= names, view
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")
     for group in metric_groups():
         assert f"\n### {group.title}\n" in page
 

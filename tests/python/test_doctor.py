@@ -14,7 +14,7 @@ from destage.doctor import installation, proof
 from destage.doctor.proof import DATA, STORED, measured
 from destage.doctor.proof import VECTORS as SHIPPED
 
-LOOKED_AT = ["versions", "extras", "machine", "cache folder", "vectors", "drive", "speed"]
+LOOKED_AT = ["versions", "extras", "machine", "cache folder", "vectors", "device", "speed"]
 
 
 def finding(checkup: ds.Checkup, about: str) -> ds.Finding:
@@ -72,7 +72,7 @@ def test_a_number_of_the_drive_that_differs_is_named(data: Path) -> None:
     stored = json.loads((data / STORED).read_text())
     stored["drive"]["ecr/page"]["makespan_ns"] += 1
     (data / STORED).write_text(json.dumps(stored))
-    drive = finding(ds.doctor(data=data), "drive")
+    drive = finding(ds.doctor(data=data), "device")
     expected = stored["drive"]["ecr/page"]["makespan_ns"]
     assert drive.status == "wrong"
     assert f"ecr/page makespan_ns: expected {expected}, found {expected - 1}" in drive.said

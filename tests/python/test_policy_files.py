@@ -390,7 +390,7 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
     again = destage("new-policy", "My_Own", "--rust")
     assert again.status == 2
     assert contents() == after
-    page = (ROOT / "docs/add-a-policy.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/contribute/port-a-policy.md").read_text(encoding="utf-8")
     for path in changed:
         assert f"| `{path.replace('my_own', 'NAME')}` |" in page, path
 

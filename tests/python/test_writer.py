@@ -59,9 +59,9 @@ def test_the_page_says_what_the_runs_say(trace: ds.Trace) -> None:
         responses = [run["response_ns_mean"] for run in (alone, *ahead)]
         assert responses == sorted(responses, reverse=True), "more pages ahead, less to wait for"
         assert all(run["idle_writes"] > 0 for run in ahead), policy
-    page = (ROOT / "docs" / "writer.md").read_text(encoding="utf-8").splitlines()
+    page = (ROOT / "benches" / "record" / "background-writer.md").read_text("utf-8").splitlines()
     found = [line for line in page if line.startswith("| `")]
-    assert found == rows, "docs/writer.md should read:\n" + "\n".join(rows)
+    assert found == rows, "the record should read:\n" + "\n".join(rows)
 
 
 def test_without_it_nothing_says_so(trace: ds.Trace) -> None:

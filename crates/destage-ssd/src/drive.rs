@@ -10,7 +10,7 @@
 //! A file holds `[device]` and, if it likes, `[cache]`, `[host]`, `[placement]`, `[ftl]` and
 //! `[trace]`. The key
 //! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
-//! the preset gives, key by key. `docs/devices.md` lists keys and presets.
+//! the preset gives, key by key. `docs/reference/device-keys.md` lists presets and keys.
 
 mod changed;
 mod error;

@@ -78,7 +78,7 @@ ENDURANCE = [
         type=int,
         metavar="N",
         section=SSD,
-        help="P/E cycle rating of a block. Adds device writes per day and years of life.",
+        help="P/E cycle rating of a block. Adds drive writes per day and years of life.",
     )
 ]
 

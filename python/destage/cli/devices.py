@@ -95,7 +95,7 @@ def _percent(share: float) -> str:
 
 
 def _list(found: tuple[DeviceInfo, ...]) -> None:
-    columns = [Column("drive", right=False), Column("raw"), Column("logical")]
+    columns = [Column("device", right=False), Column("raw"), Column("logical")]
     columns += [Column("op"), Column("units"), Column("what it is", right=False)]
     rows = []
     for d in found:

@@ -15,9 +15,10 @@ from destage.cli.screen import note, progress, warn
 from destage.device import Device
 from destage.errors import MissingFile
 from destage.model.words import plain, size
+from destage.options import is_separate
 from destage.runs import Pair
 from destage.tables.trace_info import plausibility
-from destage.trace import Trace, is_separate, open_trace, open_volumes
+from destage.trace import Trace, open_trace, open_volumes
 
 __all__ = ["TRACES", "load", "load_for", "load_one", "sources"]
 

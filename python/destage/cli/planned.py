@@ -33,7 +33,7 @@ def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
     planned = plan_pairs(pairs, arguments["policy"], arguments["cache"], grid=grid)
     bases = {p.device and without_placement(p.device) for p in planned}
     ways = [p.placement for p in planned if p.placement is not None]
-    drives = ("drive",) if len(bases) > 1 else ()
+    drives = ("device",) if len(bases) > 1 else ()
     keys = ("trace", *drives, *(("placement",) if len(set(ways)) > 1 else ()), "policy")
     columns = [Column(key, right=False, key=True) for key in keys]
     columns += [Column("cache", key=True), Column("pages"), Column("size"), Column("accesses")]
@@ -42,7 +42,7 @@ def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
         sizes = (p.cache, number(p.frames), size(p.cache_bytes))
         sizes = ("-", "-", "-") if p.policy == "none" else sizes
         of = {"trace": p.trace, "policy": p.policy, "placement": p.placement or "none"}
-        of["drive"] = without_placement(p.device) if p.device else "none"
+        of["device"] = without_placement(p.device) if p.device else "none"
         names = [of[key] for key in keys]
         rows.append([Cell(t) for t in (*names, *sizes, number(p.accesses))])
     notes = []

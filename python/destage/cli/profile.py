@@ -117,7 +117,7 @@ Examples:
   destage trace profile f1.spc --pages-per-block 128 --figures figures
   destage trace profile f1.spc --counted all --csv - --quiet
 
-What the figures show, and how they are counted: docs/profile.md.
+Figures and definitions: docs/reference/profile-figures.md.
 """
 
 _LOOKED_FOR = (

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage.catalogue import FormatInfo, ReaderOption, reader_options
+from destage.catalogue import FormatInfo, ReaderOption, reader_options, workloads
 from destage.catalogue import formats as all_formats
 from destage.cli.catalogue import JSON, wrapped
 from destage.cli.load import TRACES, load
@@ -25,7 +25,6 @@ from destage.io.files import write_whole
 from destage.model.words import plain, size
 from destage.tables.table import Cell, Column, Table
 from destage.trace import synth as make
-from destage.trace import workloads
 from destage.trace_cache import trace_cache
 
 __all__ = ["trace"]

@@ -80,10 +80,10 @@ def drive(folder: Path) -> Finding:
     data = {"compared": values, "differing": differing}
     if differing:
         said = f"{len(differing)} of {values} numbers differ, first {differing[0]}"
-        return Finding("drive", "wrong", said, data)
+        return Finding("device", "wrong", said, data)
     runs = " and ".join(name.replace("/", " over ") for name in stored)
     said = f"all {values} numbers of {runs} are those stored, to the nanosecond"
-    return Finding("drive", "ok", said, data)
+    return Finding("device", "ok", said, data)
 
 
 def _differences(stored: dict[str, Any], found: dict[str, Any]) -> Iterator[str]:

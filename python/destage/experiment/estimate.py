@@ -239,7 +239,7 @@ def _table(told: SweepEstimate) -> Table:
     several = len({task.seed for task in told.tasks}) > 1
     drives = any(task.device for task in told.tasks)
     columns = [Column("trace", right=False, key=True)]
-    columns += [Column("drive", right=False)] if drives else []
+    columns += [Column("device", right=False)] if drives else []
     columns += [Column("seed")] if several else []
     columns += [Column("policies", right=False), Column("runs"), Column("accesses")]
     columns += [Column("memory"), Column("processor time")]

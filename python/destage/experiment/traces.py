@@ -12,8 +12,8 @@ from destage.catalogue import reader_options
 from destage.device import Device
 from destage.errors import MissingFile
 from destage.io.names import printable
-from destage.options import ProgressCallback
-from destage.trace import Trace, is_separate, open_trace, open_volumes, synth
+from destage.options import ProgressCallback, is_separate
+from destage.trace import Trace, open_trace, open_volumes, synth
 
 __all__ = ["TraceAsked", "traces_asked"]
 

@@ -35,7 +35,7 @@ __all__ = [
 #: Short names of the numbers that people ask for most.
 SHORT: Mapping[str, str] = {metric.short: metric.name for metric in metrics() if metric.short}
 
-#: Stands for two columns that take the erases that a block endures: device writes a day, years.
+#: Stands for two columns that take the erases that a block endures: drive writes a day, years.
 LIFE = "life"
 
 

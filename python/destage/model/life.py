@@ -1,4 +1,4 @@
-"""Endurance of a device under a workload: device writes per day, and lifetime in years."""
+"""Endurance of a device under a workload: drive writes per day, and lifetime in years."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ __all__ = [
 #: What runs differ in, each with what people call it, one and several; in the order of filters.
 DIMENSIONS: Mapping[str, tuple[str, str]] = {
     "trace": ("Trace", "traces"),
-    "device": ("Device", "drives"),
+    "device": ("Device", "devices"),
     "ftl": ("FTL", "FTLs"),
     "queue_depth": ("Queue depth", "queue depths"),
     "options": ("Options", "sets of options"),

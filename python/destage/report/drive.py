@@ -22,7 +22,7 @@ _ORDER = ("device", "cache", "host", "placement", "ftl")
 def drive_name(result: ResultSet) -> str | None:
     """The device's name; `None` without a device."""
     drive = result.drive
-    return None if drive is None else printable(drive.get("name") or "drive")
+    return None if drive is None else printable(drive.get("name") or "device")
 
 
 def drive_facts(result: ResultSet) -> dict[str, Any] | None:

@@ -31,7 +31,7 @@ __all__ = ["LIFE_TITLES", "NO_LIFE", "Numbers", "by_metric", "life_texts", "resu
 #: Columns that say how long a device lasts.
 LIFE_TITLES = ("drive writes\na day", "years")
 #: Said where they cannot be.
-NO_LIFE = "years and device writes a day: say what a block endures"
+NO_LIFE = "years and drive writes a day: say what a block endures"
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
@@ -305,7 +305,7 @@ NOT_FULL = "(not full)"
 #: What tells rows of a table apart beside policy and size, and how it is called.
 _KEYS: Mapping[str, Callable[[Run], str]] = {
     "trace": lambda run: run.trace.name,
-    "drive": lambda run: without_placement(run.device) if run.device else "none",
+    "device": lambda run: without_placement(run.device) if run.device else "none",
     "arrivals": lambda run: _arrivals(run),
     "placement": lambda run: f"{run.placement}{OFFLINE * is_foreseeing(run.placement)}",
 }
@@ -318,7 +318,7 @@ def _keys(runs: Sequence[Run]) -> list[str]:
     """The columns without which two rows would look alike."""
     of: dict[str, set[str | None]] = {
         "trace": {r.trace.fingerprint + r.trace.name for r in runs},
-        "drive": {r.device and without_placement(r.device) for r in runs},
+        "device": {r.device and without_placement(r.device) for r in runs},
         "arrivals": {_arrivals(r) for r in runs if r.device},
         "placement": {r.placement for r in runs if r.device},
     }

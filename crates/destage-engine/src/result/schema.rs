@@ -1,4 +1,4 @@
-//! Schema of results: `docs/results.md` is generated from it, and a test checks results against it.
+//! Schema of results: `docs/reference/results.md` is generated from it, and a test checks it.
 
 use super::metric::{Better, METRIC_GROUPS, MetricKind};
 use super::metrics::METRICS;
@@ -55,8 +55,8 @@ pub static SCHEMA: &[Object] = &[
         trace: "@trace", "which trace was replayed, and how it was read";
         runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
             asked";
-        device "?": "object", "the device behind the cache, as it was given and after defaults: the \
-            tables of its file, see [devices](docs/devices.md)";
+        device "?": "object", "the device behind the cache, as it was given and after defaults: \
+            the tables of its file, see [devices](docs/devices.md)";
         reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
             like";
         differences "?": "@differences", "between the runs at one cache size, with intervals";
@@ -228,8 +228,8 @@ pub static SCHEMA: &[Object] = &[
         requests_beyond "?": "object", "with a device: by percentile (`response_ns_p99`) a list of \
             numbers: requests that took longer, those about as long shared out";
     ),
-    object!("flash", "What the device did in the windows; what it does after the last request is in \
-        none.",
+    object!("flash", "What the device did in the windows; what it does after the last request is \
+        in none.",
         host_programs: "list of integers", "programs for the host";
         programs: "list of integers", "programs of all kinds";
         erases: "list of integers", "erase blocks erased";
@@ -333,7 +333,7 @@ the pending writes, the pages that are dirty in the cache. `physical_writes` lea
 out.
 ";
 
-/// The page `docs/results.md`.
+/// The page `docs/reference/results.md`.
 pub fn page() -> String {
     let mut page = HEAD.to_string();
     for object in SCHEMA {
@@ -366,8 +366,8 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
         }
     }
-    // The page lies among those that it leads to; this file does not.
-    page.replace("](docs/", "](")
+    // Links are relative to the page.
+    page.replace("](docs/", "](../")
 }
 
 fn capital(name: &str) -> String {

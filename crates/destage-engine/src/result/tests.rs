@@ -186,13 +186,13 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
 /// Set `DESTAGE_WRITE_DOCS` to write the page.
 #[test]
 fn the_page_on_results_is_what_the_schema_says() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results.md");
     if std::env::var_os("DESTAGE_WRITE_DOCS").is_some() {
         std::fs::write(path, page()).unwrap();
     }
     let written = std::fs::read_to_string(path).unwrap();
     for (written, made) in written.lines().zip(page().lines()) {
-        assert_eq!(written, made, "docs/results.md: run this test with DESTAGE_WRITE_DOCS=1");
+        assert_eq!(written, made, "run this test with DESTAGE_WRITE_DOCS=1 to write {path}");
     }
     assert_eq!(written, page());
 }

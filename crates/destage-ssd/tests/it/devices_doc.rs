@@ -1,4 +1,4 @@
-//! `docs/devices.md` says what the code does: keys, presets, and an example that is read.
+//! The pages on devices list the presets and keys of the code, and their example is read.
 
 use destage_ssd::config::{Key, takes};
 use destage_ssd::drive::TABLES;
@@ -6,9 +6,9 @@ use destage_ssd::tables::keys_of;
 use destage_ssd::{Drive, FTLS, PRESETS};
 use std::path::Path;
 
-fn document() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/devices.md");
-    std::fs::read_to_string(path).expect("docs/devices.md")
+fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    std::fs::read_to_string(path).expect(name)
 }
 
 /// The rows of the table that begins with this line.
@@ -23,7 +23,7 @@ fn same(what: &str, found: &[&str], expected: &[String]) {
 
 #[test]
 fn the_tables_of_keys_are_those_of_the_code() {
-    let document = document();
+    let document = document("reference/device-keys.md");
     let row = |key: &Key| {
         let Key { name, kind, default, unit, about, .. } = key;
         let takes = takes(*kind);
@@ -44,6 +44,7 @@ fn the_tables_of_keys_are_those_of_the_code() {
         let head = format!("| `[{table}]` | default | takes | unit | what it is |");
         same(&head, &rows(&document, &head), &expected);
     }
+    let document = self::document("devices.md");
     for table in TABLES {
         assert!(document.contains(&format!("`[{table}]`")), "{table}");
     }
@@ -51,7 +52,7 @@ fn the_tables_of_keys_are_those_of_the_code() {
 
 #[test]
 fn the_table_of_presets_is_that_of_the_code() {
-    let document = document();
+    let document = document("reference/device-keys.md");
     let row = |preset: &destage_ssd::Preset| {
         let size = Drive::preset(preset.name).expect("a preset").size();
         let amount = |bytes: u64| match bytes as f64 / f64::from(1 << 20) {
@@ -76,7 +77,7 @@ fn the_table_of_presets_is_that_of_the_code() {
 
 #[test]
 fn the_example_is_a_drive() {
-    let document = document();
+    let document = document("devices.md");
     let (_, rest) = document.split_once("```toml\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
     let drive = Drive::parse(example, "docs/devices.md").unwrap_or_else(|error| panic!("{error}"));

@@ -21,7 +21,7 @@ pub(super) fn no_such_device(name: &str, devices: &DeviceTable) -> TraceError {
     let message = match near {
         Some(near) => format!("volume {name}: not in the trace; did you mean {near}?"),
         None => format!(
-            "volume {name}: not in the trace, whose {count} volumes are {}{more}",
+            "volume {name}: not in the trace, which has {count}: {}{more}",
             names.join(", ")
         ),
     };

@@ -1,4 +1,4 @@
-//! `docs/add-a-format.md` names every file that a new format touches, and no other names one.
+//! `docs/contribute/add-a-format.md` names every file that a new format touches, and no other.
 
 use crate::support;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn naming(folder: &Path, found: &mut BTreeSet<String>) {
 
 #[test]
 fn the_page_names_every_file_that_a_format_touches() {
-    let page = fs::read_to_string(support::root().join("docs/add-a-format.md")).unwrap();
+    let page = fs::read_to_string(support::root().join("docs/contribute/add-a-format.md")).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let listed: BTreeSet<String> =
         rows.map(|path| path.replace("NAME", EXAMPLE).replace("ENDING", "csv")).collect();

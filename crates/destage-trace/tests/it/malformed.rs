@@ -476,7 +476,7 @@ fn unknown_formats_options_and_devices_are_usage_errors_that_name_the_nearest() 
     for (settings, part) in [
         (&[("format", "msrr")][..], "did you mean msr?"),
         (&[("volume", "demo_9")][..], "did you mean demo_"),
-        (&[("volume", "xyzzyxyzzy")][..], "whose 3 volumes are demo_0, demo_1, other_0"),
+        (&[("volume", "xyzzyxyzzy")][..], "which has 3: demo_0, demo_1, other_0"),
         (&[("concat", "true"), ("time_origin", "absolute")][..], "concat"),
     ] {
         let error = read(&[sample("msr.csv")], &options(settings)).unwrap_err();
