@@ -184,7 +184,7 @@ def _of_file(drive: Device, check: Callable[[], T]) -> T:
     try:
         return check()
     except UsageError as e:
-        raise DataError(f"drive {drive.name}: [cache]: {e}") from e
+        raise DataError(f"device {drive.name}: [cache]: {e}") from e
 
 
 def check_in_front(traces: Sequence[Trace], drive: Device | None) -> None:

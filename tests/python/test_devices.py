@@ -292,7 +292,7 @@ def test_a_trace_beyond_the_drive(destage: Destage, msr: Path) -> None:
 
 def test_a_drives_file_speaks_to_runs(destage: Destage, drive: Path, tmp_path: Path) -> None:
     several = destage("run", DEMO, "-p", "lru", "-d", drive.name, "-q")
-    refused(several, 2, "the device device names 2 sizes (1MiB, 4MiB)")
+    refused(several, 2, "the device drive names 2 sizes (1MiB, 4MiB)")
     text = drive.read_text().replace('frames = ["1MiB", "4MiB"]', 'frames = "1MiB"\npolicy = "ecr"')
     drive.write_text(text)
     one = destage("run", DEMO, "-d", drive.name, "-q")

@@ -116,7 +116,7 @@
     const pairs = given ? Object.entries(JSON.parse(given)) : [];
     return pairs.map(([key, v]) => key + "=" + (typeof v === "string" ? v : JSON.stringify(v))).join(", ") || "no options";
   }
-  const CALLED = { queue_depth: (v) => "queue depth " + (v || NONE), seed: (v) => "seed " + (v || NONE), device: (v) => v || "no drive", options: options };
+  const CALLED = { queue_depth: (v) => "queue depth " + (v || NONE), seed: (v) => "seed " + (v || NONE), device: (v) => v || "no device", options: options };
   const called = (names, codes) => names.map((name, k) => (CALLED[name] || ((v) => v || NONE))(dimensions.get(name).values[codes[k]])).join(", ");
   const lacking = (s) => [s.failed && s.failed + " failed", s.missing && s.missing + " missing", s.undefined && s.undefined + " without this number"].filter(Boolean).join(", ");
   // A point in words, as a pointer and the arrow keys show it.
@@ -646,7 +646,7 @@
       if (place) body.push(html("h4", {}, "Response times"), place);
       const rows = numbers.map((m) => html("tr", { title: m.about }, html("th", { scope: "row" }, m.title), html("td", {}, text(number(m.name, i), m)), html("td", { class: "text quiet" }, m.about)));
       body.push(html("div", { class: "scroll low", tabindex: "0", role: "region", "aria-label": "Numbers of the run" }, html("table", { class: "data numbers" }, html("tbody", {}, rows))));
-      if (absent) body.push(html("p", { class: "note" }, counted(absent, "number") + " that other runs have, this one has not: its policy or its drive knows no such thing."));
+      if (absent) body.push(html("p", { class: "note" }, counted(absent, "number") + " of other runs do not exist for its policy or device."));
       body.push(html("p", { class: "note" }, "Whole, as it was kept: "), html("pre", { class: "command" }, "destage results STORE --where \"id == '" + told("id", i) + "'\" --json -"));
     }
     $("run-title").textContent = word("label", i) + ", " + (word("cache", i) || bytes(size("cache_bytes", i)));
