@@ -41,6 +41,7 @@ pub static INFO: Info = Info {
     time: "O(1) amortised",
     gauges: &[Gauge { name: "p", title: "p: target of T1", unit: "pages" }],
     interval_frames: INTERVAL_FRAMES_ADAPTIVE,
+    interval_needs_neighbours: true,
     ..Info::BLANK
 };
 

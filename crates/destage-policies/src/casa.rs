@@ -28,7 +28,6 @@
 //!
 //! Cost. O(1); two links per page.
 
-use crate::info::INTERVAL_FRAMES;
 use crate::params::{IfAbsent, Kind, Param};
 use crate::{FromRun, Gauge, Info, Setup, Takes};
 use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
@@ -82,7 +81,6 @@ pub static INFO: Info = Info {
         title: "tau: wanted size of the clean list",
         unit: "pages",
     }],
-    interval_frames: INTERVAL_FRAMES,
     ..Info::BLANK
 };
 

@@ -52,6 +52,9 @@ pub struct Info {
     /// Fewest frames of a sample from which its estimates have intervals; `None`: the coverage of
     /// its intervals has not been measured (`benches/coverage.py`, `docs/sampling.md`).
     pub interval_frames: Option<u32>,
+    /// Its estimate may turn within a few frames, since what it adapts to does: intervals reach to
+    /// the estimates at the neighbouring sizes, and there is none where these disagree.
+    pub interval_needs_neighbours: bool,
     /// Order of its stack, if it has one: one pass over a trace then gives its numbers at every
     /// size.
     pub stack_order: Option<StackOrder>,
@@ -106,6 +109,7 @@ impl Info {
         gauges: &[],
         caveats: &[],
         interval_frames: None,
+        interval_needs_neighbours: false,
         stack_order: None,
         multi_size: None,
         one_write_point: None,

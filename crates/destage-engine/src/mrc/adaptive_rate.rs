@@ -13,7 +13,7 @@
 //! never wrong. But where intervals are mostly wide, the few narrow ones are the lucky ones, and
 //! hold less often: hence no second look that would have to be luckier than four times the frames.
 
-use super::confidence::{HIGHEST_RATE, least_frames};
+use super::confidence::{HIGHEST_RATE, least_frames, runs};
 use super::curve::{EverySize, Mrc, MrcOptions, Point, SampleSize, Within};
 use super::draw::{draw, next_uses, sampled_traces, with_groups};
 use super::request::{Cell, Drawn, MrcRequest, in_one_pass, is_known, is_scaled, passes};
@@ -55,8 +55,10 @@ pub(super) fn planned_accesses(
 ) -> u64 {
     let of_spec = |spec: &PolicySpec| {
         let each = sizes.iter().map(|size| {
-            halvings(spec.name, size.frames, within.error, 0)
-                .map_or(1.0, |halvings| 2.0 * 2f64.powi(-halvings))
+            halvings(spec.name, size.frames, within.error, 0).map_or(1.0, |halvings| {
+                let rate = 2f64.powi(-halvings);
+                rate * runs(spec.name, f64::from(size.frames) * rate, rate)
+            })
         });
         let whole: f64 = each.sum();
         // One pass over the whole trace is at hand for all sizes.

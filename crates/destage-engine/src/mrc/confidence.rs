@@ -14,6 +14,10 @@
 //!   of the loop than its share, and the groups, each on its side of the step, do not average that
 //!   out. Where they are far apart ([`STEEP`]) the sample runs with a few frames less, and with a
 //!   few more ([`beside`]), and the interval reaches beyond the farther of the two.
+//! * ARC and CAR turn within a few frames from a state that follows recency to one that follows
+//!   frequency, and all groups may turn on the same wrong side. Their samples always run with
+//!   [`NEIGHBOUR`] less and more frames, the interval reaches beyond both, and there is none where
+//!   the three sizes do not lie on a line within what the groups allow ([`Estimates::agree`]).
 //! * One run takes one way of many, whatever the sample: [`FLOOR`] of the accesses is added.
 //! * What LRU was off is taken out where it is known (`variate.rs`): the groups then
 //!   also said how much of it to take, which costs a degree of freedom; and what they do not show
@@ -41,6 +45,10 @@ const STEEP: f64 = 0.007;
 /// Roots of its frames by which a sample may lie beside its place on the curve.
 const SHIFT: f64 = 0.8;
 
+/// Share of the frames by which the neighbouring sizes differ whose estimates have to agree.
+/// With 0.015, intervals miss beside a turn of ARC or CAR; with 0.05 and more, they hold no oftener.
+const NEIGHBOUR: f64 = 0.03;
+
 /// How far an interval reaches, of what the sample is off beside its place.
 const REACH: f64 = 1.1;
 
@@ -54,9 +62,10 @@ const LEAST_LEFT: f64 = 0.5;
 
 /// The sizes beside a step: a little smaller and a little larger than so many frames, of which the
 /// sample has the share `rate`.
-pub(super) fn beside(frames: u32, rate: f64) -> [u32; 2] {
+pub(super) fn beside(policy: &str, frames: u32, rate: f64) -> [u32; 2] {
     let sampled = f64::from(frames) * rate;
-    let shift = (SHIFT * sampled.sqrt()).max(1.0) / rate;
+    let neighbour = if needs_neighbours(policy) { NEIGHBOUR * sampled } else { 1.0 };
+    let shift = (SHIFT * sampled.sqrt()).max(neighbour) / rate;
     [-shift, shift].map(|shift| (f64::from(frames) + shift).round().max(1.0) as u32)
 }
 
@@ -75,6 +84,17 @@ pub(super) fn is_shown(policy: &str, frames: f64, rate: f64) -> bool {
 /// The frames that a sample must have for an interval; `None`: none is ever given.
 pub(super) fn least_frames(policy: &str) -> Option<f64> {
     info(policy).ok()?.interval_frames.map(f64::from)
+}
+
+/// Whether a policy's intervals depend on the neighbouring sizes.
+pub(super) fn needs_neighbours(policy: &str) -> bool {
+    info(policy).is_ok_and(|info| info.interval_needs_neighbours)
+}
+
+/// How often the accesses of a sample are run for a point: all of it, once more in its groups, and
+/// with the neighbouring sizes.
+pub(super) fn runs(policy: &str, frames: f64, rate: f64) -> f64 {
+    if needs_neighbours(policy) && rate < 1.0 && is_shown(policy, frames, rate) { 4.0 } else { 2.0 }
 }
 
 /// A number, estimated from a sample and from each of its groups, as of the whole trace.
@@ -139,6 +159,15 @@ impl Estimates {
             // The trace itself.
             return ConfidenceInterval { error: 0.0, half: 0.0 };
         }
+        let ConfidenceInterval { error, half } = self.by_groups(finer, rate, accesses);
+        let step = self.beside.iter().map(|end| (end - self.whole).abs()).fold(0.0, f64::max);
+        let half = half.max(REACH * step);
+        let before = self.before.as_ref().map(|before| before.with(finer, rate, accesses).half);
+        ConfidenceInterval { error, half: half.max(LEAST_LEFT * before.unwrap_or(0.0)) }
+    }
+
+    /// How far it may be off as the groups say, wherever it lies on the curve.
+    fn by_groups(&self, finer: f64, rate: f64, accesses: f64) -> ConfidenceInterval {
         let n = self.groups.len() as f64;
         let mean = self.groups.iter().sum::<f64>() / n;
         let squares: f64 = self.groups.iter().map(|one| (one - mean) * (one - mean)).sum();
@@ -148,11 +177,15 @@ impl Estimates {
         };
         let error = (less * finer * (1.0 - rate) * squares / (n * free)).sqrt();
         let apart = (mean - self.whole).abs();
-        let half = student * error + BIAS * apart + FLOOR * accesses;
-        let step = self.beside.iter().map(|end| (end - self.whole).abs()).fold(0.0, f64::max);
-        let half = half.max(REACH * step);
-        let before = self.before.as_ref().map(|before| before.with(finer, rate, accesses).half);
-        ConfidenceInterval { error, half: half.max(LEAST_LEFT * before.unwrap_or(0.0)) }
+        ConfidenceInterval { error, half: student * error + BIAS * apart + FLOOR * accesses }
+    }
+
+    /// Whether the sizes beside this one agree with it: it lies on the line between them, as far
+    /// as the groups tell.
+    pub(super) fn agree(&self, rate: f64, accesses: f64) -> bool {
+        let [less, more] = self.beside[..] else { return true };
+        let off = (self.whole - (less + more) / 2.0).abs();
+        off <= self.by_groups(FINER, rate, accesses).half
     }
 
     /// Whether the groups are far apart: the size may lie on a step of the curve.
@@ -209,8 +242,22 @@ mod tests {
         assert_eq!(on_a_step.minus(&other).beside, [10.0, 10.0]);
         assert_eq!(on_a_step.minus(&flat).beside, [8.0, 0.0]);
         assert!(flat.minus(&flat).beside.is_empty());
-        assert_eq!(beside(10_000, 0.25), [9_840, 10_160]);
-        assert_eq!(beside(1, 0.25), [1, 5]);
+        assert_eq!(beside("lru", 10_000, 0.25), [9_840, 10_160]);
+        assert_eq!(beside("lru", 1, 0.25), [1, 5]);
+        assert_eq!(beside("arc", 10_000, 0.25), [9_700, 10_300]);
+    }
+
+    #[test]
+    fn sizes_agree_that_lie_on_a_line_within_what_the_groups_allow() {
+        let groups = [49.0, 51.0, 50.0, 50.0, 50.0, 50.0, 49.5, 50.5];
+        let with =
+            |beside: [f64; 2]| Estimates { beside: beside.to_vec(), ..estimates(50.0, &groups) };
+        let allowed = estimates(50.0, &groups).uncertain(0.0, 0.0).half;
+        assert!(with([60.0, 40.0]).agree(0.0, 0.0), "a slope is no disagreement");
+        assert!(with([60.0, 40.0 + 1.9 * allowed]).agree(0.0, 0.0));
+        assert!(!with([60.0, 40.0 + 2.1 * allowed]).agree(0.0, 0.0));
+        assert!(!with([50.0, 40.0]).agree(0.0, 0.0), "a step on one side");
+        assert!(estimates(50.0, &groups).agree(0.0, 0.0), "nothing beside it");
     }
 
     #[test]
@@ -227,5 +274,6 @@ mod tests {
         assert!(is_shown("lru", 512.0, 0.25) && !is_shown("lru", 512.0, 0.26));
         assert!(is_shown("arc", 2048.0, 0.1) && !is_shown("arc", 2047.0, 0.1));
         assert!(!is_shown("sieve", 1e6, 0.1) && is_shown("sieve", 1.0, 1.0));
+        assert!(!is_shown("casa", 1e6, 0.1));
     }
 }

@@ -63,14 +63,16 @@ impl Variate<'_> {
     pub(super) fn put_right(
         &self,
         found: &Estimated,
-        frames: u32,
+        (policy, frames): (&str, u32),
         options: &MrcOptions,
     ) -> Estimated {
         let exact = Estimate::on_curve(self.exact, f64::from(frames));
         let lru = Estimated {
             whole: self.sampled(0, frames),
             groups: (1..self.samples.len()).map(|group| self.sampled(group, frames)).collect(),
-            beside: beside(frames, self.rate).map(|frames| self.sampled(0, frames)).to_vec(),
+            beside: beside(policy, frames, self.rate)
+                .map(|frames| self.sampled(0, frames))
+                .to_vec(),
             before: None,
         };
         let of = |number: Number| {

@@ -1,6 +1,7 @@
 //! Curves of policies: over the whole trace, a sample of it, or samples of a rate for each size.
 
 use super::adaptive_rate;
+use super::confidence::runs;
 use super::curve::{Mrc, MrcOptions, SampleSize};
 use super::draw::{draw, next_uses, sampled_traces, with_groups};
 use super::request::{MrcRequest, is_scaled, passes};
@@ -25,15 +26,21 @@ pub fn planned_accesses(
     if let Some(within) = options.within {
         return adaptive_rate::planned_accesses(accesses, specs, sizes, options, within);
     }
-    let passes: u64 = specs.iter().map(|spec| passes(spec, sizes, options) as u64).sum();
-    let each = match options.sampling {
-        None => accesses,
-        // Every access of the sample once in the whole of it and once in its group.
-        Some(sampling) => (2.0 * sampling.rounded_rate() * accesses as f64) as u64,
+    let Some(sampling) = options.sampling else {
+        let passes: u64 = specs.iter().map(|spec| passes(spec, sizes, options) as u64).sum();
+        return passes * accesses;
     };
+    let rate = sampling.rounded_rate();
+    let of_size =
+        |spec: &PolicySpec, size: &Frames| runs(spec.name, f64::from(size.frames) * rate, rate);
+    let of_spec = |spec: &PolicySpec| match passes(spec, sizes, options) {
+        one if one < sizes.len() => 2.0 * one as f64,
+        _ => sizes.iter().map(|size| of_size(spec, size)).sum(),
+    };
+    let sampled = rate * accesses as f64;
     // LRU once over the trace, and over the sample and its groups.
-    let variate = if options.control.is_some() { accesses + each } else { 0 };
-    passes * each + variate
+    let variate = if options.control.is_some() { accesses as f64 + 2.0 * sampled } else { 0.0 };
+    (specs.iter().map(of_spec).sum::<f64>() * sampled + variate) as u64
 }
 
 /// Makes the curves of `specs` over `sizes`. If it is told to stop meanwhile, those points that

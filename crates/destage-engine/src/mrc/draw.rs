@@ -1,6 +1,6 @@
 //! Points of curves: tasks over a trace or a sample, and what they estimate.
 
-use super::confidence::{beside, is_shown};
+use super::confidence::{beside, is_shown, needs_neighbours};
 use super::control_variate::{Variate, lru_of_samples};
 use super::curve::MrcOptions;
 use super::estimate::{Estimate, Estimated, Totals};
@@ -66,7 +66,7 @@ pub(super) fn draw(
     }
     for Known { spec, size, estimated, .. } in found {
         let estimated = match &lru {
-            Some(lru) => lru.put_right(&estimated, sizes[size].frames, options),
+            Some(lru) => lru.put_right(&estimated, (specs[spec].name, sizes[size].frames), options),
             None => estimated,
         };
         drawn.cells.push(asked.cell((spec, size), estimated, totals, sampling));
@@ -83,7 +83,8 @@ struct Known {
 }
 
 /// Runs the whole sample with a few frames less, and with a few more, where a step of a curve may
-/// be near; what did not end, since it was told to stop, is no longer known.
+/// be near or a policy's intervals need it; what did not end, since it was told to stop, is no
+/// longer known.
 fn look_beside(
     asked: &MrcRequest<'_>,
     traces: &[Trace<'_>],
@@ -97,9 +98,11 @@ fn look_beside(
     let ends = |known: &Known| {
         let size = &sizes[known.size];
         let end = |frames| Frames { frames, given: size.given.clone() };
-        let has_interval = is_shown(specs[known.spec].name, f64::from(size.frames) * rate, rate);
-        let wanted = has_interval && known.estimated.is_steep(accesses, options);
-        wanted.then(|| beside(size.frames, rate).map(end))
+        let policy = specs[known.spec].name;
+        let has_interval = is_shown(policy, f64::from(size.frames) * rate, rate);
+        let needed = || needs_neighbours(policy) && rate < 1.0;
+        let wanted = has_interval && (needed() || known.estimated.is_steep(accesses, options));
+        wanted.then(|| beside(policy, size.frames, rate).map(end))
     };
     let ends: Vec<Option<[Frames; 2]>> = found.iter().map(ends).collect();
     let runs =

@@ -1,6 +1,6 @@
 //! From what a sample counted to what the trace would have.
 
-use super::confidence::{Estimates, is_shown};
+use super::confidence::{Estimates, is_shown, needs_neighbours};
 use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
@@ -212,6 +212,12 @@ impl Estimated {
         let of = |number: Number| number.estimates(self, options).is_steep(accesses);
         of(Number::Misses) || of(Number::PhysicalWrites)
     }
+
+    /// Whether the sizes beside it agree with it.
+    fn agrees(&self, rate: f64, accesses: f64, options: &MrcOptions) -> bool {
+        let of = |number: Number| number.estimates(self, options).agree(rate, accesses);
+        of(Number::Misses) && of(Number::PhysicalWrites)
+    }
 }
 
 /// A point from what was estimated of it.
@@ -240,7 +246,11 @@ pub(super) fn point(
     let sampled = sampling.map(|sampling| {
         let rate = sampling.rounded_rate();
         let frames = f64::from(size.frames) * rate;
-        match totals.filter(|_| is_shown(policy, frames, rate)) {
+        let is_known = |totals: &Totals| {
+            let agrees = || rate >= 1.0 || found.agrees(rate, totals.accesses(), options);
+            is_shown(policy, frames, rate) && (!needs_neighbours(policy) || agrees())
+        };
+        match totals.filter(is_known) {
             Some(totals) => with_intervals(frames, rate, found, totals, options),
             None => SampledPoint {
                 frames,
