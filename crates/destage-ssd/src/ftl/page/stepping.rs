@@ -42,6 +42,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.move_pages(plane, open.local, Some(open.victim), moves, sink);
         if is_last {
             self.end_collection(plane, open.local, sink);
+        } else {
+            self.prefetch_moves(plane, open.local, open.step);
         }
         let steps = self.steps.as_mut().expect("the device collects in steps");
         steps.keep(plane, (!is_last).then_some(open));

@@ -5,7 +5,8 @@
 //! Ousterhout. The design and implementation of a log-structured file system. TOCS 1992.
 //!
 //! Age: host page writes of the device since a page of the block was programmed or became invalid.
-//! Cost: a look at each block of the plane.
+//! Cost: a look at each block of the plane. The look is at real numbers; only a block that they do
+//! not rule out is compared in whole numbers of 128 bits.
 
 use super::{Candidates, Collector, SealedBlock};
 use crate::config::DeviceConfig;
@@ -15,12 +16,23 @@ use destage_core::PlaneId;
 pub(in crate::ftl::page) struct CostBenefit {
     blocks: usize,     // of a plane
     touched: Vec<u64>, // by block of the device, the clock
+    worth: Vec<f64>,   // by valid pages v, (D - v) / v
 }
+
+/// Share of the best benefit below which a block is ruled out by real numbers: an age below 2^53
+/// is exact, and the quotient and the product are off by 2^-53 each.
+const RULED_OUT: f64 = 1.0 - 1e-15;
 
 impl CostBenefit {
     pub(super) fn new(config: &DeviceConfig) -> Self {
         let blocks = config.blocks_per_plane as usize;
-        CostBenefit { blocks, touched: vec![0; config.planes() as usize * blocks] }
+        let data = config.data_pages();
+        let worth = |valid| f64::from(data - valid) / f64::from(valid);
+        CostBenefit {
+            blocks,
+            touched: vec![0; config.planes() as usize * blocks],
+            worth: (0..=data).map(worth).collect(),
+        }
     }
 }
 
@@ -37,18 +49,23 @@ impl Collector for CostBenefit {
         }
         let touched = &self.touched[plane.index() * self.blocks..][..self.blocks];
         let data = candidates.data_pages();
-        let gain = |local: u32, valid: u64| {
-            u128::from(clock - touched[local as usize]) * u128::from(data - valid)
-        };
-        // Both sides of "age_a * (D - v_a) * v_b > age_b * (D - v_b) * v_a".
+        let age = |local: u32| clock - touched[local as usize];
+        let benefit = |local: u32, valid: u64| age(local) as f64 * self.worth[valid as usize];
+        let gain = |(local, valid): (u32, u64)| u128::from(age(local)) * u128::from(data - valid);
         let mut best = (emptiest, candidates.valid(emptiest));
-        let mut best_gain = gain(best.0, best.1);
-        for (local, valid) in candidates.iter() {
-            let gain = gain(local, valid);
-            let (this, other) = (gain * u128::from(best.1), best_gain * u128::from(valid));
-            let first = || candidates.greedy_order(local) < candidates.greedy_order(best.0);
-            if this > other || this == other && first() {
-                (best, best_gain) = ((local, valid), gain);
+        let mut ruled_out = RULED_OUT * benefit(best.0, best.1);
+        for this in candidates.iter() {
+            let benefit = benefit(this.0, this.1);
+            if benefit < ruled_out {
+                continue;
+            }
+            // "age_a * (D - v_a) * v_b" and "age_b * (D - v_b) * v_a"
+            let of_this = gain(this) * u128::from(best.1);
+            let of_best = gain(best) * u128::from(this.1);
+            let first = || candidates.greedy_order(this.0) < candidates.greedy_order(best.0);
+            if of_this > of_best || of_this == of_best && first() {
+                best = this;
+                ruled_out = RULED_OUT * benefit;
             }
         }
         Some(best.0)

@@ -4,7 +4,7 @@
 //! Haas, Lee, Bonnet, Leis. SSD-iq: Uncovering the hidden side of SSD performance. PVLDB 18, 2025.
 //!
 //! Old blocks that are still nearly full get a second chance. Nothing is remembered from one
-//! collection to the next. Cost: passes over the window.
+//! collection to the next. Cost: one look at each block of the window, whatever the limit grows to.
 
 use super::queue::Queues;
 use super::{Candidates, Collector, SealedBlock, window};
@@ -37,21 +37,26 @@ impl Collector for TwoRegionFifo {
     }
 
     fn victim(&self, plane: PlaneId, _: u64, candidates: &Candidates<'_>) -> Option<u32> {
-        let oldest = self.queues.of(plane).take(self.window);
-        let mut limit = self.limit;
-        loop {
-            let below = limit * candidates.data_pages();
-            let is_below =
-                |&local: &u32| candidates.contains(local) && 1000 * candidates.valid(local) < below;
-            if let Some(found) = oldest.clone().find(is_below) {
-                return Some(found);
+        let data = candidates.data_pages();
+        let mut found = None;
+        // 1000 * v of a block that would be taken before the one found.
+        let mut below = 1000 * data;
+        for local in self.queues.of(plane).take(self.window) {
+            let valid = candidates.valid(local);
+            if 1000 * valid >= below {
+                continue;
             }
-            if limit == 1000 {
-                // No candidate in the window.
-                return self.queues.of(plane).find(|&local| candidates.contains(local));
+            found = Some(local);
+            if 1000 * valid < self.limit * data {
+                break;
             }
-            limit = (limit + LIMIT_STEP).min(1000);
+            // The last limit that stops it: a later block has to pass below that one.
+            let steps = (1000 * valid / data - self.limit) / LIMIT_STEP;
+            below = (self.limit + steps * LIMIT_STEP) * data;
         }
+        // The window may have no candidate.
+        let any = || self.queues.of(plane).find(|&local| candidates.contains(local));
+        found.or_else(any)
     }
 
     fn collects(&mut self, block: SealedBlock) {
