@@ -46,7 +46,7 @@ const STEEP: f64 = 0.007;
 const SHIFT: f64 = 0.8;
 
 /// Share of the frames by which the neighbouring sizes differ whose estimates have to agree.
-/// With 0.015, intervals miss beside a turn of ARC or CAR; with 0.05 and more, they hold no oftener.
+/// With 0.015, intervals miss beside a turn of ARC or CAR; with 0.05, they hold no oftener.
 const NEIGHBOUR: f64 = 0.03;
 
 /// How far an interval reaches, of what the sample is off beside its place.
