@@ -166,13 +166,15 @@ class Client:
         assert struct.unpack(">IIQ", self._read(16)) == (0x67446698, 0, 7)
 
 
-def _rounds(client: Client, pages: int, flushed: list[int]) -> None:
-    """Write every page, flush, remember the round, until the server is gone."""
+def _rounds(client: Client, pages: int, flushed: list[int], killer: threading.Timer) -> None:
+    """Write every page, flush, remember the round, until the server is killed."""
     for number in itertools.count(1):
         for page in range(pages):
             client.call(1, page * 4096, 4096, struct.pack(">Q", number) * 512)
         client.call(3)
         flushed.append(number)
+        if number == 1:
+            killer.start()
 
 
 def _until_it_is_killed(
@@ -182,8 +184,7 @@ def _until_it_is_killed(
         client = Client(ready["uri"])
         with client.socket:
             killer = threading.Timer(delay_s, process.kill)
-            killer.start()
-            _rounds(client, pages, flushed)
+            _rounds(client, pages, flushed, killer)
 
 
 def test_a_killed_server_has_lost_nothing_that_it_acknowledged(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 //!  run           one run after defaults, and many side by side
 //!  result        the result of a run: one schema, one table of metrics
 //!  stepped       a policy without a trace, one access at a time
+//!  live          a policy in front of a drive without a trace
 //!  options       options of a run                     mounted   a drive that is ready to run
 //!  checked       wraps a policy and asserts the laws
 //!  decisions     every decision of a run, as JSON lines
@@ -21,6 +22,7 @@ pub mod checked;
 pub mod conform;
 pub mod cost;
 pub mod decisions;
+pub mod live;
 pub mod mounted;
 pub mod mrc;
 pub mod options;

@@ -4,7 +4,9 @@ use destage_core::DeviceView;
 use destage_policies::params::Value;
 use destage_policies::{FromRun, ORDERED, Setup};
 use destage_replay::error::RunError;
-use destage_ssd::{CacheConfig, Device, HostConfig, Prepared};
+use destage_ssd::config::Table;
+use destage_ssd::tables::CacheConfig;
+use destage_ssd::{Device, Drive, HostConfig, Prepared};
 
 /// A drive that is ready to run: prepared once, and lent to each run.
 #[derive(Clone, Debug)]
@@ -24,6 +26,26 @@ pub struct Mounted {
 }
 
 impl Mounted {
+    /// A drive whose device has been prepared.
+    pub fn new(drive: &Drive, device: Device) -> Mounted {
+        Mounted {
+            name: drive.name.clone(),
+            record: drive.to_json(),
+            device: device.into(),
+            cache: CacheConfig {
+                policy: None,
+                frames: 0,
+                hit_ns: drive.cache.hit_ns,
+                evict_wait: drive.cache.evict_wait,
+                staging_pages: drive.cache.staging_pages,
+                read_wait: drive.cache.read_wait,
+                params: Table::new(),
+            },
+            host: drive.host,
+            placement: drive.placed().then(|| drive.device.placement_label()),
+        }
+    }
+
     /// Every page of a trace is one of the drive.
     pub(crate) fn holds(&self, lpns: &[u64]) -> Result<(), RunError> {
         let logical = self.device.geometry().logical_pages;

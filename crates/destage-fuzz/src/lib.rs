@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  target             what is fed
-//!    bytes    readers  chains  opening  decoded  drive_file  specs  options  conformance
+//!    bytes    readers  chains  opening  decoded  drive_file  specs  options  conformance  nbd
 //!    drawn    policies  ftls  drives  replays
 //! ```
 //!

@@ -47,6 +47,7 @@ targets! {
     drive_files: "drive-file";
     specs: "specs";
     conformance: "conformance";
+    conversations: "nbd";
     policies: "policies";
     ftls: "ftls";
     drives: "drives";

@@ -4,11 +4,13 @@
 //! request at a time never waits for a thread to be woken.
 
 use crate::handshake::Shaken;
+use crate::late::wake_in_time;
 use crate::protocol::{
     FUA, Header, MOST_BYTES, NO_HOLE, REQUEST_BYTES, SIMPLE_REPLY, command, error, flags,
 };
 use crate::socket::{Begun, Socket};
 use crate::state::State;
+use destage_pool::Done;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -79,6 +81,9 @@ impl Connection {
     fn run(self: &Arc<Self>, first: bool) {
         let connection = Arc::clone(self);
         let run = move || {
+            if connection.state.emulate {
+                wake_in_time();
+            }
             let _ends = Ends(&connection);
             if !first || connection.shake_hands() {
                 connection.serve();
@@ -215,7 +220,10 @@ impl Connection {
             Err(code) => Err(code),
         };
         drop(data);
-        let code = outcome.err().unwrap_or(0);
+        let (code, done) = match outcome {
+            Ok(done) => (0, done),
+            Err(code) => (code, Done::default()),
+        };
         if code != 0 {
             reply.truncate(REPLY_BYTES);
             self.state.requests.errors.fetch_add(1, Relaxed);
@@ -223,6 +231,11 @@ impl Connection {
         reply[..4].copy_from_slice(&SIMPLE_REPLY.to_be_bytes());
         reply[4..8].copy_from_slice(&code.to_be_bytes());
         reply[8..16].copy_from_slice(&header.cookie.to_be_bytes());
+        if self.state.emulate
+            && let Some(due) = self.state.pool.answer_at(done)
+        {
+            self.state.late.wait_until(due);
+        }
         let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.state.times.add(received.elapsed().as_nanos() as u64);
         self.socket.write(&reply, PATIENCE)
@@ -298,7 +311,7 @@ impl State {
         bytes: Range<u64>,
         data: &[u8],
         reply: &mut Vec<u8>,
-    ) -> Result<(), u32> {
+    ) -> Result<Done, u32> {
         let (requests, length) = (&self.requests, u64::from(header.length));
         let count = match header.command {
             command::READ => &requests.read,
@@ -312,24 +325,24 @@ impl State {
         let done = match header.command {
             command::READ => {
                 reply.resize(REPLY_BYTES + header.length as usize, 0);
-                let read = self.pool.read_at(bytes.start, &mut reply[REPLY_BYTES..]).map(drop);
+                let read = self.pool.read_at(bytes.start, &mut reply[REPLY_BYTES..]);
                 self.bytes_read.fetch_add(if read.is_ok() { length } else { 0 }, Relaxed);
                 read
             }
             command::WRITE => {
-                let written = self.pool.write_at(bytes.start, data).map(drop);
+                let written = self.pool.write_at(bytes.start, data);
                 self.bytes_written.fetch_add(if written.is_ok() { length } else { 0 }, Relaxed);
                 written
             }
-            command::FLUSH => self.pool.flush(),
-            command::TRIM => self.pool.trim_at(bytes).map(drop),
-            command::CACHE => self.pool.cache_at(bytes).map(drop),
-            _ if header.flags & NO_HOLE != 0 => self.pool.write_zeros_at(bytes).map(drop),
-            _ => self.pool.zero_at(bytes).map(drop),
+            command::FLUSH => self.pool.flush_request(),
+            command::TRIM => self.pool.trim_at(bytes),
+            command::CACHE => self.pool.cache_at(bytes),
+            _ if header.flags & NO_HOLE != 0 => self.pool.write_zeros_at(bytes),
+            _ => self.pool.zero_at(bytes),
         };
         let done = match header.flags & FUA {
             0 => done,
-            _ => done.and_then(|()| self.pool.flush()),
+            _ => done.and_then(|done| Ok(done.and(self.pool.flush_request()?))),
         };
         done.map_err(|failed| match failed.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => error::ENOSPC,

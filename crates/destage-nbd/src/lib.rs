@@ -7,6 +7,7 @@
 //!  connection  requests of one client, side by side                 state     what all share
 //!  handshake   options before the first request                     socket    deadlines
 //!  protocol    numbers of the wire      budget  memory of requests  times     response times
+//!  late        replies at the instants of a simulated SSD
 //! ```
 
 #![cfg(unix)]
@@ -15,6 +16,7 @@ mod address;
 mod budget;
 mod connection;
 mod handshake;
+mod late;
 mod protocol;
 mod recording;
 mod server;
@@ -24,8 +26,11 @@ mod state;
 mod times;
 
 pub use address::Address;
-pub use destage_pool::Options;
+pub use destage_pool::{Options, SimulatedDevice, Time};
+pub use late::LateReplies;
 pub use server::ServerOptions;
-pub use serving::{Interval, ServeError, Serving, Settings, Snapshot, Source};
+pub use serving::{
+    DeviceMetrics, DeviceSnapshot, Interval, ServeError, Serving, Settings, Snapshot, Source,
+};
 pub use state::{AnyPool, ConnectionCounts, RequestCounts};
 pub use times::ResponseTimes;

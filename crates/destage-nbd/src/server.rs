@@ -68,6 +68,7 @@ impl Server {
     pub(crate) fn start(
         pool: AnyPool,
         options: &ServerOptions,
+        emulate: bool,
     ) -> Result<Server, (AnyPool, io::Error)> {
         let (listeners, wake, woken) = match bind(options) {
             Ok(bound) => bound,
@@ -82,7 +83,7 @@ impl Server {
             most_bytes: MOST_BYTES,
             flags: export_flags(options.read_only),
         };
-        let state = Arc::new(State::new(pool, export));
+        let state = Arc::new(State::new(pool, export, emulate));
         let open = Mutex::default();
         let connections = Arc::new(Connections { most: options.max_connections.max(1), open });
         let acceptor = {

@@ -1,14 +1,17 @@
 //! `destage serve`: a file, or memory, as a block device behind a cache run by a policy.
 
 use crate::address::Address;
+use crate::late::LateReplies;
 use crate::recording::Recording;
 use crate::server::{Server, ServerOptions};
 use crate::state::{ConnectionCounts, RequestCounts};
 use crate::times::{Counted, ResponseTimes};
 use destage_pool::{
-    FileOptions, FileStore, MemoryStore, OpenError, Options, Pool, PoolCounters, Store, replayed,
+    DeviceStore, FileOptions, FileStore, MemoryStore, Number, OpenError, Options, Pool,
+    PoolCounters, SimulatedDevice, Store, replayed,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -49,6 +52,10 @@ pub struct Settings {
     pub server: ServerOptions,
     /// Where requests are recorded; `.gz` packs them.
     pub record: Option<PathBuf>,
+    /// A simulated SSD behind the cache.
+    pub device: Option<SimulatedDevice>,
+    /// Replies come when it would have answered.
+    pub emulate: bool,
 }
 
 /// Why there is no server.
@@ -94,8 +101,33 @@ pub struct Snapshot {
     pub connections: ConnectionCounts,
     /// Connections now.
     pub open_connections: usize,
+    /// The simulated SSD, if there is one.
+    pub device: Option<DeviceSnapshot>,
     /// Since the last snapshot.
     pub interval: Interval,
+}
+
+/// A simulated SSD at an instant.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DeviceSnapshot {
+    /// Erase blocks erased.
+    pub erases: u64,
+    /// Write amplification; absent before the first program.
+    pub waf: Option<f64>,
+    /// Pages programmed for the host.
+    pub flash_programs: u64,
+    /// Replies that the real work delayed, and by how much.
+    #[serde(flatten)]
+    pub late: LateReplies,
+}
+
+/// Metrics of a simulated SSD.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceMetrics {
+    #[serde(flatten)]
+    metrics: BTreeMap<&'static str, Option<Number>>,
+    #[serde(flatten)]
+    late: LateReplies,
 }
 
 /// Activity between two snapshots.
@@ -121,7 +153,7 @@ impl Serving {
     /// The fault, in the terms of the command line.
     pub fn start(settings: &Settings) -> Result<Serving, ServeError> {
         check_names(settings)?;
-        let store = open(settings)?;
+        let store = with_device(open(settings)?, settings.device.as_ref());
         let replayed = replayed(&settings.policy, store.pages());
         let pool = Pool::open(store, &settings.policy, settings.options.clone());
         let pool = pool.map_err(|error| match error {
@@ -135,9 +167,10 @@ impl Serving {
             Ok::<_, ServeError>(recording)
         });
         let recording = recording.transpose()?;
-        let server = Server::start(pool, &settings.server).map_err(|(_, error)| {
-            ServeError::Io(format!("{}: {error}", shown(&settings.server.address)))
-        })?;
+        let server =
+            Server::start(pool, &settings.server, settings.emulate).map_err(|(_, error)| {
+                ServeError::Io(format!("{}: {error}", shown(&settings.server.address)))
+            })?;
         let interval = Mutex::default();
         Ok(Serving { server, recording, replayed, started: Instant::now(), interval })
     }
@@ -176,8 +209,31 @@ impl Serving {
             response_ns: state.times.all(),
             connections,
             open_connections,
+            device: self.device(),
             interval,
         }
+    }
+
+    fn device(&self) -> Option<DeviceSnapshot> {
+        let state = &self.server.state;
+        let counters = state.pool.device_counters()?;
+        let (programs, all) = (counters.flash_programs, counters.programs_of_all_kinds());
+        Some(DeviceSnapshot {
+            erases: counters.erases,
+            waf: (programs > 0).then(|| all as f64 / programs as f64),
+            flash_programs: programs,
+            late: state.late.counted(),
+        })
+    }
+
+    /// The metrics of the simulated SSD by name, as a result with a device has them, and the late
+    /// replies; `None` without one. Copies the simulated SSD.
+    pub fn device_metrics(&self) -> Option<Result<DeviceMetrics, ServeError>> {
+        let state = &self.server.state;
+        let metrics = state.pool.device_metrics()?;
+        let wrong = |error: io::Error| ServeError::Io(error.to_string());
+        let late = state.late.counted();
+        Some(metrics.map(|metrics| DeviceMetrics { metrics, late }).map_err(wrong))
     }
 
     /// Ends all connections, flushes, ends the record; then a last snapshot.
@@ -226,6 +282,13 @@ fn check_names(settings: &Settings) -> Result<(), ServeError> {
         _ => return Ok(()),
     };
     Err(ServeError::Usage(format!("{}: the record would replace {what}", record.display())))
+}
+
+fn with_device(store: Box<dyn Store>, device: Option<&SimulatedDevice>) -> Box<dyn Store> {
+    match device {
+        Some(device) => Box::new(DeviceStore::new(store, device.clone())),
+        None => store,
+    }
 }
 
 fn open(settings: &Settings) -> Result<Box<dyn Store>, ServeError> {

@@ -2,6 +2,7 @@
 
 use crate::budget::Budget;
 use crate::handshake::Export;
+use crate::late::Late;
 use crate::times::Histogram;
 use destage_pool::{Pool, Store};
 use serde::Serialize;
@@ -76,6 +77,9 @@ pub(crate) struct State {
     pub(crate) export: Export,
     pub(crate) budget: Budget,
     pub(crate) times: Histogram,
+    /// Replies come when the simulated SSD would have answered.
+    pub(crate) emulate: bool,
+    pub(crate) late: Late,
     pub(crate) requests: Requests,
     pub(crate) bytes_read: AtomicU64,
     pub(crate) bytes_written: AtomicU64,
@@ -90,12 +94,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl State {
-    pub(crate) fn new(pool: AnyPool, export: Export) -> State {
+    pub(crate) fn new(pool: AnyPool, export: Export, emulate: bool) -> State {
         State {
             pool,
             export,
             budget: Budget::new(MOST_BYTES),
             times: Histogram::new(),
+            emulate,
+            late: Late::default(),
             requests: Requests::default(),
             bytes_read: AtomicU64::new(0),
             bytes_written: AtomicU64::new(0),

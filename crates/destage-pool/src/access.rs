@@ -3,11 +3,11 @@
 //! An access that missed fills its page before it waits for anything but the store, so whoever
 //! finds the page resident may wait for it.
 
-use crate::decide::Access;
 use crate::frame::{Exclusive, Frame, FrameLock, Mark};
 use crate::lock::lock;
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::work::Access;
 use destage_core::Op;
 use std::io;
 use std::sync::Arc;
@@ -118,7 +118,8 @@ impl<S: Store> Shared<S> {
         }
     }
 
-    /// The frame was trimmed meanwhile: the access goes on with the page's new one.
+    /// The frame was trimmed meanwhile: the access goes on with the page's new one. It may have
+    /// been the last user of the old one, whose bypassed writes are counted then.
     fn renew(&self, access: &mut Access) {
         let fills = access.fills;
         let new = self.table.with_new(access.frame.page, |state| {
@@ -126,7 +127,7 @@ impl<S: Store> Shared<S> {
             state.fillers += u32::from(fills);
         });
         let old = std::mem::replace(&mut access.frame, new);
-        old.lock(&self.table.marks).users -= 1;
+        self.end_user(&old, old.lock(&self.table.marks));
     }
 
     /// Takes the latch of a resident page at once, if its bytes are there and no other latch is in

@@ -2,10 +2,10 @@
 //!
 //! A group write waits for the store alone, never for a guard.
 
-use crate::decide::{Group, Work};
 use crate::frame::{Exclusive, Frame, Mark};
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::work::{Group, Work};
 use destage_core::Pad;
 use std::io;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use crate::destage::Reason;
 use crate::frame::{Exclusive, Frame, Mark};
 use crate::lock::lock;
-use crate::record::Recorded;
 use crate::shared::Shared;
 use crate::store::{Store, copy_of};
+use crate::work::Done;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -19,8 +19,9 @@ impl<S: Store> Shared<S> {
     /// # Errors
     ///
     /// The first of any write or sync that the flush depends on.
-    pub(crate) fn flush(&self) -> io::Result<()> {
-        self.core().record(Recorded::Flush, &(0..0));
+    pub(crate) fn flush(&self) -> io::Result<Done> {
+        // Bytes are made durable also when the simulated SSD has come to its end.
+        let completion_ns = self.core().flush().unwrap_or(None);
         self.tally.flushes.add(1);
         let failures = self.failed_syncs();
         let mut busy = Vec::new();
@@ -31,7 +32,7 @@ impl<S: Store> Shared<S> {
         for frame in busy {
             self.write_when_free(&frame)?;
         }
-        self.sync(failures)
+        self.sync(failures).map(|()| Done { completion_ns })
     }
 
     /// While limbo is full: writes its dirty pages, then syncs.

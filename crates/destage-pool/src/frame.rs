@@ -13,9 +13,8 @@
 use crate::bytes::PageBytes;
 use crate::lock::lock;
 use crate::marks::{Class, Marks};
-use std::cell::UnsafeCell;
+use crate::sync::{Condvar, Mutex, MutexGuard, UnsafeCell};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// State of a page's bytes relative to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +114,8 @@ impl Frame {
             late: false,
             through: 0,
         };
-        Frame { page, state: Mutex::new(state), changed: Condvar::new(), bytes: None.into() }
+        let (state, bytes) = (Mutex::new(state), UnsafeCell::new(None));
+        Frame { page, state, changed: Condvar::new(), bytes }
     }
 
     /// Locks the state; the sets follow when the lock is given back.
@@ -143,7 +143,7 @@ impl Frame {
     /// are valid.
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
         // SAFETY: under the latch no thread changes them.
-        unsafe { (*self.bytes.get()).as_ref().expect("valid bytes are there") }
+        self.bytes.with(|bytes| unsafe { (*bytes).as_ref().expect("valid bytes are there") })
     }
 
     /// The bytes, to be changed; zeros if there were none.
@@ -154,7 +154,7 @@ impl Frame {
     #[expect(clippy::mut_from_ref, reason = "the latch makes the reference unique")]
     pub(crate) unsafe fn bytes_mut(&self, page_bytes: usize) -> &mut [u8] {
         // SAFETY: under the exclusive latch no other thread reads or changes them.
-        let bytes = unsafe { &mut *self.bytes.get() };
+        let bytes = self.bytes.with_mut(|bytes| unsafe { &mut *bytes });
         bytes.get_or_insert_with(|| PageBytes::zeroed(page_bytes))
     }
 }

@@ -1,6 +1,7 @@
 //! Guards of the calling thread, and hits that the policy has not seen yet.
 
 use crate::shared::Inner;
+use crate::sync::thread_local;
 use destage_core::Op;
 use std::cell::RefCell;
 use std::io;
@@ -32,7 +33,7 @@ impl Drop for Batch {
 
 /// The thread has a guard from now on.
 pub(crate) fn hold(pool: &Inner, page: u64, change: bool) {
-    GUARDS.with_borrow_mut(|guards| guards.push((pool, page, change)));
+    GUARDS.with(|guards| guards.borrow_mut().push((pool, page, change)));
 }
 
 /// It has one less.
@@ -51,7 +52,8 @@ pub(crate) fn release(pool: *const Inner, page: u64, change: bool) {
 ///
 /// [`io::ErrorKind::Deadlock`] if the thread is changing one of the pages.
 pub(crate) fn check(pool: &Inner, pages: &Range<u64>, change: bool) -> io::Result<()> {
-    GUARDS.with_borrow(|guards| {
+    GUARDS.with(|guards| {
+        let guards = guards.borrow();
         for &(_, page, changes) in
             guards.iter().filter(|guard| std::ptr::eq(guard.0, pool) && pages.contains(&guard.1))
         {
@@ -70,7 +72,8 @@ pub(crate) fn check(pool: &Inner, pages: &Range<u64>, change: bool) -> io::Resul
 
 /// Notes a hit; the policy sees the batch when it is full.
 pub(crate) fn note(pool: &Arc<Inner>, page: u64, op: Op) {
-    BATCHES.with_borrow_mut(|batches| {
+    BATCHES.with(|batches| {
+        let batches = &mut *batches.borrow_mut();
         let found = batches.iter().position(|batch| std::ptr::eq(batch.pool.as_ptr(), &**pool));
         let at = found.unwrap_or_else(|| {
             batches.retain(|batch| batch.pool.strong_count() > 0);
@@ -88,7 +91,8 @@ pub(crate) fn note(pool: &Arc<Inner>, page: u64, op: Op) {
 /// The policy sees what the thread has noted.
 pub(crate) fn drain(pool: &Inner) {
     if pool.options.batch > 1 {
-        BATCHES.with_borrow_mut(|batches| {
+        BATCHES.with(|batches| {
+            let batches = &mut *batches.borrow_mut();
             let mine = |batch: &&mut Batch| std::ptr::eq(batch.pool.as_ptr(), pool);
             if let Some(batch) = batches.iter_mut().find(mine) {
                 pool.note_hits(&mut batch.hits);

@@ -3,10 +3,10 @@
 //! A thread that holds pages here waits for the store alone, so waits are short.
 
 use crate::lock::lock;
+use crate::sync::{Condvar, Mutex};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use std::ops::Range;
-use std::sync::{Condvar, Mutex};
 
 /// Pages on which the store is at work.
 #[derive(Default)]

@@ -57,7 +57,7 @@ mod tests {
         let mut known = Known::default();
         [0, 63, 64, 4095, 4096, 1 << 40].iter().for_each(|page| known.add(*page));
         assert_eq!(known.take(&(63..4096)), [63, 64, 4095]);
-        assert_eq!(known.take(&(5..5)), []);
+        assert!(known.take(&(5..5)).is_empty());
         assert_eq!(known.take(&(0..u64::MAX)), [0, 4096, 1 << 40]);
         assert!(known.0.is_empty());
     }

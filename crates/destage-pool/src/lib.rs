@@ -15,10 +15,11 @@
 //! ```text
 //!  pool       what a program calls             guard      bytes while they are read or changed
 //!  requests   several pages as one request     access     latching and fetching a page
-//!  decide     the policy, under the one lock   destage    group writes
+//!  decide     the policy, under the one lock   follow     what follows from a decision
+//!  destage    group writes                     clock      the instants of requests
 //!  flush      flushes, syncs, room in limbo    trim       trims and zeroes
 //!  writer     writes ahead                     held       what a thread holds
-//!  store      where pages live: memory, file, fault
+//!  store      where pages live: memory, file, fault, device (a simulated SSD before one of these)
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
@@ -28,13 +29,19 @@
 mod access;
 mod bell;
 mod bytes;
+mod clock;
 mod counters;
 mod decide;
 mod destage;
+#[cfg(feature = "device")]
+mod device;
+#[cfg(feature = "device")]
+mod device_store;
 mod fault;
 #[cfg(unix)]
 mod file;
 mod flush;
+mod follow;
 mod frame;
 mod guard;
 mod held;
@@ -49,19 +56,31 @@ mod pool;
 mod record;
 mod requests;
 mod shared;
+#[cfg(feature = "device")]
+mod simulated;
 mod store;
 mod sums;
+mod sync;
 mod sync_state;
 mod table;
 mod trim;
+mod work;
 mod writer;
 
+pub use clock::Time;
 pub use counters::{PolicyCounters, PoolCounters, StoreCounters, TrimCounters};
+#[cfg(feature = "device")]
+pub use destage_engine::result::Number;
+#[cfg(feature = "device")]
+pub use device_store::DeviceStore;
 pub use fault::{Fault, FaultStore, Faults};
 #[cfg(unix)]
 pub use file::{FileOptions, FileStore};
 pub use guard::{ReadGuard, WriteGuard};
 pub use memory::MemoryStore;
 pub use options::{NONE, OpenError, Options, PAGE_BYTES, Writer, replayed};
-pub use pool::{Done, Pool};
+pub use pool::Pool;
+#[cfg(feature = "device")]
+pub use simulated::SimulatedDevice;
 pub use store::Store;
+pub use work::Done;

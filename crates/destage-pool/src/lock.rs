@@ -1,6 +1,6 @@
 //! Locks whose holders do not panic.
 
-use std::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Locks. A holder that panicked has left a policy or a table half changed: every later call
 /// panics.

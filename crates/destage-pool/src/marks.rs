@@ -4,9 +4,9 @@
 //! that a flush sees every page whose guard was dropped before it.
 
 use crate::lock::lock;
+use crate::sync::{AtomicUsize, Mutex};
 use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Set membership of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]

@@ -1,5 +1,6 @@
 //! Options of a pool, and why one cannot be opened.
 
+use crate::clock::Time;
 use crate::no_cache::NoCache;
 use destage_core::{AnyPolicy, Requirements};
 use destage_policies::params::Value;
@@ -34,6 +35,8 @@ pub struct Options {
     pub writer: Option<Writer>,
     /// Keeps a CRC-32C of each page, and compares it at each fetch. Default: no.
     pub checksums: bool,
+    /// What time it is for a simulated SSD. Default: the time on the wall.
+    pub time: Time,
     /// Name of the volume in the record. Default `pool`.
     pub name: String,
 }
@@ -49,6 +52,7 @@ impl Options {
             pages_per_block: 64,
             writer: None,
             checksums: false,
+            time: Time::default(),
             name: "pool".to_string(),
         }
     }
@@ -64,6 +68,11 @@ impl Options {
         range("pages_per_block", 1, destage_policies::MOST_PAGES_PER_BLOCK, self.pages_per_block)?;
         if !PAGE_BYTES.contains(&self.page_bytes) || !self.page_bytes.is_power_of_two() {
             return Err(OpenError::PageBytes(self.page_bytes));
+        }
+        if let Time::Wall { speed } = self.time
+            && !(speed > 0.0 && speed.is_finite())
+        {
+            return Err(OpenError::Speed(speed));
         }
         if pages == 0 {
             return Err(OpenError::SmallStore(self.page_bytes));
@@ -162,6 +171,12 @@ pub enum OpenError {
     /// Size of a page.
     #[error("page size: expected a power of two, 512 to 65536 bytes, got {0}")]
     PageBytes(u32),
+    /// Speed of the simulated time.
+    #[error("speed: expected a number above 0, got {0}")]
+    Speed(f64),
+    /// The simulated SSD, or a policy in front of it.
+    #[error("{0}")]
+    Device(String),
     /// A store of less than one page.
     #[error("the store is smaller than one page of {0} bytes")]
     SmallStore(u32),

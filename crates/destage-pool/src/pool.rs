@@ -1,7 +1,10 @@
 //! The pool: what a program calls.
 
+use crate::clock::Clock;
 use crate::counters::PoolCounters;
-use crate::decide::{Core, Decisions};
+use crate::decide::{Cache, Core};
+#[cfg(feature = "device")]
+use crate::device::DeviceCache;
 use crate::guard::{ReadGuard, WriteGuard};
 use crate::held;
 use crate::options::{OpenError, Options};
@@ -9,11 +12,21 @@ use crate::record::{Lines, Record};
 use crate::requests::Source;
 use crate::shared::{Inner, Shared};
 use crate::store::Store;
+use crate::work::{Decisions, Done};
 use crate::writer::WriterThread;
-use destage_core::{AnyPolicy, Op, Policy};
+use destage_core::{AnyPolicy, Op, Plan, Policy};
+#[cfg(feature = "device")]
+use destage_engine::result::Number;
+#[cfg(feature = "device")]
+use destage_replay::timed::TimedOutcome;
+#[cfg(feature = "device")]
+use destage_ssd::DeviceCounters;
+#[cfg(feature = "device")]
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Pages of a store in memory, as many as the policy has frames; any number of threads.
 ///
@@ -21,14 +34,6 @@ use std::sync::Arc;
 pub struct Pool<S: Store> {
     writer: Option<WriterThread>, // stops first
     shared: Arc<Shared<S>>,
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct Done {
-    /// When the simulated SSD would have answered, nanoseconds; `None` without one.
-    pub completion_ns: Option<u64>,
 }
 
 impl<S: Store> Pool<S> {
@@ -40,6 +45,11 @@ impl<S: Store> Pool<S> {
     /// The fault of the policy, the options or the store, in the terms of the command line.
     pub fn open(store: S, policy: &str, options: Options) -> Result<Pool<S>, OpenError> {
         options.check(store.pages())?;
+        #[cfg(feature = "device")]
+        if let Some(device) = store.device() {
+            let cache = DeviceCache::open(device, policy, &options, store.pages())?;
+            return Ok(Self::with_cache(store, Cache::Device(cache), options));
+        }
         let policy = options.policy(policy, store.pages())?;
         Self::with_policy(store, policy, options)
     }
@@ -55,17 +65,26 @@ impl<S: Store> Pool<S> {
         options: Options,
     ) -> Result<Pool<S>, OpenError> {
         options.check(store.pages())?;
+        #[cfg(feature = "device")]
+        if let Some(device) = store.device() {
+            let cache = DeviceCache::with_policy(device, policy, &options, store.pages())?;
+            return Ok(Self::with_cache(store, Cache::Device(cache), options));
+        }
         if options.writer.is_some() {
             policy.keep_order();
         }
+        Ok(Self::with_cache(store, Cache::Policy(policy, Plan::new()), options))
+    }
+
+    fn with_cache(store: S, cache: Cache, options: Options) -> Pool<S> {
         let writer = options.writer;
         let pages = store.pages();
-        let mut core = Core::new(policy);
-        core.counters.idle_writes = writer.map(|_| 0);
+        let mut core = Core::new(cache, Clock::new(options.time));
+        core.log.counters.idle_writes = writer.map(|_| 0);
         let inner = Arc::new(Inner::new(core, options, pages));
         let shared = Arc::new(Shared { store, inner });
         let writer = writer.map(|writer| WriterThread::start(&shared, writer));
-        Ok(Pool { writer, shared })
+        Pool { writer, shared }
     }
 
     /// A page, to be read.
@@ -107,7 +126,7 @@ impl<S: Store> Pool<S> {
     /// Errors of [`read`](Pool::read), and [`io::ErrorKind::InvalidInput`] if `into` is empty.
     pub fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<Done> {
         let bytes = self.shared.range(offset, into.len() as u64)?;
-        self.shared.read_bytes(&bytes, Some(into)).map(|()| Done::default())
+        self.shared.read_bytes(&bytes, Some(into))
     }
 
     /// Reads bytes into the cache, as one request.
@@ -117,7 +136,7 @@ impl<S: Store> Pool<S> {
     /// Errors of [`read_at`](Pool::read_at).
     pub fn cache_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
-        self.shared.read_bytes(&bytes, None).map(|()| Done::default())
+        self.shared.read_bytes(&bytes, None)
     }
 
     /// Writes bytes, as one request. An error may leave some of its pages written, each wholly.
@@ -127,7 +146,7 @@ impl<S: Store> Pool<S> {
     /// Errors of [`read_at`](Pool::read_at).
     pub fn write_at(&self, offset: u64, from: &[u8]) -> io::Result<Done> {
         let bytes = self.shared.range(offset, from.len() as u64)?;
-        self.shared.write_bytes(&bytes, Source::Bytes(from)).map(|()| Done::default())
+        self.shared.write_bytes(&bytes, Source::Bytes(from))
     }
 
     /// Makes bytes zero: whole pages by the store's discard, if it can.
@@ -137,7 +156,7 @@ impl<S: Store> Pool<S> {
     /// Errors of [`read_at`](Pool::read_at).
     pub fn zero_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
-        self.shared.zero(&bytes).map(|()| Done::default())
+        self.shared.zero(&bytes)
     }
 
     /// Writes zeros, as one request, and discards nothing.
@@ -147,7 +166,7 @@ impl<S: Store> Pool<S> {
     /// Errors of [`read_at`](Pool::read_at).
     pub fn write_zeros_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
-        self.shared.write_bytes(&bytes, Source::Zeros).map(|()| Done::default())
+        self.shared.write_bytes(&bytes, Source::Zeros)
     }
 
     /// Trims the pages wholly inside the range: the policy forgets them, and they read as zeros,
@@ -158,7 +177,7 @@ impl<S: Store> Pool<S> {
     /// Errors of [`read_at`](Pool::read_at).
     pub fn trim_at(&self, bytes: Range<u64>) -> io::Result<Done> {
         let bytes = self.checked(bytes)?;
-        self.shared.trim(&bytes).map(|()| Done::default())
+        self.shared.trim(&bytes)
     }
 
     /// Trims pages.
@@ -182,6 +201,15 @@ impl<S: Store> Pool<S> {
     ///
     /// The store's. Nothing is lost then: the next flush writes it again.
     pub fn flush(&self) -> io::Result<()> {
+        self.flush_request().map(drop)
+    }
+
+    /// The same; also when the simulated SSD would have answered, if it is told of flushes.
+    ///
+    /// # Errors
+    ///
+    /// As [`flush`](Pool::flush).
+    pub fn flush_request(&self) -> io::Result<Done> {
         held::check(&self.shared, &(0..u64::MAX), false)?;
         held::drain(&self.shared);
         self.shared.flush()
@@ -191,6 +219,55 @@ impl<S: Store> Pool<S> {
     pub fn counters(&self) -> PoolCounters {
         held::drain(&self.shared);
         self.shared.counters()
+    }
+
+    /// The instant of the requests that follow, with [`Time::Manual`](crate::Time::Manual); one
+    /// before the last does nothing.
+    pub fn set_now_ns(&self, now_ns: u64) {
+        self.shared.core().clock.set(now_ns);
+    }
+
+    /// When the simulated SSD answers on the wall; `None` without one, and with
+    /// [`Time::Manual`](crate::Time::Manual).
+    pub fn answer_at(&self, done: Done) -> Option<Instant> {
+        self.shared.core().clock.on_the_wall(done.completion_ns?)
+    }
+
+    /// Counters of the simulated SSD so far.
+    #[cfg(feature = "device")]
+    pub fn device_counters(&self) -> Option<DeviceCounters> {
+        match &self.shared.core().cache {
+            Cache::Device(cache) => Some(cache.counters()),
+            Cache::Policy(..) => None,
+        }
+    }
+
+    /// What a run that ended here would have counted, times included. Copies the simulated SSD.
+    ///
+    /// # Errors
+    ///
+    /// Its end: then there are no such numbers.
+    #[cfg(feature = "device")]
+    pub fn outcome(&self) -> Option<io::Result<TimedOutcome>> {
+        held::drain(&self.shared);
+        match &self.shared.core().cache {
+            Cache::Device(cache) => Some(cache.outcome()),
+            Cache::Policy(..) => None,
+        }
+    }
+
+    /// The metrics of a result with a device, by name. Copies the simulated SSD.
+    ///
+    /// # Errors
+    ///
+    /// As [`outcome`](Pool::outcome).
+    #[cfg(feature = "device")]
+    pub fn device_metrics(&self) -> Option<io::Result<BTreeMap<&'static str, Option<Number>>>> {
+        held::drain(&self.shared);
+        match &self.shared.core().cache {
+            Cache::Device(cache) => Some(cache.metrics()),
+            Cache::Policy(..) => None,
+        }
     }
 
     /// Bytes that the pool gives access to: whole pages of the store.
@@ -206,7 +283,7 @@ impl<S: Store> Pool<S> {
     pub fn record(&self, to: Box<dyn Write + Send>) -> io::Result<()> {
         let before = self.flush_record();
         let mut core = self.shared.core();
-        core.record = Some(Record::new(to, &self.shared.options.name));
+        core.log.record = Some(Record::new(to, &self.shared.options.name));
         before
     }
 
@@ -217,7 +294,7 @@ impl<S: Store> Pool<S> {
     /// Errors of decisions that were written before, to another place.
     pub fn decisions(&self, to: Box<dyn Write + Send>) -> io::Result<()> {
         let before = self.flush_record();
-        self.shared.core().decisions = Some(Decisions { lines: Lines::new(to), index: 0 });
+        self.shared.core().log.decisions = Some(Decisions { lines: Lines::new(to), index: 0 });
         before
     }
 

@@ -1,7 +1,6 @@
 //! The record: a line of Destage's own CSV for each request, in the order of decisions.
 
 use std::io::{self, Write};
-use std::time::Instant;
 
 /// Bytes of whole lines that are kept before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -73,14 +72,13 @@ impl Record {
         Record { lines, name }
     }
 
-    pub(crate) fn request(&mut self, opened: Instant, what: Recorded, offset: u64, length: u64) {
+    pub(crate) fn request(&mut self, time_ns: u64, what: Recorded, offset: u64, length: u64) {
         let op = match what {
             Recorded::Read => "read",
             Recorded::Write => "write",
             Recorded::Trim => "trim",
             Recorded::Flush => "flush",
         };
-        let time_ns = opened.elapsed().as_nanos();
         let buffer = &mut self.lines.buffer;
         writeln!(buffer, "{time_ns},{},{op},{offset},{length},", self.name)
             .expect("memory takes all");

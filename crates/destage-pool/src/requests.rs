@@ -1,11 +1,11 @@
 //! Requests of bytes: several pages, decided in one piece, then moved page by page.
 
-use crate::decide::{Access, Core, Work};
+use crate::decide::Core;
 use crate::frame::Frame;
 use crate::held;
-use crate::record::Recorded;
 use crate::shared::Shared;
 use crate::store::{Store, copy_of};
+use crate::work::{Access, Asked, Done, Work};
 use destage_core::Op;
 use std::io;
 use std::ops::Range;
@@ -31,9 +31,19 @@ impl Source<'_> {
 }
 
 /// Accesses of a request that have not been carried out. What is left of them when it fails ends.
-struct Pending<'p, S: Store> {
+pub(crate) struct Pending<'p, S: Store> {
     pool: &'p Shared<S>,
     accesses: Vec<Option<Access>>,
+}
+
+impl<'p, S: Store> Pending<'p, S> {
+    pub(crate) fn none(pool: &'p Shared<S>) -> Self {
+        Pending { pool, accesses: Vec::new() }
+    }
+
+    pub(crate) fn of(pool: &'p Shared<S>, accesses: Vec<Option<Access>>) -> Self {
+        Pending { pool, accesses }
+    }
 }
 
 impl<S: Store> Drop for Pending<'_, S> {
@@ -71,38 +81,43 @@ impl<S: Store> Shared<S> {
     }
 
     /// Asks the policy about each page of a request, in ascending order.
+    ///
+    /// # Errors
+    ///
+    /// The simulated SSD's end.
     pub(crate) fn decide(
         &self,
         core: &mut Core,
         bytes: &Range<u64>,
         op: Op,
+        pending: &mut Pending<'_, S>,
         work: &mut Work,
-    ) -> Vec<Option<Access>> {
-        core.record(if op.is_write() { Recorded::Write } else { Recorded::Read }, bytes);
-        let pages = self.pages_of(bytes);
-        let first = pages.start;
-        pages.map(|page| Some(core.decide(&self.table, (page, op, page == first), work))).collect()
+    ) -> io::Result<()> {
+        let asked = Asked { op, bytes: bytes.clone(), pages: self.pages_of(bytes) };
+        core.decide(&self.table, &asked, Some(&mut pending.accesses), work)
     }
 
     /// Decides a request of its own, and carries out what the decisions ask for.
-    fn decided(&self, bytes: &Range<u64>, op: Op) -> io::Result<Vec<Option<Access>>> {
+    fn decided(&self, bytes: &Range<u64>, op: Op) -> io::Result<(Pending<'_, S>, Done)> {
         let pages = self.pages_of(bytes);
         held::check(self, &pages, op.is_write())?;
         held::drain(self);
         self.make_room()?;
-        let mut work = Work::default();
+        let (mut work, mut pending) = (Work::default(), Pending::none(self));
         let mut core = self.core_for(&pages);
-        let accesses = self.decide(&mut core, bytes, op, &mut work);
+        let decided = self.decide(&mut core, bytes, op, &mut pending, &mut work);
         drop(core);
-        self.finish(work);
-        Ok(accesses)
+        let done = self.finish(work);
+        decided.map(|()| (pending, done))
     }
 
-    pub(crate) fn finish(&self, work: Work) {
+    pub(crate) fn finish(&self, work: Work) -> Done {
         if work.dirty_victim {
             self.wake_writer();
         }
+        let done = Done { completion_ns: work.completion_ns };
         self.carry_out(work);
+        done
     }
 
     /// Reads a range; without `into` only into the cache.
@@ -110,8 +125,8 @@ impl<S: Store> Shared<S> {
         &self,
         bytes: &Range<u64>,
         mut into: Option<&mut [u8]>,
-    ) -> io::Result<()> {
-        let mut pending = Pending { pool: self, accesses: self.decided(bytes, Op::Read)? };
+    ) -> io::Result<Done> {
+        let (mut pending, done) = self.decided(bytes, Op::Read)?;
         for access in pending.accesses.iter_mut().flatten() {
             self.fill(access, false)?;
         }
@@ -127,23 +142,22 @@ impl<S: Store> Shared<S> {
                 self.end_read(&frame);
             }
         }
-        Ok(())
+        Ok(done)
     }
 
     /// Writes a range.
-    pub(crate) fn write_bytes(&self, bytes: &Range<u64>, from: Source<'_>) -> io::Result<()> {
-        let accesses = self.decided(bytes, Op::Write)?;
-        self.write_decided(bytes, accesses, from)
+    pub(crate) fn write_bytes(&self, bytes: &Range<u64>, from: Source<'_>) -> io::Result<Done> {
+        let (pending, done) = self.decided(bytes, Op::Write)?;
+        self.write_decided(bytes, pending, from).map(|()| done)
     }
 
     /// The bytes of a write that has been decided.
     pub(crate) fn write_decided(
         &self,
         bytes: &Range<u64>,
-        accesses: Vec<Option<Access>>,
+        mut pending: Pending<'_, S>,
         from: Source<'_>,
     ) -> io::Result<()> {
-        let mut pending = Pending { pool: self, accesses };
         let write = |frame: &Arc<Frame>, through| {
             let (inside, outside) = self.part(bytes, frame.page);
             // SAFETY: both callers have the exclusive latch.
@@ -188,7 +202,7 @@ impl<S: Store> Shared<S> {
                 return Ok((frame, false));
             }
         }
-        let mut pending = Pending { pool: self, accesses: self.decided(&bytes, op)? };
+        let (mut pending, _) = self.decided(&bytes, op)?;
         let access = pending.accesses[0].as_mut().expect("the only page");
         self.latch(access, change, whole)?;
         let access = pending.accesses[0].take().expect("the only page");
@@ -216,8 +230,8 @@ impl<S: Store> Shared<S> {
     /// The first of any write of either.
     pub(crate) fn flush_record(&self) -> io::Result<()> {
         let mut core = self.core();
-        let record = core.record.as_mut().map_or(Ok(()), |record| record.lines.flush());
-        let decisions = core.decisions.as_mut().map_or(Ok(()), |log| log.lines.flush());
+        let record = core.log.record.as_mut().map_or(Ok(()), |record| record.lines.flush());
+        let decisions = core.log.decisions.as_mut().map_or(Ok(()), |log| log.lines.flush());
         record.and(decisions).map_err(|error| copy_of(&error))
     }
 }

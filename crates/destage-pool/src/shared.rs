@@ -7,11 +7,12 @@ use crate::in_flight::InFlight;
 use crate::lock::lock;
 use crate::options::Options;
 use crate::sums::Sums;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sync_state::SyncState;
 use crate::table::Table;
 use destage_core::Op;
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// All of a pool but its store.
 pub(crate) struct Inner {
@@ -89,7 +90,7 @@ impl Inner {
 
     pub(crate) fn counters(&self) -> PoolCounters {
         let core = self.core();
-        let (policy, trims) = (core.counters, core.trims);
+        let (policy, trims) = (core.log.counters, core.log.trims);
         drop(core);
         let marks = &self.table.marks;
         let mut store = self.tally.counted();

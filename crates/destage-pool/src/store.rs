@@ -1,5 +1,7 @@
 //! Where pages live when they are not in memory.
 
+#[cfg(feature = "device")]
+use crate::simulated::SimulatedDevice;
 use std::io;
 use std::ops::{Deref, Range};
 
@@ -44,6 +46,12 @@ pub trait Store: Send + Sync + 'static {
     fn writes_are_durable(&self) -> bool {
         false
     }
+
+    /// The simulated SSD that it stands behind, if there is one.
+    #[cfg(feature = "device")]
+    fn device(&self) -> Option<&SimulatedDevice> {
+        None
+    }
 }
 
 /// A pointer to a store: `Arc<S>`, `Box<dyn Store>`.
@@ -65,6 +73,10 @@ impl<P: Deref<Target: Store> + Send + Sync + 'static> Store for P {
     }
     fn writes_are_durable(&self) -> bool {
         (**self).writes_are_durable()
+    }
+    #[cfg(feature = "device")]
+    fn device(&self) -> Option<&SimulatedDevice> {
+        (**self).device()
     }
 }
 

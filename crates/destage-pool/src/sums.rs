@@ -1,11 +1,11 @@
 //! Checksums of pages, in memory: a page that comes back changed is an error.
 
 use crate::lock::lock;
+use crate::sync::Mutex;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::Mutex;
 
 const PAGES: u64 = 1024;
 

@@ -1,9 +1,8 @@
 //! Syncs so far, and what the next one has to cover.
 
+use crate::sync::{AtomicU64, Mutex, RwLock};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, RwLock};
 
 /// Syncs of a store, one at a time.
 #[derive(Default)]

@@ -4,12 +4,11 @@
 
 use crate::frame::{Frame, FrameState};
 use crate::marks::Marks;
+use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, SHARDS};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-const SHARDS: u64 = 64;
+use std::sync::Arc;
 
 type Shard = HashMap<u64, Arc<Frame>, FixedState>;
 

@@ -1,12 +1,11 @@
 //! Trims and zeroes (`docs/spec/pool.md` 7).
 
-use crate::decide::{Access, Work};
 use crate::held;
 use crate::lock::lock;
-use crate::record::Recorded;
-use crate::requests::Source;
+use crate::requests::{Pending, Source};
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::work::{Access, Asked, Done, Work};
 use destage_core::Op;
 use std::io;
 use std::ops::Range;
@@ -24,21 +23,23 @@ impl<S: Store> Shared<S> {
     /// # Errors
     ///
     /// The store's, but for [`io::ErrorKind::Unsupported`].
-    pub(crate) fn trim(&self, bytes: &Range<u64>) -> io::Result<()> {
+    pub(crate) fn trim(&self, bytes: &Range<u64>) -> io::Result<Done> {
         let pages = self.whole_pages(bytes);
         held::check(self, &pages, false)?;
         held::drain(self);
+        let mut work = Work::default();
         let mut core = self.core_for(&pages);
-        core.record(Recorded::Trim, bytes);
-        core.forget(&self.table, &pages);
+        let asked = Asked { op: Op::Write, bytes: bytes.clone(), pages: pages.clone() };
+        core.forget(&self.table, &asked, &mut work)?;
+        let done = Done { completion_ns: work.completion_ns };
         if pages.is_empty() {
-            return Ok(());
+            return Ok(done);
         }
         core.trimming.push(pages.clone());
         drop(core);
         match self.discard(&pages) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-            result => result,
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(done),
+            result => result.map(|()| done),
         }
     }
 
@@ -47,7 +48,7 @@ impl<S: Store> Shared<S> {
     /// # Errors
     ///
     /// The store's.
-    pub(crate) fn zero(&self, bytes: &Range<u64>) -> io::Result<()> {
+    pub(crate) fn zero(&self, bytes: &Range<u64>) -> io::Result<Done> {
         let whole = self.whole_pages(bytes);
         if whole.is_empty() || !self.can_discard() {
             return self.write_bytes(bytes, Source::Zeros);
@@ -61,19 +62,23 @@ impl<S: Store> Shared<S> {
         let ends = [bytes.start..middle.start, middle.end..bytes.end];
         let mut work = Work::default();
         let mut core = self.core_for(&pages);
-        let mut accesses = [Vec::new(), Vec::new()];
+        let mut pending = [Pending::none(self), Pending::none(self)];
+        let mut decided = Ok(());
         for (at, end) in ends.iter().enumerate() {
-            if at == 1 {
-                core.record(Recorded::Trim, &middle);
-                core.forget(&self.table, &whole);
-                core.trimming.push(whole.clone());
+            if at == 1 && decided.is_ok() {
+                let asked = Asked { op: Op::Write, bytes: middle.clone(), pages: whole.clone() };
+                decided = core.forget(&self.table, &asked, &mut work);
             }
-            if !end.is_empty() {
-                accesses[at] = self.decide(&mut core, end, Op::Write, &mut work);
+            if !end.is_empty() && decided.is_ok() {
+                decided = self.decide(&mut core, end, Op::Write, &mut pending[at], &mut work);
             }
         }
+        if decided.is_ok() {
+            core.trimming.push(whole.clone());
+        }
         drop(core);
-        self.finish(work);
+        let done = self.finish(work);
+        decided?;
         let mut discarded = self.discard(&whole);
         if matches!(&discarded, Err(error) if error.kind() == io::ErrorKind::Unsupported) {
             // The store could, and cannot any more: zeros are written past the policy.
@@ -81,13 +86,13 @@ impl<S: Store> Shared<S> {
         }
         let written = ends
             .iter()
-            .zip(accesses)
-            .map(|(end, accesses)| self.write_decided(end, accesses, Source::Zeros));
-        written.fold(discarded, |all, one| all.and(one))
+            .zip(pending)
+            .map(|(end, pending)| self.write_decided(end, pending, Source::Zeros));
+        written.fold(discarded, |all, one| all.and(one)).map(|()| done)
     }
 
     /// Accesses that the policy does not see.
-    fn undecided(&self, pages: &Range<u64>) -> Vec<Option<Access>> {
+    fn undecided(&self, pages: &Range<u64>) -> Pending<'_, S> {
         let access = |page| {
             let frame = self.table.with_new(page, |state| {
                 state.users += 1;
@@ -95,7 +100,7 @@ impl<S: Store> Shared<S> {
             });
             Some(Access { frame, op: Op::Write, fills: true, missed: false, through: false })
         };
-        pages.clone().map(access).collect()
+        Pending::of(self, pages.clone().map(access).collect())
     }
 
     /// Whether the store makes pages zero by discarding them.

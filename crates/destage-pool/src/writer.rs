@@ -57,29 +57,32 @@ impl<S: Store> Shared<S> {
         frames.sort_by_key(|frame| frame.page);
         let Ok(written) = self.write_pinned(frames, Reason::Idle) else { return };
         let mut core = self.core();
-        let count = core.counters.idle_writes.get_or_insert(0);
+        let count = core.log.counters.idle_writes.get_or_insert(0);
         *count += written.pages as u64;
         for (frame, stay) in chosen {
             let is_as_it_was = self.table.with(frame.page, |found, state| {
                 let is_same = Arc::ptr_eq(found, &frame) && state.stay == stay && state.resident;
                 is_same && state.mark != Mark::Dirty && state.users == 0
             });
-            if is_as_it_was == Some(true) {
-                core.policy.cleaned(Page(frame.page));
+            if is_as_it_was == Some(true)
+                && let Some(policy) = core.policy()
+            {
+                policy.cleaned(Page(frame.page));
             }
         }
     }
 
     /// Dirty pages among those that would leave next, pinned, each with its stay.
     fn next_dirty(&self, writer: Writer) -> Vec<(Arc<Frame>, u64)> {
-        let core = self.core();
-        let free = core.policy.frames() - core.policy.resident();
+        let mut core = self.core();
+        let Some(policy) = core.policy() else { return Vec::new() };
+        let free = policy.frames() - policy.resident();
         let mut left = writer.low_pages.saturating_sub(free);
         let mut chosen = Vec::new();
         if left == 0 || writer.batch_pages == 0 {
             return chosen;
         }
-        core.policy.next_victims(&mut |page, is_dirty| {
+        policy.next_victims(&mut |page, is_dirty| {
             left -= 1;
             if is_dirty {
                 self.table.with(page.0, |frame, state| {

@@ -6,9 +6,9 @@ use crate::trace::cache_options;
 use destage_engine::run::Mounted;
 use destage_replay::error::RunError;
 use destage_ssd::PRESETS;
-use destage_ssd::config::{Key, Table, takes};
+use destage_ssd::config::{Key, takes};
 use destage_ssd::drive::{DEVICE_OPTIONS, DriveError, Fault};
-use destage_ssd::tables::{CacheConfig, KEYS};
+use destage_ssd::tables::KEYS;
 use destage_trace::ReaderOptions;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -48,22 +48,8 @@ impl Drive {
         }
         let drive = &self.drive;
         let folder = cache_options(self.keep).resolve();
-        let made = Arc::new(Mounted {
-            name: drive.name.clone(),
-            record: drive.to_json(),
-            device: watch.prepare(&drive.device, folder.as_deref())?.into(),
-            cache: CacheConfig {
-                policy: None,
-                frames: 0,
-                hit_ns: drive.cache.hit_ns,
-                evict_wait: drive.cache.evict_wait,
-                staging_pages: drive.cache.staging_pages,
-                read_wait: drive.cache.read_wait,
-                params: Table::new(),
-            },
-            host: drive.host,
-            placement: drive.placed().then(|| drive.device.placement_label()),
-        });
+        let device = watch.prepare(&drive.device, folder.as_deref())?;
+        let made = Arc::new(Mounted::new(drive, device));
         *mounted = Some(made.clone());
         Ok(made)
     }

@@ -1,8 +1,12 @@
 //! A server of a block device (`destage serve`): started, asked for counts, stopped.
 
-use crate::errors::{ErrorClass, error, usage};
+use crate::drive::Drive;
+use crate::errors::{ErrorClass, error, raise, usage};
+use crate::interruptible::{Watch, follow};
 use destage_engine::sizes::CacheSize;
-use destage_nbd::{Address, Options, ServeError, ServerOptions, Serving, Settings, Source};
+use destage_nbd::{
+    Address, Options, ServeError, ServerOptions, Serving, Settings, SimulatedDevice, Source, Time,
+};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::fs::File;
@@ -27,10 +31,12 @@ struct ServeArguments {
     read_only: bool,
     max_connections: usize,
     record: Option<PathBuf>,
+    emulate: bool,
+    speed: f64,
 }
 
 impl ServeArguments {
-    fn settings(self) -> Result<Settings, String> {
+    fn settings(self, device: Option<SimulatedDevice>) -> Result<Settings, String> {
         let bytes = self.bytes.or_else(|| {
             // Where it cannot be opened, starting the server says so.
             let mut file = File::open(self.file.as_ref()?).ok()?;
@@ -46,6 +52,7 @@ impl ServeArguments {
         options.page_bytes = self.page_bytes;
         options.pages_per_block = self.pages_per_block;
         options.checksums = self.checksums;
+        options.time = Time::Wall { speed: self.speed };
         if !self.export.is_empty() {
             options.name.clone_from(&self.export);
         }
@@ -61,7 +68,15 @@ impl ServeArguments {
             read_only: self.read_only,
             max_connections: self.max_connections,
         };
-        Ok(Settings { source, policy: self.policy, options, server, record: self.record })
+        Ok(Settings {
+            source,
+            policy: self.policy,
+            options,
+            server,
+            record: self.record,
+            device,
+            emulate: self.emulate,
+        })
     }
 }
 
@@ -103,12 +118,19 @@ impl Server {
 
 #[pymethods]
 impl Server {
-    /// Starts a server out of settings in JSON; clients can connect when this returns.
+    /// Starts a server out of settings in JSON, perhaps with a simulated SSD; clients can connect
+    /// when this returns.
     #[new]
-    fn new(py: Python<'_>, settings: &str) -> PyResult<Self> {
+    #[pyo3(signature = (settings, drive = None))]
+    fn new(py: Python<'_>, settings: &str, drive: Option<&Drive>) -> PyResult<Self> {
         let wanted: ServeArguments =
             serde_json::from_str(settings).map_err(|e| usage(py, format!("serve: {e}")))?;
-        let settings = wanted.settings().map_err(|what| usage(py, what))?;
+        let mounted = drive.map(|drive| {
+            follow(py, None, &Watch::default(), |watch| drive.mounted(watch))
+                .and_then(|mounted| raise(py, mounted))
+        });
+        let device = mounted.transpose()?.map(SimulatedDevice);
+        let settings = wanted.settings(device).map_err(|what| usage(py, what))?;
         let serving =
             py.detach(|| Serving::start(&settings)).map_err(|failed| raised(py, &failed))?;
         Ok(Server {
@@ -125,6 +147,15 @@ impl Server {
     fn snapshot(&self, py: Python<'_>) -> String {
         let snapshot = py.detach(|| self.serving().snapshot());
         serde_json::json!(snapshot).to_string()
+    }
+
+    /// Metrics of the simulated SSD so far, as JSON; `None` without one.
+    fn device_metrics(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        match py.detach(|| self.serving().device_metrics()) {
+            None => Ok(None),
+            Some(Ok(metrics)) => Ok(Some(serde_json::json!(metrics).to_string())),
+            Some(Err(failed)) => Err(raised(py, &failed)),
+        }
     }
 
     /// Ends all connections and flushes; the last counts as JSON, and what went wrong.

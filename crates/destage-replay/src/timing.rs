@@ -39,6 +39,13 @@ pub struct TimedCounters {
     pub device: DeviceCounters,
 }
 
+impl TimedCounters {
+    /// Behind a cache, it is evictions that wait for programs.
+    pub(crate) fn waits_are_evictions(&mut self) {
+        self.eviction_wait_ns_sum = self.device.program_wait_ns_sum;
+    }
+}
+
 /// Counters of trims and flushes (`docs/spec/device-today.md` 10).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the table of section 10 says what each one is, name by name")]

@@ -20,7 +20,7 @@ pub struct PendingTime(u64);
 impl PendingTime {
     /// A known instant.
     #[inline(always)]
-    pub fn at(ns: Nanos) -> PendingTime {
+    pub const fn at(ns: Nanos) -> PendingTime {
         debug_assert!(ns < NAMED, "times stay below 2^63 ns");
         PendingTime(ns)
     }

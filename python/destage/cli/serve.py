@@ -27,6 +27,7 @@ Examples:
   destage serve disk.img --size 1GiB -p s3-fifo -c 64MiB
   destage serve :memory: --size 256MiB --listen 10809
   destage serve disk.img --record app.csv.gz --stats stats.json --for 10m
+  destage serve :memory: -d small -p gcar-lru --emulate
 
 Clients connect to the URI of the first line: `nbdinfo URI`, `nbdcopy`, `fio --ioengine=nbd`,
 `qemu-io`, `nbdfuse`, `nbd-client`. The cache is volatile: a client's flush writes all of it.
@@ -35,9 +36,19 @@ Clients connect to the URI of the first line: `nbdinfo URI`, `nbdcopy`, `fio --i
 SERVING = [
     flag("-p", "--policy", metavar="NAME", help="Policy; none: no cache. [LRU]"),
     flag("-c", "--cache", default="64MiB", metavar="SIZE", help="64MiB, 8192p, 10%. [64MiB]"),
-    flag("--size", metavar="SIZE", help="Make FILE, sparse, with this size."),
-    flag("--page-size", default="4KiB", metavar="SIZE", help="Size of a page. [4KiB]"),
-    flag("--pages-per-block", type=int, default=64, metavar="N", help="Of an erase block. [64]"),
+    flag("--size", metavar="SIZE", help="Make FILE, sparse, with this size. [the device's]"),
+    flag("--page-size", metavar="SIZE", help="Size of a page. [4KiB, or the device's]"),
+    flag("--pages-per-block", type=int, metavar="N", help="Of an erase block. [64]"),
+    flag(
+        "-d",
+        "--device",
+        type=Input("the device"),
+        metavar="DEVICE",
+        help="Simulated SSD behind the cache: preset or FILE.toml.",
+    ),
+    flag("--flush", metavar="MODE", help="Flushes of the simulated SSD: ignore, drain. [ignore]"),
+    flag("--emulate", is_flag=True, help="Reply when the simulated SSD would have answered."),
+    flag("--speed", type=float, default=1.0, metavar="X", help="Simulated ns per ns. [1]"),
     flag("--listen", metavar="ADDRESS", help="unix:PATH, HOST:PORT or PORT. [a Unix socket]"),
     flag("--export", default="", metavar="NAME", help="Name of the export. [empty]"),
     flag("--read-only", is_flag=True, help="Refuse changes."),
@@ -137,6 +148,9 @@ def _line(told: dict[str, Any], interval: dict[str, Any]) -> None:
     said["hits"] = hits
     for key in ("store_reads", "store_writes", "flushes", "pending_writes"):
         said[key] = store[key]
+    for key in ("erases", "waf", "flash_programs", "late_replies"):
+        if told["device"] is not None:
+            said[key] = told["device"][key]
     if sys.stdout.isatty():
         text = "  ".join(f"{key} {value}" for key, value in said.items() if value is not None)
         width = os.get_terminal_size().columns - 1

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from destage import _destage
+from destage.device import DeviceLike, Drive, open_device
 from destage.errors import OutputError, UsageError
 from destage.io.names import path_of
 from destage.model.naming import catalogue
@@ -49,16 +50,21 @@ class Server:
 
     def stats(self) -> dict[str, Any]:
         """Counts so far, as `destage serve --stats` writes them."""
-        return self._last or self._told(json.loads(self._native.snapshot()), None)
+        return self._last or self._told(json.loads(self._native.snapshot()), None, self._device())
 
     def interval(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Counts so far, and what happened since the last call."""
         snapshot = json.loads(self._native.snapshot())
-        return self._told(snapshot, None), {
+        return self._told(snapshot, None, snapshot["device"]), {
             "t_s": round(snapshot["seconds"], 3),
             "connections": snapshot["open_connections"],
             **snapshot["interval"],
         }
+
+    def _device(self) -> dict[str, Any] | None:
+        """The metrics of the simulated SSD, which take a copy of it."""
+        metrics = self._native.device_metrics()
+        return None if metrics is None else json.loads(metrics)
 
     def stop(self, ended: str = "signal") -> dict[str, Any]:
         """End all connections, flush, end the record; return the last counts.
@@ -68,7 +74,11 @@ class Server:
         if self._last is not None:
             return self._last
         snapshot, failed = self._native.stop()
-        self._last = self._told(json.loads(snapshot), "error" if failed else ended)
+        try:
+            device = self._device()
+        except OutputError as e:
+            device, failed = None, failed or str(e)
+        self._last = self._told(json.loads(snapshot), "error" if failed else ended, device)
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 os.rmdir(self._folder)
@@ -89,7 +99,9 @@ class Server:
         """End the server."""
         self.stop()
 
-    def _told(self, snapshot: dict[str, Any], ended: str | None) -> dict[str, Any]:
+    def _told(
+        self, snapshot: dict[str, Any], ended: str | None, device: dict[str, Any] | None
+    ) -> dict[str, Any]:
         return {
             "schema": "destage.serve",
             "schema_version": 1,
@@ -104,7 +116,7 @@ class Server:
             "trims": snapshot["trims"],
             "pool": snapshot["store"],
             "response_ns": snapshot["response_ns"],
-            "device": None,
+            "device": device,
             "connections": snapshot["connections"],
             "replay": self._replay(),
         }
@@ -112,11 +124,16 @@ class Server:
     def _replay(self) -> str | None:
         """The command that gives the counters of the policy from the record."""
         config = self._config
-        if config["record"] is None or config["policy"].strip() == "none":
+        without_cache = config["policy"].strip() == "none" and config["device"] is None
+        if config["record"] is None or without_cache:
             return None
         words = ["destage", "compare", config["record"], "-p", self._native.replayed]
         words += ["-c", f"{self.frames}p", "--page-size", f"{config['page_bytes']}"]
-        words += ["--trim", "drop", "--pages-per-block", f"{config['pages_per_block']}"]
+        words += ["--trim", "drop"]
+        if config["device"] is not None:
+            words += ["-d", config["device"], "--flush", config["flush"]]
+            return shlex.join(words)
+        words += ["--pages-per-block", f"{config['pages_per_block']}"]
         words += ["--device-pages", f"{self.export_bytes // config['page_bytes']}"]
         return shlex.join(words)
 
@@ -127,8 +144,8 @@ def serve(
     policy: str | None = None,
     cache: str = "64MiB",
     size: str | int | None = None,
-    page_size: str = "4KiB",
-    pages_per_block: int = 64,
+    page_size: str | None = None,
+    pages_per_block: int | None = None,
     listen: str | None = None,
     export: str = "",
     read_only: bool = False,
@@ -136,16 +153,20 @@ def serve(
     direct: bool = False,
     checksums: bool = False,
     record: str | os.PathLike[str] | None = None,
+    device: DeviceLike | None = None,
+    flush: str | None = None,
+    emulate: bool = False,
+    speed: float = 1.0,
 ) -> Server:
     """Serve a file, or memory (`:memory:`), as a network block device behind a cache.
 
     Parameters:
         file: the file or block device; it is byte for byte the export.
-        policy: any policy that needs neither the future nor a device (LRU); `none`: no cache.
+        policy: any policy that does not need the future (LRU); `none`: no cache.
         cache: such as `64MiB`, `8192p` or `10%` of the export.
-        size: bytes of a file that is made, sparse, if it is not there, or of the memory.
-        page_size: a power of two from 512 bytes to 64 KiB.
-        pages_per_block: pages of an erase block, for policies that cluster.
+        size: bytes of memory, or of a file to make, sparse; absent: the device's capacity.
+        page_size: a power of two, 512 bytes to 64 KiB (4 KiB, or the device's).
+        pages_per_block: pages of an erase block (64, or the device's).
         listen: `unix:PATH`, `HOST:PORT`, or `PORT` of localhost; a Unix socket if it is absent.
         export: name of the export, besides the empty one.
         read_only: refuse changes.
@@ -153,29 +174,62 @@ def serve(
         direct: go past the operating system's page cache.
         checksums: compare each page that is fetched with the page that was written.
         record: a file for all requests, as a trace; `.gz` packs it.
+        device: a simulated SSD behind the cache: a preset, a TOML file, or a `Drive`.
+        flush: what the simulated SSD does at a flush: `ignore` it, or `drain` its writes.
+        emulate: replies come when the simulated SSD would have answered.
+        speed: simulated nanoseconds in a nanosecond.
 
-    The server runs on threads of its own, until `stop` or the end of its `with` block.
+    The server runs until `stop` or the end of its `with` block.
     Raises `UsageError`, `MissingFile`, and `OutputError` where a file or an address is in use.
     """
-    wanted = {
-        "file": None if str(file) == MEMORY else path_of(file, "FILE"),
-        "bytes": None if size is None else bytes_of(size, "--size"),
-        "direct": direct,
+    name = None if str(file) == MEMORY else path_of(file, "FILE")
+    drive = _drive(device, flush, emulate, speed, pages_per_block)
+    wanted: dict[str, Any] = {"cache": cache, "listen": listen, "export": export}
+    wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only}
+    wanted |= {"max_connections": max_connections, "emulate": emulate, "speed": speed}
+    wanted |= {
+        "file": name,
+        "bytes": _bytes(name, size, drive),
         "policy": policy or _baseline(),
-        "cache": cache,
-        "page_bytes": _page_bytes(page_size),
-        "pages_per_block": pages_per_block,
-        "checksums": checksums,
-        "listen": listen,
-        "export": export,
-        "read_only": read_only,
-        "max_connections": max_connections,
+        "page_bytes": _page_bytes(page_size, drive),
+        "pages_per_block": 64 if pages_per_block is None else pages_per_block,
         "record": None if record is None else path_of(record, "--record"),
     }
-    return _started(wanted)
+    given = device.name if isinstance(device, Drive) else device
+    return _started(wanted, drive, None if given is None else os.fspath(given))
 
 
-def _started(wanted: dict[str, Any]) -> Server:
+def _drive(
+    device: DeviceLike | None,
+    flush: str | None,
+    emulate: bool,
+    speed: float,
+    pages_per_block: int | None,
+) -> Drive | None:
+    """The simulated SSD, if there is one."""
+    if device is not None:
+        if pages_per_block is not None:
+            raise UsageError("--pages-per-block: the erase block is the device's with --device")
+        return open_device(device).with_options(flush=flush or "ignore")
+    for name, given in (
+        ("--emulate", emulate),
+        ("--flush", flush is not None),
+        ("--speed", speed != 1.0),
+    ):
+        if given:
+            raise UsageError(f"{name} needs a simulated SSD: add --device")
+    return None
+
+
+def _bytes(file: str | None, size: str | int | None, drive: Drive | None) -> int | None:
+    """The size that was given; that of the device for a file that is made, or memory."""
+    if size is not None:
+        return bytes_of(size, "--size")
+    is_new = file is None or not os.path.exists(file)
+    return drive.logical_bytes if drive is not None and is_new else None
+
+
+def _started(wanted: dict[str, Any], drive: Drive | None, device: str | None) -> Server:
     native = getattr(_destage, "Server", None)
     if native is None:
         raise UsageError("serve needs Unix")
@@ -188,12 +242,14 @@ def _started(wanted: dict[str, Any]) -> Server:
     if wanted["listen"] is None:
         folder, wanted["listen"] = _socket()
     try:
-        started = native(json.dumps(wanted))
+        started = native(json.dumps(wanted), None if drive is None else drive.raw)
     except BaseException:
         if folder is not None:
             os.rmdir(folder)
         raise
     config = {**wanted, "file": wanted["file"] or MEMORY, "frames": started.frames}
+    config["device"] = device
+    config["flush"] = None if drive is None else drive.record["host"].get("flush", "ignore")
     return Server(started, config, folder)
 
 
@@ -202,7 +258,9 @@ def _baseline() -> str:
     return str(next(policy["name"] for policy in catalogue() if policy["baseline"]))
 
 
-def _page_bytes(page_size: str) -> int:
+def _page_bytes(page_size: str | None, drive: Drive | None) -> int:
+    if page_size is None:
+        return 4096 if drive is None else drive.page_bytes
     found = bytes_of(page_size, "--page-size")
     if not 512 <= found <= 65536 or found & (found - 1):
         said = f"--page-size: expected a power of two, 512 to 64KiB, found {page_size}"

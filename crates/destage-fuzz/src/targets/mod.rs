@@ -6,6 +6,8 @@ mod decoded;
 mod drive_file;
 mod drives;
 mod ftls;
+#[cfg(unix)]
+mod nbd;
 mod opening;
 mod options;
 mod policies;
@@ -32,6 +34,8 @@ pub const TARGETS: &[Target] = &[
     drive_file::TARGET,
     specs::TARGET,
     conformance::TARGET,
+    #[cfg(unix)]
+    nbd::TARGET,
     policies::TARGET,
     ftls::TARGET,
     drives::PAGE,

@@ -24,6 +24,8 @@ pub fn settings(folder: &Path) -> Settings {
             max_connections: 64,
         },
         record: None,
+        device: None,
+        emulate: false,
     }
 }
 

@@ -12,18 +12,25 @@ use destage_pool::{
 };
 use destage_replay::Input;
 use destage_replay::control::Control;
+use destage_replay::counters::Counters;
 use destage_trace::{CacheOptions, DecodeOptions, NoHooks, ReaderOptions, open_trace};
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-const PAGE: u64 = 512;
-const PAGES: u64 = 300;
-const FRAMES: u32 = 24;
+pub const PAGE: u64 = 512;
+pub const PAGES: u64 = 300;
+pub const FRAMES: u32 = 24;
 
 /// Bytes that a pool writes and the test reads.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    pub fn take(self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -57,8 +64,7 @@ fn live(policy: &str, batch: u32, work: impl FnOnce(&Pool<Faulty>, &Faulty)) -> 
     work(&pool, &store);
     let counters = pool.counters();
     pool.flush_record().unwrap();
-    let taken = |kept: Kept| std::mem::take(&mut *kept.0.lock().unwrap());
-    Live { counters, decisions: taken(decisions), record: taken(record) }
+    Live { counters, decisions: decisions.take(), record: record.take() }
 }
 
 /// The workload of a seed: hot pages and cold ones, runs of several pages, parts of pages, trims.
@@ -114,8 +120,19 @@ fn replayed(folder: &Path, policy: &str, live: &Live) -> (RunResult, Vec<u8>) {
 fn compare(policy: &str, what: &str, live: &Live) {
     let folder = tempfile::tempdir().unwrap();
     let (result, decisions) = replayed(folder.path(), policy, live);
-    let (ours, theirs) = (live.counters.policy, result.counters);
-    let expected = PolicyCounters {
+    assert_eq!(live.counters.policy, counters_of(&result.counters), "{policy}, {what}");
+    let (trims, there) = (live.counters.trims, result.trims.unwrap());
+    assert_eq!(
+        [trims.trim_requests, trims.trim_cache_drops, trims.trim_dirty_drops],
+        [there.trim_requests, there.trim_cache_drops, there.trim_dirty_drops],
+        "{policy}, {what}"
+    );
+    same_lines(&live.decisions, &decisions, &format!("{policy}, {what}"));
+}
+
+/// The counters of the policy, as a pool has them.
+pub fn counters_of(theirs: &Counters) -> PolicyCounters {
+    PolicyCounters {
         read_hits: theirs.read_hits,
         read_misses: theirs.read_misses,
         write_hits: theirs.write_hits,
@@ -129,20 +146,16 @@ fn compare(policy: &str, what: &str, live: &Live) {
         padding_reads: theirs.padding_reads,
         padding_writes: theirs.padding_writes,
         idle_writes: theirs.idle_writes,
-    };
-    assert_eq!(ours, expected, "{policy}, {what}");
-    let (trims, there) = (live.counters.trims, result.trims.unwrap());
-    assert_eq!(
-        [trims.trim_requests, trims.trim_cache_drops, trims.trim_dirty_drops],
-        [there.trim_requests, there.trim_cache_drops, there.trim_dirty_drops],
-        "{policy}, {what}"
-    );
-    let lines = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let (here, there) = (lines(&live.decisions), lines(&decisions));
-    for (here, there) in here.lines().zip(there.lines()) {
-        assert_eq!(here, there, "{policy}, {what}");
     }
-    assert_eq!(here.len(), there.len(), "{policy}, {what}");
+}
+
+pub fn same_lines(here: &[u8], there: &[u8], what: &str) {
+    let lines = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (here, there) = (lines(here), lines(there));
+    for (here, there) in here.lines().zip(there.lines()) {
+        assert_eq!(here, there, "{what}");
+    }
+    assert_eq!(here.len(), there.len(), "{what}");
 }
 
 #[test]

@@ -32,9 +32,19 @@ fn child_that_writes_until_it_is_killed() {
 
 #[test]
 fn a_killed_process_has_lost_nothing_that_a_flush_acknowledged() {
+    kill_often(20);
+}
+
+#[test]
+#[ignore = "more of the same"]
+fn sixty_killed_processes_have_lost_nothing_that_a_flush_acknowledged() {
+    kill_often(60);
+}
+
+fn kill_often(kills: u32) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("disk");
-    for kill in 0..20u32 {
+    for kill in 0..kills {
         std::fs::File::create(&path).unwrap().set_len(PAGES * 512).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "kill::child_that_writes_until_it_is_killed", "--nocapture"])

@@ -1,6 +1,7 @@
 //! The pool from outside: bytes, durability, threads, and counters equal to the simulator's.
 
 mod behaviour;
+mod device;
 mod durability;
 mod equality;
 mod files;

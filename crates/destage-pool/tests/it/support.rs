@@ -42,7 +42,6 @@ impl Random {
 
 /// The two sums of the specification (9.2): each page that moved is counted in one term.
 pub fn check_sums(counters: &PoolCounters) {
-    check_sum_of_reads(counters);
     let (p, s) = (counters.policy, counters.store);
     let asked = p.destaged_pages + p.padding_writes + p.written_through;
     let further = p.idle_writes.unwrap_or(0) + s.flush_writes + s.late_writes + s.rewrites;
@@ -51,11 +50,6 @@ pub fn check_sums(counters: &PoolCounters) {
         asked + further,
         "{counters:?}"
     );
-}
-
-/// The first of the two sums.
-pub fn check_sum_of_reads(counters: &PoolCounters) {
-    let (p, s) = (counters.policy, counters.store);
     assert_eq!(
         s.store_reads + s.limbo_hits,
         p.read_misses + p.padding_reads + s.partial_fetches + s.refetches,

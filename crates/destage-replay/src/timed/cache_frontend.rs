@@ -2,10 +2,11 @@
 
 mod noted;
 mod outstanding;
+mod pages;
 mod writer;
 
-use noted::Noted;
 use outstanding::{Outstanding, Submitted};
+pub(super) use pages::{Addressed, Numbered, Pages};
 
 use super::frontend::{Access, Frontend};
 use super::ledger::Ledger;
@@ -13,8 +14,6 @@ use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::input::NextUses;
 use crate::observe::{Observer, Watcher};
-use destage_core::huge;
-use destage_core::pages::prefetch;
 use destage_core::{
     Completion, DeviceView, Lookup, Lpn, NEVER, Nanos, Op, PadRun, Page, Plan, Requirements,
 };
@@ -23,22 +22,28 @@ use destage_ssd::config::{EvictWait, ReadWait};
 use destage_ssd::{
     CacheConfig, Command, Device, DriveLpn, PendingTime, Served, Settled, WriteHint, WriterConfig,
 };
+use std::ops::DerefMut;
 
 /// When a cached page has its frame, and when its data are there (7.4).
 #[derive(Clone, Copy, Debug)]
-struct CachedPage {
+pub(super) struct CachedPage {
     frame: PendingTime,
     ready: PendingTime,
 }
 
-/// A cache in front of the drive (7.3, 7.4).
-pub(super) struct CacheFrontend<'a, P> {
-    policy: &'a mut P,
-    cache: &'a CacheConfig,
+impl CachedPage {
+    fn settle(&mut self, settled: &Settled) {
+        *self = CachedPage { frame: settled.now(self.frame), ready: settled.now(self.ready) };
+    }
+}
+
+/// A cache in front of the drive (7.3, 7.4). `Q` owns or borrows the policy.
+pub(super) struct CacheFrontend<'a, Q, T> {
+    policy: Q,
+    cache: CacheConfig,
     fetch_on_write_miss: bool,
-    lpns: &'a [u64],
+    pages: T,
     next_uses: NextUses<'a>,
-    held: Vec<CachedPage>, // by page
     plan: Plan,
     reads: u64,
     programs: u64,
@@ -47,16 +52,15 @@ pub(super) struct CacheFrontend<'a, P> {
     submitted: Outstanding,
     writer: Option<WriterConfig>,
     ahead: Vec<Page>, // pages that it writes next
-    noted: Noted,
 }
 
-impl<'a, P: Policy> CacheFrontend<'a, P> {
+impl<'a, P: Policy, Q: DerefMut<Target = P>, T: Pages> CacheFrontend<'a, Q, T> {
     /// An empty cache; tells the drive what the policy will ask it.
     pub(super) fn new(
-        policy: &'a mut P,
-        cache: &'a CacheConfig,
+        policy: Q,
+        cache: CacheConfig,
         fetch_on_write_miss: bool,
-        lpns: &'a [u64],
+        pages: T,
         next_uses: NextUses<'a>,
         device: &mut Device,
     ) -> Self {
@@ -66,15 +70,13 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         if policy.requirements().completions() {
             device.queues().keep_ends();
         }
-        let held = CachedPage { frame: PendingTime::at(0), ready: PendingTime::at(0) };
         device.queues().times().free_frames(PendingTime::at(0), policy.frames());
         CacheFrontend {
             policy,
             cache,
             fetch_on_write_miss,
-            lpns,
+            pages,
             next_uses,
-            held: huge::table(held, lpns.len()),
             plan: Plan::new(),
             reads: 0,
             programs: 0,
@@ -82,7 +84,6 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
             submitted: Outstanding::default(),
             writer: None,
             ahead: Vec::new(),
-            noted: Noted::new(lpns.len(), device.looks_at_sizes()),
         }
     }
 
@@ -121,7 +122,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
             if matches!(self.cache.evict_wait, EvictWait::Program | EvictWait::Transfer) {
                 for at in before.0..self.plan.evicted().len() {
                     let victim = self.plan.evicted()[at].page;
-                    let held = self.held[victim.0 as usize].frame;
+                    let held = self.pages.held(victim).frame;
                     frame = device.queues().times().later(frame, held);
                 }
             }
@@ -137,6 +138,9 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         }
         if destaged && self.cache.evict_wait == EvictWait::Staged {
             frame = device.queues().times().staging_free(now, self.cache.staging_pages);
+        }
+        for evicted in self.plan.evicted() {
+            self.pages.left(evicted.page);
         }
         ledger.pages.evicted(&self.plan);
         ledger.destage_pages.add(&self.plan);
@@ -178,7 +182,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         loop {
             // Both ascend; the block is written in one pass.
             let page = self.plan.flushed()[..flushed.end].get(next_flushed).copied();
-            let lpn = page.map_or(u64::MAX, |page| self.lpns[page.0 as usize]);
+            let lpn = page.map_or(u64::MAX, |page| self.pages.lpn(page).0.into());
             let run = self.plan.pad_runs()[..pads.end].get(next_run);
             let pad = run.map(|run| run.first.0 + next_in_run);
             let lpn = match pad {
@@ -199,7 +203,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
             };
             let is_pad = pad == Some(lpn);
             device.queues().count_latencies(counted && !is_pad);
-            let hint = page.filter(|_| !is_pad).map(|page| self.noted.written_back(page, label));
+            let hint = page.filter(|_| !is_pad).map(|page| self.pages.written_back(page, label));
             let served = device.write_as(DriveLpn(lpn as u32), hint.unwrap_or_default());
             self.submitted(if is_pad { None } else { page }, Op::Write, now);
             let times = device.queues().times();
@@ -282,7 +286,7 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
         let written = self.destage(device, now, (group, wait), PendingTime::at(now), ledger);
         let (flushed, _) = self.plan.group_ranges(group);
         for &page in &self.plan.flushed()[flushed] {
-            let held = &mut self.held[page.0 as usize];
+            let held = self.pages.held(page);
             held.frame = device.queues().times().later(held.frame, written);
         }
     }
@@ -314,13 +318,11 @@ impl<'a, P: Policy> CacheFrontend<'a, P> {
     fn prefetch_victims(&mut self, device: &Device) {
         let [nearest, near, far] = self.coming;
         self.coming = [near, far, self.policy.coming_victim().map_or(u64::MAX, |page| page.0)];
-        prefetch(self.lpns, self.coming[2] as usize);
-        prefetch(&self.held, self.coming[2] as usize);
-        let lpn_of = |page: u64| self.lpns.get(page as usize).map(|&lpn| DriveLpn(lpn as u32));
-        if let Some(lpn) = lpn_of(near) {
+        self.pages.prefetch(self.coming[2]);
+        if let Some(lpn) = self.pages.hinted_lpn(near) {
             device.prefetch(lpn);
         }
-        if let Some(lpn) = lpn_of(nearest) {
+        if let Some(lpn) = self.pages.hinted_lpn(nearest) {
             device.prefetch_old(lpn);
         }
     }
@@ -332,7 +334,11 @@ fn loads(device: &mut Device) -> (Nanos, u128) {
     device.queues().longest_and_sum_ns()
 }
 
-impl<P: Policy> Frontend for CacheFrontend<'_, P> {
+impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> Frontend for CacheFrontend<'_, Q, T> {
+    fn erased(&mut self) -> &mut dyn Frontend {
+        self
+    }
+
     /// All completions by now, in the order of (end, number), before anything is decided.
     fn arrive(&mut self, device: &mut Device) {
         if !self.policy.requirements().completions() {
@@ -353,7 +359,7 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
     #[inline(always)]
     fn prefetch(&self, device: &Device, id: u32, lpn: DriveLpn, op: Op) {
         self.policy.prefetch(Page(id.into()));
-        prefetch(&self.held, id as usize);
+        self.pages.prefetch_held(id.into());
         if op == Op::Read {
             device.prefetch(lpn); // a write reaches the drive only when it is evicted
         }
@@ -385,9 +391,9 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
         match self.policy.request(&r) {
             Lookup::Hit(_) => {
                 ledger.pages.hit(op);
-                self.noted.accessed(id, op, bytes);
+                self.pages.accessed(page, op, bytes);
                 observer.access(&r, true, None);
-                let ready = self.held[id as usize].ready;
+                let ready = self.pages.held(page).ready;
                 Ok(device.queues().times().later(PendingTime::at(now), ready))
             }
             Lookup::Miss(mut miss) => {
@@ -403,10 +409,10 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
                     r.units = device.units_of(lpn);
                 }
                 self.policy.admit(&r, miss);
-                self.noted.accessed(id, op, bytes);
+                self.pages.accessed(page, op, bytes);
                 observer.access(&r, false, Some(&self.plan));
                 let ready = device.queues().times().later(frame, data);
-                self.held[id as usize] = CachedPage { frame, ready };
+                *self.pages.held(page) = CachedPage { frame, ready };
                 Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
             }
             Lookup::Bypass => Ok(self.bypass(device, (now, lpn, bytes), &r, ledger, observer)),
@@ -433,12 +439,14 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
         asked || left
     }
 
-    fn forget(&mut self, device: &mut Device, id: u32, ledger: &mut Ledger) {
+    fn forget(&mut self, device: &mut Device, id: u32, ledger: &mut Ledger) -> Option<bool> {
         let page = Page(id.into());
-        let Some(dirty) = self.policy.forget(page) else { return };
+        let dirty = self.policy.forget(page)?;
         ledger.control_commands.trim_cache_drops += 1;
         ledger.control_commands.trim_dirty_drops += u64::from(dirty);
-        device.queues().times().free_frames(self.held[id as usize].frame, 1);
+        device.queues().times().free_frames(self.pages.held(page).frame, 1);
+        self.pages.left(page);
+        Some(dirty)
     }
 
     fn after_ns(&self) -> Nanos {
@@ -450,13 +458,11 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
     }
 
     fn settle(&mut self, settled: &Settled) {
-        for held in &mut self.held {
-            *held = CachedPage { frame: settled.now(held.frame), ready: settled.now(held.ready) };
-        }
+        self.pages.settle(settled);
     }
 
     fn pages(&self) -> usize {
-        self.held.len()
+        self.pages.len()
     }
 
     fn own_counters(&self) -> OwnCounters {
@@ -475,18 +481,19 @@ impl<P: Policy> Frontend for CacheFrontend<'_, P> {
         self.policy.dirty_pages()
     }
 
-    fn flush(&mut self, device: &mut Device, lpns: &[u64]) -> u64 {
+    fn flush(&mut self, device: &mut Device) -> u64 {
         let mut dirty = Vec::new();
+        let pages = &self.pages;
         self.policy.for_each_resident(&mut |page, is_dirty| {
             if is_dirty {
-                dirty.push((lpns[page.0 as usize], page));
+                dirty.push((pages.lpn(page), page));
             }
         });
         dirty.sort_unstable(); // policies name their pages in any order
         for &(lpn, page) in &dirty {
             device.command(Command::Access(Op::Write));
-            let hint = self.noted.written_back(page, 0);
-            device.write_as(DriveLpn(lpn as u32), hint); // pages of the drive: fewer than 2^32
+            let hint = self.pages.written_back(page, 0);
+            device.write_as(lpn, hint);
         }
         self.programs += dirty.len() as u64;
         dirty.len() as u64

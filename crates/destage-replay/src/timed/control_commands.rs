@@ -2,12 +2,14 @@
 
 use super::course::Course;
 use super::frontend::Frontend;
+use super::request::Counting;
 use crate::accesses::Extent;
 use crate::control_commands::{ControlCommand, ControlCommands, ControlKind};
 use crate::input::Input;
 use destage_core::NEVER;
 use destage_ssd::config::{FlushMode, TrimMode};
 use destage_ssd::{Command, Device, DriveLpn, HostConfig, PendingTime};
+use std::ops::Range;
 
 /// Control commands of the run in order, and request sizes row by row.
 pub(super) struct ControlQueue<'a> {
@@ -15,31 +17,56 @@ pub(super) struct ControlQueue<'a> {
     input: Input<'a>,
     page_bytes: Option<u32>, // if sizes are looked at
     host: HostConfig,
-    logical_pages: u64,
     at: usize, // of the list
     row: u64,  // that the next one comes before; NEVER: there is none
-    warmup: (Option<usize>, u64),
+    warm_rows: Option<usize>,
+    requests: u64,
+}
+
+/// Tells the drive which of them will be asked of it.
+pub(super) fn prepare(host: HostConfig, device: &mut Device) {
+    if host.flush == FlushMode::Drain {
+        device.serve_flushes();
+    }
+    if host.flush == FlushMode::Drain || host.trim == TrimMode::Drop {
+        device.count_today();
+    }
+}
+
+/// Serves a flush at the instant that the drive has come to.
+pub(super) fn flush(device: &mut Device, course: &mut Course) {
+    let processed = device.command(Command::Other);
+    course.end = PendingTime::at(processed.max(device.drained_ns()));
+}
+
+/// Serves a trim at that instant, but for its pages.
+pub(super) fn begin_trim(device: &mut Device, course: &mut Course) {
+    course.end = PendingTime::at(device.command(Command::Other));
+}
+
+/// Trims pages out of the drive, as far as it has them; returns how many it has.
+pub(super) fn trim_pages(device: &mut Device, lpns: Range<u64>) -> u64 {
+    let logical_pages = u64::from(device.geometry().logical_pages);
+    let lpns = lpns.start.min(logical_pages)..lpns.end.min(logical_pages);
+    for lpn in lpns.clone() {
+        device.trim(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
+    }
+    lpns.end - lpns.start
 }
 
 impl<'a> ControlQueue<'a> {
     /// Queue of a run; announces its commands to the device.
     pub(super) fn new(input: &Input<'a>, host: HostConfig, device: &mut Device) -> Self {
-        if host.flush == FlushMode::Drain {
-            device.serve_flushes();
-        }
-        if host.flush == FlushMode::Drain || host.trim == TrimMode::Drop {
-            device.count_today();
-        }
-        let logical_pages = device.geometry().logical_pages.into();
+        prepare(host, device);
         let mut all = ControlQueue {
             control_commands: input.control_commands,
             input: *input,
             page_bytes: device.looks_at_sizes().then(|| device.config().page_bytes),
             host,
-            logical_pages,
             at: 0,
             row: NEVER,
-            warmup: (None, 0),
+            warm_rows: None,
+            requests: 0,
         };
         all.find();
         all
@@ -87,13 +114,13 @@ impl<'a> ControlQueue<'a> {
 
     /// Rows that do not count, if the cache does not say so, and requests in all.
     pub(super) fn counts_from(&mut self, warm_rows: Option<usize>, requests: u64) {
-        self.warmup = (warm_rows, requests);
+        (self.warm_rows, self.requests) = (warm_rows, requests);
     }
 
-    /// The arguments of [`counts_from`](ControlQueue::counts_from).
+    /// Where counting begins, seen from a row.
     #[inline(always)]
-    pub(super) fn warmup(&self) -> (Option<usize>, u64) {
-        self.warmup
+    pub(super) fn counting(&self, row: usize) -> Counting {
+        Counting { row, warm_rows: self.warm_rows, requests: self.requests }
     }
 
     /// One comes before this row.
@@ -135,12 +162,9 @@ impl<'a> ControlQueue<'a> {
     ) {
         match control_command.kind() {
             ControlKind::Empty => {}
-            ControlKind::Flush => {
-                let processed = device.command(Command::Other);
-                course.end = PendingTime::at(processed.max(device.drained_ns()));
-            }
+            ControlKind::Flush => flush(device, course),
             ControlKind::Trim => {
-                course.end = PendingTime::at(device.command(Command::Other));
+                begin_trim(device, course);
                 self.trim(control_command, device, frontend, course);
             }
         }
@@ -162,11 +186,7 @@ impl<'a> ControlQueue<'a> {
         }
         let mut pages = 0;
         for lpns in self.control_commands.lpns(control_command) {
-            let lpns = lpns.start.min(self.logical_pages)..lpns.end.min(self.logical_pages);
-            pages += lpns.end - lpns.start;
-            for lpn in lpns {
-                device.trim(DriveLpn(lpn as u32)); // pages of the drive: fewer than 2^32
-            }
+            pages += trim_pages(device, lpns);
         }
         if self.control_commands.logical_pages.is_some() {
             device.miss_trims(control_command.pages - pages);

@@ -43,6 +43,7 @@ pub struct TimedOutcome {
 }
 
 /// The course of a run: the request that is being served, and what was counted.
+#[derive(Clone)]
 pub(super) struct Course {
     host: HostConfig,
     after_ns: Nanos,
@@ -65,9 +66,11 @@ pub(super) struct Course {
     before: DeviceCounters, // what the drive had done when counting began
     own_before: OwnCounters,
     unresolved: Vec<Unresolved>,
+    pub(super) settle_at: usize, // so many names of instants
 }
 
 /// A request whose end is only a name yet.
+#[derive(Clone)]
 struct Unresolved {
     request: Completed,
     end: PendingTime,
@@ -98,6 +101,7 @@ impl Course {
             before: DeviceCounters::default(),
             own_before: OwnCounters::default(),
             unresolved: Vec::new(),
+            settle_at: 0,
         }
     }
 
@@ -126,11 +130,15 @@ impl Course {
         self.control_command = Some(kind);
     }
 
-    /// All pages of the request have been served.
+    /// All pages of the request have been served. Its completion, if there is one and it is known.
     #[inline]
-    pub(super) fn close(&mut self, (reads, programs): (u64, u64), observer: &mut Watcher<'_>) {
+    pub(super) fn close(
+        &mut self,
+        (reads, programs): (u64, u64),
+        observer: &mut Watcher<'_>,
+    ) -> Option<Nanos> {
         if !self.is_open {
-            return;
+            return None;
         }
         self.is_open = false;
         let operations = self.operations..reads + programs;
@@ -148,7 +156,7 @@ impl Course {
         self.requests += 1;
         let Some(end_ns) = self.end.known() else {
             self.unresolved.push(Unresolved { request, end: self.end, after_ns });
-            return;
+            return None;
         };
         let completion_ns = end_ns + after_ns;
         if self.host.mode == HostMode::Closed {
@@ -162,6 +170,7 @@ impl Course {
             Some(kind) => self.ledger.control_command(kind, self.now, completion_ns),
         }
         observer.completed(&Completed { completion_ns, ..request });
+        Some(completion_ns)
     }
 
     /// The operations that have been submitted since the last request belong to none.

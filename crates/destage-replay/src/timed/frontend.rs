@@ -25,6 +25,9 @@ pub(super) struct Access {
 
 /// Serves page accesses.
 pub(super) trait Frontend {
+    /// Itself, for what is compiled once.
+    fn erased(&mut self) -> &mut dyn Frontend;
+
     /// The instant of a request has come.
     fn arrive(&mut self, _: &mut Device) {}
 
@@ -55,7 +58,10 @@ pub(super) trait Frontend {
     }
 
     /// The host has trimmed a page: it is in no cache any more (`docs/spec/device-today.md` 4.2).
-    fn forget(&mut self, _: &mut Device, _id: u32, _: &mut Ledger) {}
+    /// Its dirty bit, if it was.
+    fn forget(&mut self, _: &mut Device, _id: u32, _: &mut Ledger) -> Option<bool> {
+        None
+    }
 
     /// Time that every request with pages takes at its end, nanoseconds.
     fn after_ns(&self) -> Nanos {
@@ -92,7 +98,7 @@ pub(super) trait Frontend {
     }
 
     /// Writes every dirty page, in ascending order; returns how many.
-    fn flush(&mut self, _: &mut Device, _: &[u64]) -> u64 {
+    fn flush(&mut self, _: &mut Device) -> u64 {
         0
     }
 }
@@ -105,6 +111,10 @@ pub(super) struct NoCache {
 }
 
 impl Frontend for NoCache {
+    fn erased(&mut self) -> &mut dyn Frontend {
+        self
+    }
+
     fn host_operations(&self) -> (u64, u64) {
         (self.reads, self.programs)
     }

@@ -1,16 +1,17 @@
 //! The host side of a run: issues requests, open or closed, and counts.
 
-use super::cache_frontend::CacheFrontend;
+use super::cache_frontend::{CacheFrontend, Numbered};
 use super::control_commands::ControlQueue;
 use super::course::{Course, TimedOutcome};
 use super::frontend::{Access, Frontend, NoCache};
+use super::request::{self, goes_on, nothing_lost};
 use crate::accesses::Extent;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::{Observer, Watcher};
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
-use destage_core::{Nanos, Op, Policy};
+use destage_core::{Op, Policy};
 use destage_ssd::config::{HostMode, LAST_NS};
 use destage_ssd::{CacheConfig, Device, DriveLpn, HostConfig};
 use std::collections::BTreeMap;
@@ -23,10 +24,6 @@ const AHEAD: usize = 12;
 
 /// How far ahead the neighbours of its node are.
 const LINKS_AHEAD: usize = 4;
-
-/// Names of instants between two settlements, at least. A settlement looks at every page, so there
-/// must also have been that many names.
-const NAMES: usize = 1 << 16;
 
 /// Page accesses between two looks at the observer's progress.
 const PERIOD: u64 = 1 << 12;
@@ -75,12 +72,12 @@ impl TimedReplay<'_> {
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, next_uses, .. } = self.input;
         let fetch = self.fetch_on_write_miss;
+        let pages = Numbered::new(columns.lpns, device.looks_at_sizes());
         let mut frontend =
-            CacheFrontend::new(policy, cache, fetch, columns.lpns, next_uses, device);
+            CacheFrontend::new(policy, cache.clone(), fetch, pages, next_uses, device);
         frontend.write_ahead(self.host.writer);
         let mut outcome = self.drive(device, &mut frontend, &mut Watcher::new(observer))?;
-        let counters = &mut outcome.timing.counters;
-        counters.eviction_wait_ns_sum = counters.device.program_wait_ns_sum;
+        outcome.timing.counters.waits_are_evictions();
         Ok(outcome)
     }
 
@@ -101,15 +98,14 @@ impl TimedReplay<'_> {
         let mut course = Course::new(self.host, frontend.after_ns());
         all_arrive_in_time(&self.input, self.host.mode)?;
         goes_on(device, &course)?;
-        let uses_idle = frontend.uses_idle();
-        course.ledger.pages.idle_writes = uses_idle.then_some(0);
+        course.ledger.pages.idle_writes = frontend.uses_idle().then_some(0);
         let operations_seen = observer.wants_operations();
         if operations_seen {
             device.queues().keep_operations();
         }
         device.queues().count_latencies(false);
         let (mut index, mut reported) = (0, 0);
-        let mut names = NAMES.max(2 * frontend.pages());
+        request::settle_later(device, frontend, &mut course);
         for (row, (&arrival_ns, &extent)) in arrivals_ns.iter().zip(columns.extents).enumerate() {
             let extent = Extent(extent);
             if continued.next_if_eq(&(row as u64)).is_none() {
@@ -123,18 +119,10 @@ impl TimedReplay<'_> {
                         observer,
                     );
                 }
-                course.close(frontend.host_operations(), observer);
-                if device.queues().times().names() >= names {
-                    course.settle(device, frontend, observer);
-                    names = device.queues().times().names() + NAMES.max(2 * frontend.pages());
-                }
-                let since = course.now;
-                course.issue(arrival_ns, extent.is_write());
-                if uses_idle {
-                    offer_idle(since, device, frontend, &mut course, observer);
-                }
-                course.bytes = control_commands.request_bytes(row);
-                begin(row, control_commands.warmup(), device, frontend, &mut course);
+                let bytes = control_commands.request_bytes(row);
+                let what = (arrival_ns, extent.is_write(), bytes);
+                let counting = control_commands.counting(row);
+                request::issue(what, counting, device, frontend, &mut course, observer);
             }
             self.look_ahead(row, device, frontend);
             self.serve(row, &mut index, device, frontend, &mut course, observer)?;
@@ -200,13 +188,8 @@ impl TimedReplay<'_> {
                 first_of_request: course.pages == 0,
                 bytes: course.bytes,
             };
-            let done = frontend.access(device, access, &mut course.ledger, observer)?;
-            course.end = device.queues().times().later(course.end, done);
-            course.pages += 1;
+            request::serve(access, device, frontend, course, observer)?;
             *index += 1;
-            if observer.wants_gauges() {
-                frontend.gauges(&mut |name, value| observer.gauge(name, value));
-            }
         }
         Ok(())
     }
@@ -226,7 +209,6 @@ impl TimedReplay<'_> {
             course.start_counting(device, frontend, requests);
         }
         course.cut(device, frontend);
-        let columns = self.input.columns;
         let mut gauges = BTreeMap::new();
         frontend.gauges(&mut |name, value| {
             observer.gauge(name, value);
@@ -235,7 +217,7 @@ impl TimedReplay<'_> {
         let dirty_left = if self.flush_at_end {
             // No request waits for these: they are no evictions.
             device.queues().count_latencies(false);
-            course.ledger.pages.end_flushes = frontend.flush(device, columns.lpns);
+            course.ledger.pages.end_flushes = frontend.flush(device);
             0
         } else {
             frontend.dirty()
@@ -252,26 +234,6 @@ impl TimedReplay<'_> {
     }
 }
 
-/// Offers the instants between two requests in which units are idle (`docs/spec/writer.md`, 2), and
-/// ends them: all that happened before the second is over.
-#[inline(never)]
-fn offer_idle(
-    since: Nanos,
-    device: &mut Device,
-    frontend: &mut dyn Frontend,
-    course: &mut Course,
-    observer: &mut Watcher<'_>,
-) {
-    let mut next = Some(since).filter(|&at| course.requests > 0 && at < course.now);
-    while let Some(at) = next {
-        device.advance_past_timers(at);
-        let goes_on = frontend.offer(device, at, &mut course.ledger, observer);
-        next = if goes_on { device.next_idle(at, course.now) } else { None };
-    }
-    device.advance(course.now);
-    course.own(frontend.host_operations());
-}
-
 /// Serves the trims and flushes that come before a row.
 #[inline(never)]
 fn serve_between(
@@ -283,47 +245,11 @@ fn serve_between(
     observer: &mut Watcher<'_>,
 ) {
     while let Some(control_command) = control_commands.next(row) {
-        course.close(frontend.host_operations(), observer);
-        let since = course.now;
-        course.issue_control_command(control_command.arrival_ns, control_command.kind());
-        if frontend.uses_idle() {
-            offer_idle(since, device, frontend, course, observer);
-        }
-        begin(row, control_commands.warmup(), device, frontend, course);
+        let what = (control_command.arrival_ns, control_command.kind());
+        let counting = control_commands.counting(row);
+        request::issue_control(what, counting, device, frontend, course, observer);
         control_commands.serve(control_command, device, frontend, course);
     }
-}
-
-/// The instant of a request has come; it may be the first that counts. `prefetch`: rows that do not
-/// count, if the cache does not say so, and requests in all.
-#[inline(always)]
-fn begin<C: Frontend + ?Sized>(
-    row: usize,
-    (warm_rows, requests): (Option<usize>, u64),
-    device: &mut Device,
-    frontend: &mut C,
-    course: &mut Course,
-) {
-    if course.warming && warm_rows.map_or_else(|| frontend.is_full(), |warm| row >= warm) {
-        course.start_counting(device, frontend, requests);
-    }
-    course.cut(device, frontend);
-    device.advance(course.now);
-    frontend.arrive(device);
-}
-
-/// The FTL has not run out of blocks, and time has not run out: what was done since then would be
-/// no result.
-fn goes_on(device: &Device, course: &Course) -> Result<(), RunError> {
-    if let Some(full) = device.failure() {
-        return Err(RunError::Impossible(full.to_string()));
-    }
-    if device.last_end().max(course.ledger.last_ns) > LAST_NS {
-        let what = "the device is at work for more than 2^62 ns (146 years): it is far too slow \
-            for this trace";
-        return Err(RunError::Impossible(what.into()));
-    }
-    Ok(())
 }
 
 /// An instant is below 2^63 ns, and so are those that follow from it. In a closed loop arrivals do
@@ -341,24 +267,4 @@ fn all_arrive_in_time(input: &Input<'_>, mode: HostMode) -> Result<(), RunError>
         "the last request arrives {last} ns after the first, later than 2^62 ns (146 years): is \
          the time unit right?"
     )))
-}
-
-/// Every request was served, every page access reached the drive that should have, and the drive
-/// accounts for every page: a simulator that loses work reports better numbers than it has.
-fn nothing_lost(
-    device: &Device,
-    (reads, programs): (u64, u64),
-    (served, given): (u64, u64),
-) -> Result<(), RunError> {
-    let totals = device.counters();
-    for (what, expected, found) in [
-        ("requests completed", given, served),
-        ("flash reads", reads, totals.flash_reads),
-        ("flash programs for the host", programs, totals.flash_programs),
-    ] {
-        if expected != found {
-            return Err(RunError::Bug(format!("{what}: {found} instead of {expected}")));
-        }
-    }
-    device.check_conservation().map_err(RunError::Bug)
 }

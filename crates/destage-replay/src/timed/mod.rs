@@ -6,11 +6,13 @@
 //!
 //! ```text
 //!  workload   requests of a vector as columns (a decoded trace has them already)
-//!  host       issues requests, and counts                                7.5, 7.6
-//!  between    trims and flushes                `docs/spec/device-today.md` 4, 6.4
+//!  host       a trace's requests, one after the other                    7.5, 7.6
+//!  live       requests that come one by one     `docs/spec/pool.md` 10.3
+//!  request    the steps of a request, for both
+//!  control_commands  trims and flushes          `docs/spec/device-today.md` 4, 6.4
 //!  course     the request that is being served, and what was counted
-//!  front      what stands between host and drive, or nothing             7.2
-//!  cached     a cache                                                    7.3, 7.4
+//!  frontend   what stands between host and drive, or nothing             7.2
+//!  cache_frontend  a cache                                               7.3, 7.4
 //!  ledger     what is counted while a run goes on
 //!  profile    how a run develops over time
 //!  timeline   every operation, for Perfetto
@@ -22,7 +24,9 @@ mod course;
 mod frontend;
 mod host;
 mod ledger;
+mod live;
 mod profile;
+mod request;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -31,6 +35,7 @@ mod workload;
 pub use crate::timing::{ControlCounters, EraseSpread, TimedCounters, Timing, max_deviation};
 pub use course::TimedOutcome;
 pub use host::TimedReplay;
+pub use live::LiveRun;
 pub use profile::{Period, Profile, Profiler};
 pub use timeline::Timeline;
 pub use workload::{Ask, Workload};

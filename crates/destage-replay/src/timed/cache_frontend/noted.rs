@@ -16,9 +16,9 @@ impl Noted {
 
     /// A page that is or comes into the cache was accessed by a request of so many bytes.
     #[inline(always)]
-    pub(super) fn accessed(&mut self, id: u32, op: Op, bytes: u64) {
+    pub(super) fn accessed(&mut self, page: Page, op: Op, bytes: u64) {
         if op.is_write()
-            && let Some(kept) = self.bytes.get_mut(id as usize)
+            && let Some(kept) = self.bytes.get_mut(page.0 as usize)
         {
             *kept = bytes;
         }

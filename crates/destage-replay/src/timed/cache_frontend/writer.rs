@@ -9,13 +9,14 @@
 //!
 //! The run's loop finds the instants; they cost a branch for each request of runs without a writer.
 
-use super::{CacheFrontend, Ledger};
+use super::{CacheFrontend, Ledger, Pages};
 use crate::observe::{Observer, Watcher};
 use destage_core::{DeviceView, Lpn, Nanos, Op, Page, Policy, Requirements, UnitId};
 use destage_ssd::config::EvictWait;
-use destage_ssd::{Command, Device, DriveLpn, WriterConfig};
+use destage_ssd::{Command, Device, WriterConfig};
+use std::ops::DerefMut;
 
-impl<P: Policy> CacheFrontend<'_, P> {
+impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> CacheFrontend<'_, Q, T> {
     /// With this writer, or none. Whoever built the policy has seen to it that it has an order.
     pub(in crate::timed) fn write_ahead(&mut self, writer: Option<WriterConfig>) {
         assert!(writer.is_none() || P::ORDERED, "the policy shows its next victims");
@@ -86,7 +87,7 @@ impl<P: Policy> CacheFrontend<'_, P> {
             if written == writer_batch {
                 break;
             }
-            let target = device.target(Lpn(self.lpns[page.0 as usize]));
+            let target = device.target(Lpn(self.pages.lpn(page).0.into()));
             if device.backlog_ns(device.unit_of(target)) == 0 {
                 self.write_idle(device, at, page, ledger, observer);
                 self.policy.cleaned(page);
@@ -108,11 +109,10 @@ impl<P: Policy> CacheFrontend<'_, P> {
         ledger: &mut Ledger,
         observer: &mut Watcher<'_>,
     ) {
-        // Pages of the drive: fewer than 2^32.
-        let lpn = DriveLpn(self.lpns[page.0 as usize] as u32);
+        let lpn = self.pages.lpn(page);
         let counted = device.queues().count_latencies(false);
         device.command(Command::Access(Op::Write));
-        let served = device.write_as(lpn, self.noted.written_back(page, 0));
+        let served = device.write_as(lpn, self.pages.written_back(page, 0));
         device.queues().count_latencies(counted);
         self.submitted(Some(page), Op::Write, at);
         *ledger.pages.idle_writes.get_or_insert(0) += 1;
@@ -122,7 +122,7 @@ impl<P: Policy> CacheFrontend<'_, P> {
             EvictWait::Transfer => served.transferred,
             EvictWait::None => return,
         };
-        let held = &mut self.held[page.0 as usize];
+        let held = self.pages.held(page);
         held.frame = device.queues().times().later(held.frame, written);
     }
 }

@@ -1,0 +1,132 @@
+//! What follows from a decision: counts, and the frames of the pages that it names.
+
+use crate::frame::{FrameState, Mark};
+use crate::table::Table;
+use crate::work::{Access, Group, Log, Work};
+use destage_core::{Plan, Request};
+use std::sync::Arc;
+
+/// Follows the decisions of a request.
+pub(crate) struct Follower<'a> {
+    pub(crate) log: &'a mut Log,
+    pub(crate) table: &'a Table,
+    /// `None`: the access was a hit, and has been carried out.
+    pub(crate) accesses: Option<&'a mut Vec<Option<Access>>>,
+    pub(crate) work: &'a mut Work,
+    /// The policy writes through.
+    pub(crate) through: bool,
+}
+
+impl Follower<'_> {
+    pub(crate) fn hit(&mut self, r: &Request) {
+        self.log.counters.hit(r.op);
+        self.log.decided(r, true, None);
+        let Some(accesses) = &mut self.accesses else { return };
+        let found = |state: &mut FrameState| {
+            state.resident = true;
+            state.users += 1;
+        };
+        let frame = self.table.with_new(r.page.0, found);
+        let op = r.op;
+        let access = Access { frame, op, fills: false, missed: false, through: false };
+        accesses.push(Some(access));
+    }
+
+    pub(crate) fn admitted(&mut self, r: &Request, plan: &Plan) {
+        self.log.counters.evicted(plan);
+        self.missed(r, Some(plan), false, |state| {
+            state.resident = true;
+            state.stay += 1;
+        });
+        self.evict(plan);
+    }
+
+    pub(crate) fn bypassed(&mut self, r: &Request, plan: &Plan) {
+        self.log.counters.bypasses += 1;
+        let through = r.op.is_write();
+        debug_assert!(
+            !through || self.through,
+            "a policy that does not write through bypassed the write of page {}",
+            r.page.0
+        );
+        self.log.counters.written_through += u64::from(through);
+        self.missed(r, Some(plan), through, |_| {});
+    }
+
+    /// There is no cache.
+    #[cfg(feature = "device")]
+    fn uncached(&mut self, r: &Request) {
+        self.missed(r, None, r.op.is_write(), |_| {});
+    }
+
+    fn missed(
+        &mut self,
+        r: &Request,
+        plan: Option<&Plan>,
+        through: bool,
+        and: impl Fn(&mut FrameState),
+    ) {
+        debug_assert!(self.accesses.is_some(), "page {} is resident", r.page.0);
+        self.log.known.add(r.page.0);
+        self.log.counters.miss(r.op);
+        self.log.decided(r, false, plan);
+        let frame = self.table.with_new(r.page.0, |state| {
+            state.users += 1;
+            state.fillers += 1;
+            and(state);
+        });
+        let op = r.op;
+        if let Some(accesses) = &mut self.accesses {
+            accesses.push(Some(Access { frame, op, fills: true, missed: true, through }));
+        }
+    }
+
+    /// Applies an eviction plan to the frames.
+    fn evict(&mut self, plan: &Plan) {
+        let Follower { table, work, .. } = self;
+        for (pages, pads) in plan.groups() {
+            let mut frames = Vec::with_capacity(pages.len());
+            for page in pages {
+                let found = table.with(page.0, |frame, state| {
+                    state.store_pins += 1;
+                    state.stay += 1; // where it stays, it is clean for the policy
+                    frames.push(Arc::clone(frame));
+                });
+                work.gone += usize::from(found.is_none());
+            }
+            work.groups.push(Group { frames, pads: pads.iter().collect() });
+        }
+        for evicted in plan.evicted() {
+            let page = evicted.page.0;
+            work.dirty_victim |= evicted.dirty;
+            let is_free = table.with(page, |frame, state| {
+                state.resident = false;
+                if !evicted.dirty && state.mark == Mark::Dirty {
+                    state.store_pins += 1;
+                    work.late.push(Arc::clone(frame));
+                }
+                state.is_free()
+            });
+            if is_free == Some(true) {
+                table.remove_if_free(page);
+            }
+        }
+    }
+}
+
+/// A page that the policy writes while a unit is idle is clean for it and the simulated SSD alone:
+/// the pool writes it when it leaves, as any other that is evicted as clean.
+#[cfg(feature = "device")]
+impl destage_replay::Observer for Follower<'_> {
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        match (hit, plan) {
+            (true, _) => self.hit(r),
+            (false, Some(plan)) => self.admitted(r, plan),
+            (false, None) => self.uncached(r),
+        }
+    }
+
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        self.bypassed(r, plan);
+    }
+}
