@@ -130,11 +130,12 @@ def test_three_gains_are_shares_of_lrus_mean(varied: dict[str, Any]) -> None:
 
 def test_a_statement_says_how_often_it_stands(varied: dict[str, Any]) -> None:
     asking, hits, ranks = (text for text, _ in Findings(varied).statements)
-    assert "by 10.0 % of LRU's; the best device-aware policy saves 25.0 %" in asking
+    assert "by 10.0 % of LRU's, and the best device-aware policy saves 25.0 %" in asking
     assert "in 2 of 2 configurations" in asking
-    assert "MIN has 2.5 to 2.5 times LRU's hits" in hits
-    assert "with evict_wait=none MIN saves 50.0 %, asking the device 25.0 %" in hits
-    assert "rank" in ranks
+    assert hits.startswith("What an eviction waits for does not decide whether hits or queues")
+    assert "with 2.5 times LRU's hits" in hits
+    assert "evict_wait=none: 1 of 1 (MIN saves 50.0 % of LRU's mean, asking the device 25" in hits
+    assert "Ranks turn with the FTL" in ranks
     # Behind another collector asking loses: the statement counts it.
     set_mean(varied, "ecr-e", "collectors", "FIFO", 2.4)
     asking = Findings(varied).statements[0][0]
@@ -144,7 +145,16 @@ def test_a_statement_says_how_often_it_stands(varied: dict[str, Any]) -> None:
 def test_the_greatest_reversal_of_ranks_is_named(varied: dict[str, Any]) -> None:
     set_mean(varied, "2q", "ftls", "dftl", 0.1)
     text = Findings(varied).statements[2][0]
-    assert "`2q` has rank 5 behind `page`, 1 behind `dftl`, of 5 online policies" in text
+    assert "`2q` is number 5 behind `page`, number 1 behind `dftl`, of 5 online policies" in text
+
+
+def test_the_eviction_wait_decides_where_hits_win_under_one_and_queues_under_another(
+    varied: dict[str, Any],
+) -> None:
+    set_mean(varied, "min", "waits", "none", 1.9)
+    text = Findings(varied).statements[1][0]
+    assert text.startswith("What an eviction waits for decides whether hits or queues")
+    assert "evict_wait=none: 0 of 1" in text
 
 
 def test_winners_are_named_behind_each_wait_and_collector(varied: dict[str, Any]) -> None:

@@ -22,8 +22,8 @@ __all__ = ["COMMON", "Findings", "Gains", "gains", "online_means", "picture"]
 #: Policies that differ in whom they keep, and ask no device.
 COMMON = ("lru", "arc", "2q", "s3-fifo", "car", "slru", "clock")
 CHOICE, ASKING, HITS = "choice among seven policies", "asking the device", "most hits (MIN)"
-#: Policies of the figure of rank reversals.
-REVERSED = 3
+#: Policies of each workload in the figure of rank reversals, beside LRU.
+REVERSED = 1
 
 Data = Mapping[str, Any]
 
@@ -105,31 +105,41 @@ class Findings:
             return ""
         more = sum(g.asking > g.choice for _, _, g in rows)
         return (
-            f"The choice among {', '.join(COMMON)} moves the mean response time by"
-            f" {_range(g.choice for g in base)} of LRU's; the best device-aware policy saves"
-            f" {_range(g.asking for g in base)} (full page-mapped SSD, evictions staged). Asking"
-            f" the device brings more than the choice in {more} of {len(rows)} configurations of"
-            " workload and collector."
+            f"Asking the device brings more than the choice among {', '.join(COMMON)} in {more} of"
+            f" {len(rows)} configurations of workload and collector. With the preset the choice"
+            f" moves the mean response time by {_range(g.choice for g in base)} of LRU's, and the"
+            f" best device-aware policy saves {_range(g.asking for g in base)}."
         )
 
     def _hits(self) -> str:
-        rows, parts = list(self._along("waits")), []
+        """Whether the eviction wait decides if hits or queues bring more."""
+        ahead: dict[str, tuple[int, int]] = {}
+        parts = []
+        rows = list(self._along("waits"))
         for label in self.data["waits"]:
             here = [g for one, _, g in rows if one == label]
             if here:
+                count = sum(g.hits > g.asking for g in here)
+                ahead[label] = (count, len(here))
                 parts.append(
-                    f"with evict_wait={label} MIN saves {_range(g.hits for g in here)},"
-                    f" asking the device {_range(g.asking for g in here)}"
+                    f"evict_wait={label}: {count} of {len(here)} (MIN saves"
+                    f" {_range(g.hits for g in here)} of LRU's mean, asking the device"
+                    f" {_range(g.asking for g in here)})"
                 )
         ratios = []
         for table in self.tables:
             hits = {row["policy"]: row["hit_ratio"] for row in table["rows"]}
             if hits.get(BASELINE) and hits.get(ORACLE):
-                ratios.append(hits[ORACLE] / hits[BASELINE])
-        if not parts or not ratios:
+                ratios.append(round(hits[ORACLE] / hits[BASELINE], 1))
+        if not ahead or not ratios:
             return ""
-        times = f"{min(ratios):.1f} to {max(ratios):.1f}"
-        return f"MIN has {times} times LRU's hits. Saved of LRU's mean: {'; '.join(parts)}."
+        decides = len({2 * count > every for count, every in ahead.values()}) > 1
+        times = " to ".join(f"{r:g}" for r in sorted({min(ratios), max(ratios)}))
+        return (
+            f"What an eviction waits for {'decides' if decides else 'does not decide'} whether hits"
+            f" or queues bring more. Workloads on which MIN, with {times} times LRU's hits, brings"
+            f" more than asking the device: {'; '.join(parts)}."
+        )
 
     def _ranks(self) -> str:
         found = [(len(ranks), name, load, ranks) for load, name, ranks in self._reversals()]
@@ -137,9 +147,9 @@ class Findings:
             return ""
         most = max(found, key=lambda f: (max(f[3].values()) - min(f[3].values()), f[1]))
         _, name, load, ranks = most
-        places = ", ".join(f"{rank} behind `{ftl}`" for ftl, rank in ranks.items())
+        places = ", ".join(f"number {rank} behind `{ftl}`" for ftl, rank in ranks.items())
         return (
-            f"Ranks turn with the FTL: on {load} `{name}` has rank {places}, of"
+            f"Ranks turn with the FTL: on {load} `{name}` is {places}, of"
             f" {self._compared(load)} online policies."
         )
 
@@ -199,6 +209,7 @@ class Findings:
             title="Rank by mean response time, behind each FTL",
             runs="",
             x="ftl",
+            mark="line",
             panels="workload",
             y_title="Rank (1: fastest)",
         )
