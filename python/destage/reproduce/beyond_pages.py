@@ -45,6 +45,7 @@ def write_beyond(data: Data, folder: Path) -> list[Path]:
         "requests": max((t["requests"] for t in data["tables"]), default=0),
         "statements": found.statements,
         "variants": variant_rows(data),
+        "compared": len(compared(data)),
     }
     made_folder(folder)
     made_folder(folder / "beyond")
@@ -59,6 +60,17 @@ def write_beyond(data: Data, folder: Path) -> list[Path]:
     return [*written, *write_data(folder, "beyond", data, markdown, html)]
 
 
+def compared(data: Data) -> set[str]:
+    """The online policies in front of every variant of the device; the preset has all."""
+    return {
+        row["policy"]
+        for table in data["tables"]
+        for row in table["rows"]
+        if row["policy"] not in table["offline"]
+        and all(len(row[axis]) == len(data[axis]) for axis in ("waits", "collectors"))
+    }
+
+
 def variant_rows(data: Data) -> Cells:
     """Who wins by eviction wait and by collector, behind the FTL `page`, and its lead over LRU."""
     rows: Cells = [["device", *(table["load"] for table in data["tables"])]]
@@ -68,11 +80,8 @@ def variant_rows(data: Data) -> Cells:
                 continue  # The preset itself, which is the first row.
             cells = [f"{what} {label}" if k else "preset (staged, greedy in steps)"]
             for table in data["tables"]:
-                # The preset has been run under all policies, its variants under some.
-                asked = {
-                    row["policy"] for row in table["rows"] if len(row[axis]) == len(data[axis])
-                }
-                means = {p: m for p, m in online_means(table, axis, label).items() if p in asked}
+                means = online_means(table, axis, label)
+                means = {p: m for p, m in means.items() if p in compared(data)}
                 best = next(iter(means), None)
                 lead = 1 - means[best] / means[BASELINE] if best and BASELINE in means else None
                 cells.append("-" if lead is None else f"{best}, {number(lead, share=True)}")
