@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, opened
+from click.testing import CliRunner
 from conftest import Destage
 from msgspec.structs import replace
 
 import destage as ds
+from destage.cli.root import root
 from destage.experiment.experiment import Experiment
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
@@ -452,6 +454,25 @@ def test_adaptive_state_is_recorded_beside_the_runs(tmp_path: Path) -> None:
     runs = tuple(replace(r, gauges=r.policies[:1]) for r in tiny.runs)
     evaluation = evaluate(replace(tiny, runs=runs), Options(seeds=1, sensitivity=False))
     assert {v.claim.id: v.verdict for v in evaluation.verdicts}["more"] == "holds"
+
+
+def test_parameters_of_every_question_are_an_object() -> None:
+    beyond = importlib.import_module("destage.reproduce.beyond")
+    runs = importlib.import_module("destage.reproduce.runs")
+    for question in (runs._INFO, runs._SERIES, beyond._OPTIMUM):
+        assert isinstance(json.loads(question.asked), dict), question.kind
+
+
+def test_the_tables_beyond_the_papers_are_a_name_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("altair")
+    command_module = importlib.import_module("destage.cli.reproduce")
+    scales: list[float] = []
+    monkeypatch.setattr(command_module, "_beyond", lambda options, *_: scales.append(options.scale))
+    out = str(tmp_path / "out")
+    done = CliRunner().invoke(root, ["reproduce", "beyond", "--scale", "0.1", "--out", out])
+    assert (done.exit_code, scales) == (0, [0.1]), done.output
 
 
 def test_seeds_are_added_until_no_claim_is_undecided(
