@@ -26,9 +26,9 @@ Examples:
 def doctor(json_file: str | None, **_: Any) -> None:
     """Check this installation and its speed.
 
-    Looks at versions, the processor and the folder of decoded traces; runs conformance vectors, and
-    a trace in front of a device whose numbers are known; measures speed beside what was recorded.
-    Exit status 1 if anything is wrong; being slow is not.
+    Checks versions, the processor and the cache folder, runs conformance vectors and a trace with a
+    device against stored results, and compares the speed with a recorded one. Exit status 1 if
+    anything is wrong; low speed is not.
     """
     if json_file not in (None, "-"):
         look_at(str(json_file))

@@ -47,9 +47,9 @@ SCRIPT = [
 
 FIT = [
     flag("-o", "--output", type=OUTPUT, metavar="FILE.toml", help="The device file."),
-    flag("--base", default="tlc-nvme", metavar="NAME", help="Preset for the rest. [tlc-nvme]"),
-    flag("--name", metavar="TEXT", help="What the file calls the device."),
-    flag("--assume-written", is_flag=True, help="All addresses read had been written."),
+    flag("--base", default="tlc-nvme", metavar="NAME", help="Preset for other keys. [tlc-nvme]"),
+    flag("--name", metavar="TEXT", help="Name of the device in the file."),
+    flag("--assume-written", is_flag=True, help="All addresses read were written before."),
     flag("--no-steady", is_flag=True, help="Leave out over-provisioning and collector."),
     flag("--seed", type=int, default=1, metavar="N", help="Seed of the intervals. [1]"),
 ]
@@ -77,7 +77,7 @@ def _expected(text: str) -> tuple[float, float]:
     SCRIPT,
     FIT,
     [
-        file_flag("--report", "report_file", metavar="FILE.html", help="Measured and simulated."),
+        file_flag("--report", "report_file", metavar="FILE.html", help="Report that opens offline."),
         file_flag("--json", "json_file", help="Values and steps, as JSON."),
     ],
     COMMON,

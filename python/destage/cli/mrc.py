@@ -59,8 +59,8 @@ Examples:
   destage mrc huge.csv.zst -p lru,fifo,s3-fifo --sample auto --error 1%
 
 LRU is exact at all sizes in one pass; fifo, clock and sieve share one among up to eight sizes;
-the others run once per size. With -c all the files hold every size of LRU and MIN, a row each,
-and the table the usual ones.
+the others run once per size. With -c all the files have one row per size of LRU and MIN;
+the table shows the usual sizes.
 """
 
 

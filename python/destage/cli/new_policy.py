@@ -35,7 +35,7 @@ def new_policy(name: str, rust: bool, **_: Any) -> None:
 
     NAME.py (in lower case) gets a class NAME that runs as it is.
 
-    It goes into the current folder, and never over a file that is there.
+    Writes to the current folder; never overwrites a file.
     """
     if rust:
         from destage.user_policies.rust import new_rust_policy

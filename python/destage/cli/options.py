@@ -438,7 +438,7 @@ DEVICE = [
         "-d",
         "--device",
         type=Inputs("the device"),
-        metavar="DRIVE,...",
+        metavar="DEVICE,...",
         section=SSD,
         help="SSD preset (`destage devices`) or FILE.toml. Changes: 'ecr[gc_mode=background]'.",
     ),

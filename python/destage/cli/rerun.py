@@ -23,7 +23,7 @@ Examples:
   destage rerun result.json
   destage rerun result.json --trace /data/hm_0.csv.gz
 
-Exit status 1 if a counter is not as it was.
+Exit status 1 if a counter differs.
 """
 
 

@@ -52,7 +52,7 @@ SERVING = [
     flag("--listen", metavar="ADDRESS", help="unix:PATH, HOST:PORT or PORT. [a Unix socket]"),
     flag("--export", default="", metavar="NAME", help="Name of the export. [empty]"),
     flag("--read-only", is_flag=True, help="Refuse changes."),
-    flag("--max-connections", type=int, default=64, metavar="N", help="At a time. [64]"),
+    flag("--max-connections", type=int, default=64, metavar="N", help="Most connections at one time. [64]"),
     flag("--direct", is_flag=True, help="Go past the page cache of the system."),
     flag("--checksums", is_flag=True, help="Compare each page fetched with the one written."),
     flag("--for", "for_s", metavar="TIME", help="End after 60s, 10m. [until a signal]"),

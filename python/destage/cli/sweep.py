@@ -38,7 +38,7 @@ Examples:
   destage results runs --csv -
 
 SPEC.toml has a table [sweep] with lists: traces, policies, cache, devices, ftls, seeds, ...; paths
-in it are relative to it. docs/sweeps.md has all of it.
+in it are relative to it. Reference: docs/reference/sweep-spec.md.
 """
 
 
