@@ -225,7 +225,7 @@ def _fits_in_memory(drive: Device) -> None:
     try:
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        return  # Not told here.
+        return  # Not known here.
     takes = int(drive.size["raw_pages"]) * _BYTES_A_PAGE
     if 0 < there < takes:
         raise UsageError(

@@ -12,7 +12,7 @@ which pages stay. It runs some sixty times slower than one written in Rust (LRU:
 second): good for trying an idea, and `destage.conform` then shows whether a port decides alike.
 Several runs go side by side, each in a process of its own (`jobs=1`: here, one after another).
 
-A class in a file goes by its name wherever a policy's name goes: `mine.py:Mine[sample=16]`.
+A class in a file is named wherever a policy's name is: `mine.py:Mine[sample=16]`.
 """
 
 from __future__ import annotations

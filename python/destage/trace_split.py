@@ -33,7 +33,7 @@ Row = list[str]
 
 #: Rows that wait in memory for their parts.
 WAITING = 200_000
-#: Requests that begin in the same mebibyte of a volume stay together when parts go by a hash.
+#: Requests that begin in the same mebibyte of a volume stay together under `hash=`.
 NEIGHBOURS_BYTES = 1 << 20
 
 EXPECTED = "expected time=1h, volume, hash=8 or requests=1000000"
@@ -55,7 +55,7 @@ class _By:
     """The key by which requests are divided."""
 
     key: Callable[[int, Row], int | str]
-    #: Parts that there may be; None if nobody knows.
+    #: Most parts; None if unknown.
     of: int | None = None
 
 
@@ -244,7 +244,7 @@ def _in_order(key: int | str) -> list[tuple[int, int | str]]:
 
 
 def _file_name(part: str) -> str:
-    """A name that a file can have; what is no letter, digit, `.`, `_` or `-` goes by its code."""
+    """A file name: characters other than letters, digits, `.`, `_`, `-` become their code."""
     each = part.encode("utf-8", "surrogateescape")
     return "".join(
         chr(byte) if re.fullmatch(r"[A-Za-z0-9._-]", chr(byte)) else f"%{byte:02x}" for byte in each

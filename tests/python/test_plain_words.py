@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "contribute").glob("*.md")),
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
     *sorted((ROOT / "docs" / "site").glob("*.md")),
 ]
 
@@ -78,6 +81,21 @@ def test_help_is_in_plain_words() -> None:
 
 def test_the_catalogues_are_in_plain_words() -> None:
     wrong = [f"{name}: {fault}" for name, text in catalogue() for fault in found(text)]
+    assert wrong == []
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """Comments, docstrings and messages of a source, without names in backticks."""
+    with path.open("rb") as source:
+        for token in tokenize.tokenize(source.readline):
+            prose = token.type == tokenize.STRING and " " in token.string
+            if prose or token.type == tokenize.COMMENT:
+                yield re.sub(r"`[^`]*`", "", token.string)
+
+
+def test_the_package_is_in_plain_words() -> None:
+    sources = sorted((ROOT / "python" / "destage").rglob("*.py"))
+    wrong = [f"{p.name}: {f}" for p in sources for text in texts_of(p) for f in found(text)]
     assert wrong == []
 
 

@@ -1,7 +1,7 @@
 """Colours, dashes and markers: how series look, in light and dark, the same on a whole page.
 
 A series keeps its look in every chart. lru, which papers draw as the reference, takes the ink's own
-colour, and min, which no policy can reach, one that nobody else has. These and six more keep apart
+colour, and min, which no policy can reach, one of its own. These and six more keep apart
 for protan, deutan and tritan eyes, too (at least 12 in OKLab x 100 under Machado's simulation), and
 from the page by a contrast of at least 3; dashes and markers tell series of one colour from each
 other.

@@ -1,4 +1,4 @@
-"""`destage devices fit`, `probe` and `compare`: a simulated SSD held against a real one."""
+"""`destage devices fit`, `probe` and `compare`: a simulated SSD against a real one."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def _expected(text: str) -> tuple[float, float]:
     SCRIPT,
     FIT,
     [
-        file_flag("--report", "report_file", metavar="FILE.html", help="Report that opens offline."),
+        file_flag(
+            "--report", "report_file", metavar="FILE.html", help="Report that opens offline."
+        ),
         file_flag("--json", "json_file", help="Values and steps, as JSON."),
     ],
     COMMON,

@@ -244,8 +244,8 @@ def _table(evaluations: list[Evaluation]) -> Table:
     table = Table("Headline claims", columns)
     if any(kind == "stand-in" for e in evaluations for v in e.verdicts for kind in v.own.loads):
         table.notes.append(
-            "a verdict on stand-ins says what the policies do on loads of that kind, not what the"
-            " authors measured"
+            "a verdict on surrogate traces describes the policies on workloads of that type, not"
+            " the authors' measurements"
         )
     left = sum(e.open() for e in evaluations)
     if left:

@@ -39,7 +39,7 @@ def note_interrupted() -> None:
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[ProgressCallback | None]:
-    """Give a callback that draws a bar with rate and time left; None where nobody looks.
+    """Give a callback that draws a bar with rate and time left; None without a terminal.
 
     The bar is on standard error, and gone at the end.
     """
@@ -81,7 +81,7 @@ class _Bar:
     def _rate(self, now: float, done: int) -> str:
         began, before = self.stage_began
         elapsed = now - began
-        # What was done before the first look was done in nobody knows what time.
+        # The time of the work before the first look is unknown.
         if elapsed < PATIENCE_S or done <= before:
             return ""
         rate = (done - before) / elapsed

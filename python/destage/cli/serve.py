@@ -38,7 +38,7 @@ SERVING = [
     flag("-c", "--cache", default="64MiB", metavar="SIZE", help="64MiB, 8192p, 10%. [64MiB]"),
     flag("--size", metavar="SIZE", help="Make FILE, sparse, with this size. [the device's]"),
     flag("--page-size", metavar="SIZE", help="Size of a page. [4KiB, or the device's]"),
-    flag("--pages-per-block", type=int, metavar="N", help="Of an erase block. [64]"),
+    flag("--pages-per-block", type=int, metavar="N", help="Pages per erase block. [64]"),
     flag(
         "-d",
         "--device",
@@ -52,7 +52,13 @@ SERVING = [
     flag("--listen", metavar="ADDRESS", help="unix:PATH, HOST:PORT or PORT. [a Unix socket]"),
     flag("--export", default="", metavar="NAME", help="Name of the export. [empty]"),
     flag("--read-only", is_flag=True, help="Refuse changes."),
-    flag("--max-connections", type=int, default=64, metavar="N", help="Most connections at one time. [64]"),
+    flag(
+        "--max-connections",
+        type=int,
+        default=64,
+        metavar="N",
+        help="Most connections at one time. [64]",
+    ),
     flag("--direct", is_flag=True, help="Go past the page cache of the system."),
     flag("--checksums", is_flag=True, help="Compare each page fetched with the one written."),
     flag("--for", "for_s", metavar="TIME", help="End after 60s, 10m. [until a signal]"),
@@ -103,7 +109,9 @@ def serve(
     try:
         server = start(file, record=record, **options)
         if server.is_open:
-            warn("NBD has no authentication here: whoever can connect can read and write FILE")
+            warn(
+                "NBD has no authentication here: every client that connects can read and write FILE"
+            )
         ready = {"ready": True, "uri": server.uri, "export_bytes": server.export_bytes}
         _say({**ready, "pid": os.getpid()})
         _watch(server, period_s, time.monotonic() + seconds)

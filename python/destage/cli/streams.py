@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or that nobody reads any more.
+"""Standard streams that are closed, full, or without a reader.
 
 What cannot be said is not said, but a result that cannot be printed is an error: status 74. A
 broken pipe ends the command with 141, as it ends others, without a word.

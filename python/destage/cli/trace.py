@@ -332,7 +332,7 @@ def _describe(f: FormatInfo) -> None:
     if f.coarse_ns is not None:
         click.echo(f"  Clock of {f.coarse_ns / 1e9:g} s: many requests share a stamp (--spread)")
     if not f.confirmed:
-        click.echo("  Unconfirmed: no real file was at hand")
+        click.echo("  Unconfirmed: not checked against a real file")
     options = [o for o in reader_options() if f.name in o.formats]
     if options:
         click.echo("\nOptions of this format")

@@ -28,7 +28,7 @@ from destage.trace import Trace
 
 __all__ = ["USUAL_ERROR", "check_curves", "mrc"]
 
-#: Half the width of a sampled hit ratio's interval, where `sample="auto"` is not told another one.
+#: Default half-width of a sampled hit ratio's interval with `sample="auto"`.
 USUAL_ERROR = 0.005
 
 

@@ -81,7 +81,7 @@ def screen(
         trace, policies, cache, store, jobs, progress: as in `compare`, without a device: the erase
             blocks of one hold neighbours, which a sample takes apart.
         error, seed: as in `mrc` with `sample="auto"`.
-        finalists: at most so many of them at each size, the best by the samples; None is all.
+        finalists: most candidates per size, the best by the samples; None is all.
         options: `RunOptions` of both `mrc` and `compare`.
 
     Raises as `mrc` and `compare`; `Interrupted` on Ctrl-C has `Curves` or `Screened`.

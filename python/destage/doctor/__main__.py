@@ -1,6 +1,6 @@
-"""Write what `doctor` compares with anew: `python -m destage.doctor "what machine this is"`.
+"""Write the data that `doctor` compares with: `python -m destage.doctor "what machine this is"`.
 
-For whoever changes, and means to change, what a device does.
+Run it after an intended change of the simulated SSD.
 """
 
 import sys

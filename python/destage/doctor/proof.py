@@ -139,7 +139,7 @@ def speed(folder: Path) -> Finding:
 
 
 def write_stored(folder: Path, where: str) -> None:
-    """Write `doctor.json` anew: for whoever changes what a device does; `where` is the machine."""
+    """Write `doctor.json` after a change of the simulated SSD; `where` is the machine."""
     stored = {"drive": measured(folder), "speed": {"where": where, "rates": speeds()}}
     text = json.dumps(stored, indent=1)
     (folder / STORED).write_text(text + "\n", encoding="utf-8")

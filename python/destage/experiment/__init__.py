@@ -12,7 +12,7 @@ Contract, for a call that asks a question:
   `Experiment`) into the `Experiment` of the call. Without a store all is in memory: one call of the
   engine for each task, all threads, what had ended is kept on Ctrl-C.
 * A `Task` is one trace in front of one device (or none), policies, sizes, run options. Its result
-  set is what `compare` returns of it, byte for byte, whoever did the runs.
+  set is what `compare` returns, byte for byte, on any schedule.
 * `Experiment.sets(tasks)` returns a result set for each task. It raises what a run raises, and
   `Unfinished` on Ctrl-C with the sets of all runs that had ended.
 * A task with a `Question` (kind, what decides the answer, a function of a module that gives the
@@ -20,9 +20,9 @@ Contract, for a call that asks a question:
 * With a store, tasks are cut in pieces of some ten seconds; each is written when it ends (another
   name, fsync, rename). What was killed is resumed by the same call; shards may share a store or be
   merged; a run is known by its id and by what it was called.
-* A trace that is drawn is a task's only while it is open: whoever has thousands of them calls
+* A trace that is drawn is a task's only while it is open: with thousands of them, call
   `sets([task])` one by one with the same `Experiment`, from several threads if it likes (a store
-  takes parts from anybody).
+  takes parts from any process).
 
 Modules: `grid` (axes and points), `task`, `recipes` and `policies` (what travels of a trace, a
 device, a policy), `execute` (a task done), `schedule` (threads, then processes), `cluster` (Dask),

@@ -3,7 +3,7 @@
 The ledger is the store's, not the scheduler's: a task is a few kilobytes either way, only the
 driver writes, and what was lost with a worker or the scheduler is missing in the store, no more.
 Traces do not travel. A worker opens them where they are (the same path, or `$DESTAGE_TRACES`), and
-is held to their fingerprint. One that has another version of Destage gets no work.
+compares their fingerprint. A worker with another version of Destage gets no work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two stores, or files of results, held against each other: `destage.diff`.
+"""Differences between two stores, or files of results: `destage.diff`.
 
 Runs are of one pair if they were asked for alike: trace, device, policy, cache, options. Where a
 pair has several seeds, the difference of their means has a 95 % interval, from the differences
@@ -32,7 +32,7 @@ from destage.tables.table import Cell, Column, Table
 
 __all__ = ["Difference", "Differences", "between_traces", "diff"]
 
-#: What runs are held against each other by: the names in a row.
+#: Columns by which runs are paired.
 SHARED = ("trace", "device", "ftl", "queue_depth", "label", "cache", "options")
 
 

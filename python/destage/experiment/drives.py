@@ -141,7 +141,7 @@ def _own(spec: SweepSpec, inside: str, seed: int | None, depth: int | None) -> D
                 seeded = f"{inside};precondition_seed={seed}".removeprefix(";")
                 drive = open_device(_with(path, seeded), queue_depth=depth)
         except DataError as e:
-            # The place in a file that nobody has seen says nothing.
+            # A place in the temporary file would not help the user.
             said = str(e).replace(path, spec.called)
             raise DataError(printable(said)) from e
     finally:

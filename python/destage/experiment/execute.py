@@ -30,8 +30,8 @@ from destage.user_policies.processes import side_by_side
 
 __all__ = ["Stopped", "Watch", "execute", "result_set", "run_own"]
 
-#: Called some ten times a second with page accesses done since it was called last; whoever wants
-#: the work to stop raises `Stopped` there.
+#: Called some ten times a second with page accesses done since the last call; raising
+#: `Stopped` there stops the work.
 Watch = Callable[[int], object]
 
 

@@ -152,7 +152,7 @@ class Experiment:
         return self.folder
 
     def sets(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-        """The result set of each task: policies in its order, then sizes, whoever did them.
+        """The result set of each task: policies in its order, then sizes.
 
         Of a shard there are the runs that the store has by now; each then has a warning that others
         are missing, and a task without any is left out. Raises what a run raises (`UsageError`

@@ -98,7 +98,7 @@ def _translated(found: re.Match[str]) -> str:
 
 
 def _compared(sign: str, text: str, whole: str) -> str:
-    """The cache held against a size: as it was asked for, else by what it came to."""
+    """The cache compared with a size: as requested, else by its bytes."""
     size = SIZE.fullmatch(text[1:-1])
     if size is None:
         return whole

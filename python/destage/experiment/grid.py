@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["INNER", "Axis", "Point", "points"]
 
-#: Axes that one task runs through by itself; it is begun anew for every value of the others.
+#: Axes within one task; every value of the others is a task of its own.
 INNER = ("policies", "cache")
 
 #: A value for each axis, by its name.

@@ -25,7 +25,7 @@ _KEPT = 4
 
 
 class Recent:
-    """The last few that were made, each made once, whoever asks for it first."""
+    """The last few that were made, each made once."""
 
     def __init__(self) -> None:
         """Keep nothing yet."""

@@ -1,4 +1,4 @@
-"""Rows of a store: a run as numbers under fixed names, whoever made it and wherever.
+"""Rows of a store: a run as numbers under fixed names.
 
 Nothing in a row differs between two ways of making it: no time of a clock, host, process, path.
 """

@@ -1,4 +1,4 @@
-"""SPEC.toml: what a sweep is to run, read and held to what can be."""
+"""SPEC.toml: the configurations of a sweep, read and validated."""
 
 from __future__ import annotations
 

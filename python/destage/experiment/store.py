@@ -133,7 +133,7 @@ class Store:
         except FileNotFoundError:
             return
         except (OSError, ValueError, KeyError, TypeError):
-            # It says nothing that the parts do not: it is written anew.
+            # It follows from the parts: it is written again.
             with suppress(OutputError):
                 self._write(MANIFEST, _json({"format": FORMAT, "version": VERSION}))
             return
@@ -326,7 +326,7 @@ class Store:
                     path.unlink()
 
 
-#: Columns by which rows are told apart.
+#: Columns that distinguish rows.
 _KEY_COLUMNS = ("id", "trace", "device", "label", "cache", "status")
 
 

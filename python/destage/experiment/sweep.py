@@ -1,4 +1,4 @@
-"""`destage.sweep`: from SPEC to a store, with whoever is to do the work."""
+"""`destage.sweep`: from SPEC to a store, on any scheduler."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from destage.trace import Trace
 __all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Question", "Size", "Task", "given_options"]
 
 #: Raised when the same run gives other numbers than before (CHANGELOG: Results change): ids are
-#: then others, and a store is filled anew.
+#: then others, and a store is filled again.
 SEMANTICS = 1
 
 #: Most runs of a piece, and most page accesses that they replay: some ten seconds on one core.

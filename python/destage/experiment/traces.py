@@ -94,7 +94,7 @@ def traces_asked(given: object, folder: Path, wrong: Wrong) -> list[TraceAsked]:
         else:
             raise wrong(EXPECTED, one)
     names = [asked.name for _, asked in found]
-    # Two of one name are told apart by all that SPEC says of them.
+    # Two of one name are distinguished by their whole entry in SPEC.
     return [
         replace(asked, name=given) if names.count(asked.name) > 1 else asked
         for given, asked in found

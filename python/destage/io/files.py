@@ -28,7 +28,7 @@ __all__ = [
 
 #: More than any table of settings, and less than what fills the memory.
 SETTINGS_BYTES = 16 << 20
-#: More than any result that we write; read in pieces, since nobody knows how long a pipe is.
+#: More than any result that we write; read in pieces, since the length of a pipe is unknown.
 RESULT_BYTES = 4 << 30
 _PIECE = 1 << 20
 

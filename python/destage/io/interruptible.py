@@ -25,7 +25,7 @@ def interruptible(
 ) -> T:
     """Do the work in a thread, and wait for it; `stop` tells it to end where a signal came.
 
-    Work that cannot be told goes on in the background, and nobody waits for it. Raises
+    Work that cannot be told goes on in the background, without a wait. Raises
     `TimeoutError` after `limit_s` seconds.
     """
     if limit_s is None and threading.current_thread() is not threading.main_thread():

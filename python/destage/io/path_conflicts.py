@@ -1,9 +1,9 @@
 """Outputs that would destroy an input, or each other, found before anything runs.
 
-A command says what it writes and reads by the types of its flags (`cli.options`), and that is held
-against each other before its function is called. What it only finds out later, such as the trace
-that a result names, is held against its outputs when it is opened (`reading`), and nothing that was
-read is replaced (`writing`). So no command has to remember any of it.
+The types of a command's flags (`cli.options`) name its inputs and outputs, which are compared
+before its function is called. Later inputs, such as the trace that a result names, are
+compared with its outputs when they are opened (`reading`), and no input is replaced (`writing`). So
+no command has to remember any of it.
 """
 
 from __future__ import annotations

@@ -140,15 +140,15 @@ def _long(years: float) -> str:
 def life_said(run: Run, goals: Sequence[Goal]) -> str:
     """How long the device lasts under a run, or why that is not known."""
     if run.timing is None:
-        return "The device's life is not told: there is no device (--device)."
+        return "No device lifetime: there is no device (--device)."
     if run.queue_depth is not None:
         return (
-            "The device's life is not told: in a closed loop requests come as fast as the device"
-            " takes them, and no year can be made of that."
+            "No device lifetime: in a closed loop requests arrive as fast as the device serves"
+            " them, which gives no rate a year."
         )
     span = span_of(run)
     if span is None:
-        return "The device's life is not told: the trace has no length in time."
+        return "No device lifetime: the trace has no times."
     said = []
     tbw = goals[0].prices.tbw
     if tbw is not None and run.writes:
@@ -158,11 +158,11 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
         cycles = number(run.life.pe_cycles)
         said.append(f"{_long(run.life.years)} by {cycles} erases a block")
     elif run.life is not None:
-        said.append("by its erases it is not known, since nothing was erased in this time")
+        said.append("unknown by its erases, since no block was erased in this time")
     if not said:
         return (
-            "The device's life is not told: what it endures is not given (--pe-cycles, pe_cycles of"
-            " its file, or tbw of --price)."
+            "No device lifetime: its endurance is not given (--pe-cycles, pe_cycles of its file, or"
+            " tbw of --price)."
         )
     waf = "" if run.waf is None else f" at a WAF of {run.waf:.2f}"
     length = run.trace.duration_ns or 0

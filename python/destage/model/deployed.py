@@ -54,7 +54,7 @@ class System:
     key: str = ""
     """Setting of a cache that the system has already, which what is advised comes on top of."""
     default_bytes: int = 0
-    """Its value where nobody sets it; 0 where that depends on the machine."""
+    """Its default; 0 where that depends on the machine."""
 
     @property
     def label(self) -> str:

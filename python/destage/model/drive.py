@@ -230,7 +230,7 @@ def flat(rows: Iterable[Row]) -> list[Row]:
 def telling_size(result: ResultSet) -> int | None:
     """The cache size, frames, that shows most: where the fastest policy is furthest before lru.
 
-    Without lru, or where nobody is before it, the largest. `None` without response times.
+    Without lru, or where no policy is before it, the largest. `None` without response times.
     """
     found = _fastest(result)
     if not found:

@@ -73,7 +73,7 @@ class EverySize:
         if not self.best:
             return []
         found: list[tuple[float, int]] = []
-        # Nothing stands out between two of these that is not told by them.
+        # Between two of these the curve has no feature of its own.
         self._stretch([0, *self._grid()], found)
         found.sort(key=lambda knee: (-knee[0], knee[1]))
         return sorted(frames for _, frames in found[:KNEES])

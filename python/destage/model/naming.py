@@ -1,7 +1,7 @@
 """Names of policies as users type them: in any case, and by groups.
 
-A group is told from what the catalogue says of each policy, so that a new policy is in its groups
-as soon as it is in the table.
+Groups follow from the catalogue, so that a new policy is in its groups as soon as it is in the
+table.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def rows_of(data: Data, figure: str) -> list[Row]:
 
 
 def merged_periods(rows: list[Row], most: int = 1500) -> list[Row]:
-    """Neighbouring periods of the read ratio as one, so that at most so many are drawn."""
+    """Neighbouring periods of the read ratio as one, so that at most `most` are drawn."""
     together = -(-len(rows) // most)
     if together < 2:
         return rows

@@ -1,7 +1,7 @@
 """Runs of a store, put together: what they differ in, and what some of them come to.
 
 A run that failed, one that is missing and one that has no such number are counted beside the mean
-of the others, so that whoever draws it can say so.
+of the others, so that a chart can say so.
 """
 
 from __future__ import annotations

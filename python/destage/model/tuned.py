@@ -142,6 +142,6 @@ def _can_be(policy: str, key: str, value: Value) -> bool:
     try:
         _destage.check_policy(policy, json.dumps({key: value}))
     except UsageError:
-        # Nobody knows what a policy of one's own takes.
+        # A user policy's parameters are unknown.
         return policy not in {known["name"] for known in json.loads(_destage.policies())}
     return True

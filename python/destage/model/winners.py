@@ -3,7 +3,7 @@
 A difference counts if its interval leaves zero out (`model.differences`), if it is at least 1 %,
 and if the digits that a table prints show it: no trace is so typical that a smaller one would
 decide for a policy. A number that has no interval beside others that have one decides nothing, nor
-does a run of less than 600 requests. Results without intervals (an earlier version) go by 1 %. No
+does a run of less than 600 requests. Results without intervals (an earlier version) use 1 %. No
 lead counts that is within the change of the pending writes. Policies that know the future never
 win, nor does a run whose cache is not full.
 """
@@ -40,7 +40,7 @@ class Winner:
     of: int
     """Runs that had a value."""
     measured: bool = False
-    """Whether those that cannot be told apart differ, by less than this trace tells."""
+    """Whether policies without a significant difference differ at all."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def left_out(metric: str, run: Run) -> float:
 
 
 def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float | None:
-    """The relative change from `other` to `run`; None if the two cannot be told apart.
+    """The relative change from `other` to `run`; None if the difference is not significant.
 
     Without `pending`, as if pending writes cost nothing.
     """
@@ -145,7 +145,7 @@ def _within_pending(metric: str, run: Run, other: Run, lead: float) -> bool:
         share = max(run.pending_share, other.pending_share)
         return share > LARGEST_PENDING or lead <= share
     # As if each write that came after the last request, or is pending, had cost as much time as
-    # one before: with a share d of them whoever is ahead would then take 1 / (1 - d) times as long.
+    # one before: with a share d of them the policy ahead would then take 1 / (1 - d) times as long.
     ahead: Run = run if run[metric] < other[metric] else other
     return deferral == "waits" and lead <= ahead.unwaited
 

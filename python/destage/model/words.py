@@ -69,7 +69,7 @@ def number(value: float | int | None, digits: int = 0) -> str:
 
 
 def significant(value: float | int | None, digits: int = 3) -> str:
-    """At most so many significant digits, all of those before the point: `3.17`, `1,234`."""
+    """At most `digits` significant digits, all of those before the point: `3.17`, `1,234`."""
     if value is None:
         return NONE
     if value == 0 or abs(value) >= 10 ** (digits - 1):

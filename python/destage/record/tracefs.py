@@ -46,7 +46,7 @@ _CLOEXEC, _CREATE = 1, 6
 def found_tracefs(given: str | None) -> Iterator[Path]:
     """The folder of tracefs: as given, where it is mounted, or mounted here.
 
-    A mount of our own is attached to no folder: nobody else sees it, and it ends with its last open
+    A mount of our own is attached to no folder: it is private, and ends with its last open
     file. Raises `NotPermitted` and `Unavailable`.
     """
     if not sys.platform.startswith("linux"):

@@ -387,7 +387,7 @@ def highlighted(result: ResultSet) -> list[str]:
     for metric in METRICS:
         if metric.name in ("response_ns_mean", "hit_ratio", result.writes_metric, "cost"):
             found = winners(result, metric)
-            # Where nobody is ahead anywhere, those that come first.
+            # Without a leader at any size, those that come first.
             ahead = [w for w in found if w.sole] or found
             wins: dict[str, int] = {}
             for winner in ahead:

@@ -11,7 +11,7 @@ __all__ = ["with_contents"]
 
 #: Where the contents of a trace stand.
 PLACE = "<!--contents-->"
-#: With fewer sections nobody needs them.
+#: Fewer sections need no contents.
 FEW = 2
 
 _ARTICLE = re.compile(r'(<article class="trace" id="(\w+)">)(.*?)(</article>)', re.DOTALL)

@@ -125,7 +125,7 @@ def _saturation(result: ResultSet) -> list[Pair]:
     """
     try:
         drive = _destage.drive_from_record(json.dumps(result.drive), False)
-    except DestageError:  # of another version, or written by hand: its keys are shown all the same
+    except DestageError:  # of another version, or written by hand: its keys are still shown
         return []
     sizes = json.loads(drive.size())
     if "greedy_waf" not in sizes:

@@ -110,7 +110,7 @@ class TraceSpec(Declared, frozen=True):
     use: Mapping[str, Any] = {}
     """Reader options that choose a part."""
     assumed: Mapping[CountName, float] = {}
-    """Counts that a surrogate needs and nobody publishes."""
+    """Counts that a surrogate trace needs and no publication has."""
     deviation: Mapping[str, Annotated[float, Meta(ge=0)]] = {}
     """Published imbalance of a device's channels (SAC, table 1), by the label of the device."""
     seconds: float = 0.0

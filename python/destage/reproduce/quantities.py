@@ -1,8 +1,8 @@
 """The numbers that a check compares, seed by seed, and what follows from them.
 
-Not every quantity is a number. 0 against 0 is `ZERO`: nothing happened that could tell policies
-apart. A failed run, a missing seed, a share of a gain that does not exist are `UNDEFINED`. Both are
-statuses of a case, with the reason in words; a number above 0 against 0 is infinite.
+Not every quantity is a number. 0 against 0 is `ZERO`: nothing happened that could distinguish
+policies. A failed run, a missing seed, a share of a gain that does not exist are `UNDEFINED`. Both
+are statuses of a case, with the reason in words; a number above 0 against 0 is infinite.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def quantity(form: str, parts: Mapping[str, Seeds]) -> Quantity:
             return Quantity({}, ZERO, "0 against 0")
         found = [math.copysign(math.inf, math.fsum(of))] * len(of)
     elif math.fsum(to) == 0:
-        return undefined("what it is held against adds up to 0")
+        return undefined("its reference adds up to 0")
     else:
         found = ratios(of, to)
     turned = {"reduction": lambda r: 1 - r, "gain": lambda r: r - 1}.get(form, lambda r: r)

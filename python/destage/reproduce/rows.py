@@ -55,7 +55,7 @@ class Rows:
         for row in rows:
             self.cells.setdefault(row.cell, {}).setdefault(row.policy, {})[row.seed] = row.numbers
         self.kinds = {row.workload: row.kind for row in rows}
-        # A configuration whose runs all failed has no number; it is a case all the same.
+        # A configuration whose runs all failed has no number; it is a case still.
         axes = [list(dict.fromkeys(cell[k] for cell in self.cells)) for k in range(len(AXES))]
         for cell in product(*axes):
             self.cells.setdefault(cell, {})  # type: ignore[arg-type]

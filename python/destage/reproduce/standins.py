@@ -1,4 +1,4 @@
-"""Stand-ins: what loads are made of that are drawn to what is published of a trace.
+"""Surrogate traces: workloads that are generated to match the published statistics of a trace.
 
 Drawing and placing on the channels of a device are in `crates/destage-synth/src/surrogate`;
 here are its descriptions. Requests ask for *extents*, stretches of pages that are asked for as a
@@ -57,7 +57,7 @@ def recipe(
     kind: str | None = None,
     burst: float | None = None,
 ) -> Recipe:
-    """Return what the stand-in of a trace is made of: its counts, scaled; rates and sizes stay.
+    """Return the parameters of a surrogate trace: counts, scaled; rates and sizes stay.
 
     `kind` and `burst` are other than the trace's if they are given.
     """

@@ -34,7 +34,7 @@ __all__ = [
     "verdict_of",
 ]
 
-#: A claim holds in part from this share of its cases on.
+#: Least share of cases for a claim that holds in part.
 PART = 0.5
 
 HOLDS, PARTLY, FAILS, UNTESTED = "holds", "partly", "does not hold", "can't be tested here"

@@ -235,7 +235,7 @@ class Loads:
             said, unclear, _ = str(e).partition("\n  --format NAME")
             if not unclear:
                 raise
-            hint = f"by its name it is {spec.title}; `destage trace convert` writes it anew"
+            hint = f"by its name it is {spec.title}; `destage trace convert` writes it again"
             raise DataError(f"{said}\n  {hint}") from e
         info = trace.info(progress=progress)
         check_counts(spec, load.paths, spec.counts, info)

@@ -97,7 +97,7 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
         said = [f"{lead}, {far} ({place(best)}: {goal.text(choice.best_value)})."]
     alone = all(goal.value(r) == choice.value for r in (p.run for p in choice.curve))
     if alone and len(choice.curve) > 1:
-        said.append("All sizes give the same: this objective does not tell them apart.")
+        said.append("All sizes give the same value of this objective.")
     sizes = [point for point in choice.curve if point.near]
     if len(sizes) == len(choice.curve) and not alone and len(sizes) > 1:
         said.append(
@@ -134,12 +134,12 @@ def sure_lines(choice: Choice) -> list[str]:
     """How sure it is: the interval, the parts of the trace, other seeds."""
     rival, goal, mine = choice.rival, choice.goal, choice.run.label
     if rival is None:
-        return ["Nothing else was run at that size, so that nothing can be said of chance."]
+        return ["No other policy ran at that size: significance is unknown."]
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
     if rival.told:
-        said = [f"The next best there is {theirs}, and the trace tells them apart"]
+        said = [f"The next best there is {theirs}, and the difference is significant"]
     else:
-        said = [f"The next best there is {theirs}, and the trace does not tell them apart"]
+        said = [f"The next best there is {theirs}, and the difference is not significant"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
         said[0] += f": {mine} less {rival.run.label} is {low} to {high} (95{NBSP}%)"
@@ -241,7 +241,7 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
     goal = choice.goal
     heads = ["size", "pages", "of pages", "policy", goal.name, "from best", f"lru {goal.name}"]
     columns = [Column(head, right=head != "policy", key=head == "size") for head in heads]
-    columns += [Column("hit %", spare=True), Column("not told from", right=False)]
+    columns += [Column("hit %", spare=True), Column("ties with", right=False)]
     table = Table(f"{goal.title} over cache size, the best policy at each", columns, [[]])
     top = goal.judged(choice.best)
     for point in choice.curve:

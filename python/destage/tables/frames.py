@@ -116,7 +116,7 @@ class Tidy(ABC):
         return pandas_frame(self.columns())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give the tidy table to whoever reads Arrow: `polars.DataFrame(results)`, DuckDB.
+        """Give the tidy table as Arrow: `polars.DataFrame(results)`, DuckDB.
 
         Made by polars or pyarrow, whichever is there; raises `MissingExtra` if neither is.
         """

@@ -71,7 +71,7 @@ def _held_back(result: ResultSet) -> list[str]:
 
 
 def _idle(found: Iterable[Winner]) -> bool:
-    """Nobody erased anything: no contest."""
+    """No policy erased a block."""
     return all(w.metric.name == "erases" and w.value == 0 and len(w.labels) == w.of for w in found)
 
 

@@ -176,7 +176,7 @@ def _how_large(result: ResultSet) -> str:
     late = max(best.values(), key=lambda run: run.unwaited)
     if late.unwaited > LARGEST_PENDING:
         return (
-            f"How large a cache is worth having is not told here: at {size(late.cache_bytes)} "
+            f"No useful cache size can be named: at {size(late.cache_bytes)} "
             f"{late.label} is fastest, and {percent(late.unwaited, 0)} of its flash writes come "
             "after the last request."
         )

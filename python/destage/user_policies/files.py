@@ -119,7 +119,7 @@ def _module(path: str) -> ModuleType:
     content = hashlib.sha256(text).hexdigest()
     if whole in _loaded and _loaded[whole][0] == content:
         return _loaded[whole][1]
-    # A name that nobody else has: two folders may both have a `mine.py`.
+    # A unique name: two folders may both have a `mine.py`.
     mark = hashlib.sha256(str(whole).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     name = f"destage_own_{re.sub(r'[^0-9A-Za-z_]', '_', where.stem)}_{mark}"
     spec = importlib.util.spec_from_file_location(name, whole)

@@ -37,7 +37,7 @@ def side_by_side(
     watch: Watch | None = None,
     lost: Callable[[int, str], T] | None = None,
 ) -> Iterator[tuple[int, T]]:
-    """Do all tasks, at most so many at a time; yield the number of each with its result.
+    """Do all tasks, `processes` at a time; yield the number of each with its result.
 
     A task that fails in a process is done again here, so that its exception comes out as it is,
     whatever it carries. With `lost` every task has a process, and one that breaks down has the
