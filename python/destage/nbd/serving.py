@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from destage import _destage
-from destage.device import DeviceLike, Drive, open_device
+from destage.device import Device, DeviceLike, open_device
 from destage.errors import OutputError, UsageError
 from destage.io.names import path_of
 from destage.model.naming import catalogue
@@ -174,7 +174,7 @@ def serve(
         direct: go past the operating system's page cache.
         checksums: compare each page that is fetched with the page that was written.
         record: a file for all requests, as a trace; `.gz` packs it.
-        device: a simulated SSD behind the cache: a preset, a TOML file, or a `Drive`.
+        device: a simulated SSD behind the cache: a preset, a TOML file, or a `Device`.
         flush: what the simulated SSD does at a flush: `ignore` it, or `drain` its writes.
         emulate: replies come when the simulated SSD would have answered.
         speed: simulated nanoseconds in a nanosecond.
@@ -195,7 +195,7 @@ def serve(
         "pages_per_block": 64 if pages_per_block is None else pages_per_block,
         "record": None if record is None else path_of(record, "--record"),
     }
-    given = device.name if isinstance(device, Drive) else device
+    given = device.name if isinstance(device, Device) else device
     return _started(wanted, drive, None if given is None else os.fspath(given))
 
 
@@ -205,7 +205,7 @@ def _drive(
     emulate: bool,
     speed: float,
     pages_per_block: int | None,
-) -> Drive | None:
+) -> Device | None:
     """The simulated SSD, if there is one."""
     if device is not None:
         if pages_per_block is not None:
@@ -221,7 +221,7 @@ def _drive(
     return None
 
 
-def _bytes(file: str | None, size: str | int | None, drive: Drive | None) -> int | None:
+def _bytes(file: str | None, size: str | int | None, drive: Device | None) -> int | None:
     """The size that was given; that of the device for a file that is made, or memory."""
     if size is not None:
         return bytes_of(size, "--size")
@@ -229,7 +229,7 @@ def _bytes(file: str | None, size: str | int | None, drive: Drive | None) -> int
     return drive.logical_bytes if drive is not None and is_new else None
 
 
-def _started(wanted: dict[str, Any], drive: Drive | None, device: str | None) -> Server:
+def _started(wanted: dict[str, Any], drive: Device | None, device: str | None) -> Server:
     native = getattr(_destage, "Server", None)
     if native is None:
         raise UsageError("serve needs Unix")
@@ -258,7 +258,7 @@ def _baseline() -> str:
     return str(next(policy["name"] for policy in catalogue() if policy["baseline"]))
 
 
-def _page_bytes(page_size: str | None, drive: Drive | None) -> int:
+def _page_bytes(page_size: str | None, drive: Device | None) -> int:
     if page_size is None:
         return 4096 if drive is None else drive.page_bytes
     found = bytes_of(page_size, "--page-size")
