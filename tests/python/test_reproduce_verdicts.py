@@ -292,6 +292,15 @@ def test_an_average_is_that_of_the_cases_and_a_mean_that_of_the_sums() -> None:
     assert (average.status, average.note) == ("met", "mean of 2 cases")
 
 
+def test_the_interval_of_an_undecided_case_is_not_that_of_a_verdict() -> None:
+    wide: Cells = {("v", "A"): [1.0, 2.6, 1.6], ("v", "B"): [2.0, 2.0, 2.0]}
+    exact: Cells = {("w", "A"): [1.0, 1.0, 1.0], ("w", "B"): [2.0, 2.0, 2.0]}
+    both, alone = (verdict(compared(">0"), cells) for cells in ({**exact, **wide}, wide))
+    assert both.verdict == alone.verdict == "undecided"
+    assert measured(both.claim, both.own) == "50.0 % (95 % interval at most ±0.00 %, 3 seeds)"
+    assert "±100.4 %" in measured(alone.claim, alone.own)
+
+
 # -- What is zero, undefined or missing -----------------------------------------------------------
 
 

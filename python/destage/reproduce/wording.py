@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from destage.reproduce.claims import Check, Claim, Expectation
-from destage.reproduce.looking import MET, STATUSES, Case, Judgement
+from destage.reproduce.looking import MET, STATUSES, UNDECIDED, Case, Judgement
 
 __all__ = ["FACTORS", "VERDICTS", "brief", "is_share", "number", "verb", "verdicts_in_words"]
 
@@ -113,8 +113,12 @@ def expected(claim: Claim, cases: Sequence[Case]) -> str:
 
 
 def measured(claim: Claim, judgement: Judgement) -> str:
-    """Return the range of the measured values over the cases, with the widest interval."""
-    share, cases = is_share(claim.check), judgement.cases
+    """Return the range of the measured values, with the widest interval.
+
+    Undecided cases are left out beside decided ones: their intervals support no verdict.
+    """
+    share, every = is_share(claim.check), judgement.cases
+    cases = tuple(c for c in every if c.status != UNDECIDED) or every
     found = [case.measured for case in cases if case.measured is not None]
     if not found:
         notes = [case.note for case in cases if case.note]
