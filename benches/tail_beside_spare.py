@@ -158,7 +158,7 @@ def simulated(candidate: Candidate, run: Run, requests: int, seed: int = 1) -> t
     with tempfile.TemporaryDirectory() as directory:
         path, pages = device(candidate, run, Path(directory))
         trace = destage.open_trace(
-            workload(run, pages, requests, seed), drive=str(path), cache=False
+            workload(run, pages, requests, seed), device=str(path), cache=False
         )
         result = destage.run(trace, "none", device=str(path), warmup="10%")
         timing = result.run.timing
