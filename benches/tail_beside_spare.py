@@ -1,13 +1,12 @@
 """The tail of a real SSD with more spare area, predicted from its tail with less.
 
-Six runs of the Aerospike Certification Tool on a Samsung 845DC PRO (`../shared/data`, not part of
-this repository): reads of 1.5 KiB, and reads and writes of 128 KiB, each at a fixed rate, with
+Six runs of the Aerospike Certification Tool on a Samsung 845DC PRO (`tests/data/fit`): reads of 1.5 KiB, and reads and writes of 128 KiB, each at a fixed rate, with
 376.4 and with 294.4 GiB of the drive in use. A simulated SSD is fitted to the three runs with
 376.4 GiB; what it predicts for the other three is printed beside what was measured: the share of
 all reads that took longer than 128 us, 256 us, ... 4 ms.
 
-    python benches/tail_beside_spare.py --data ../shared/data/act_845dc_pro.csv
-    python benches/tail_beside_spare.py --data ... --fit 200   # fit again, 200 candidates
+    python benches/tail_beside_spare.py
+    python benches/tail_beside_spare.py --fit 200   # fit again, 200 candidates
 
 The drive is a miniature with the same effective over-provisioning: the tail depends on units, times
 and spare area, not on the capacity.
@@ -28,11 +27,12 @@ from typing import Any
 
 import destage
 
+DATA = Path(__file__).parents[1] / "tests/data/fit/act_845dc_pro.csv"
 LIMITS_US = (128, 256, 512, 1024, 2048, 4096)
 PAGE_BYTES = 8192
 PAGES_PER_BLOCK = 256
 LARGE_BYTES = 128 * 1024
-#: Bytes of user data in a record; 85 records fill a large block (`../shared/data/README.md`).
+#: Bytes of user data in a record; 85 records fill a large block (`tests/data/fit/README.md`).
 RECORD_BYTES, RECORDS_PER_BLOCK = 1536, 85
 FITTED, PREDICTED = (1, 2, 4), (13, 15, 17)
 
@@ -223,7 +223,7 @@ def fit(runs: Sequence[Run], candidates: int, requests: int) -> Candidate:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--data", type=Path, required=True)
+    arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--fit", type=int, default=0, metavar="CANDIDATES")
     arguments.add_argument("--requests", type=int, default=200_000)
     arguments.add_argument("--seed", type=int, default=1)
