@@ -1,7 +1,8 @@
 """The tail of a real SSD with more spare area, predicted from its tail with less.
 
-Six runs of the Aerospike Certification Tool on a Samsung 845DC PRO (`tests/data/fit`): reads of 1.5 KiB, and reads and writes of 128 KiB, each at a fixed rate, with
-376.4 and with 294.4 GiB of the drive in use. A simulated SSD is fitted to the three runs with
+Six runs of the Aerospike Certification Tool on a Samsung 845DC PRO (`tests/data/fit`): reads of
+1.5 KiB, and reads and writes of 128 KiB, each at a fixed rate, with 376.4 and with 294.4 GiB of the
+drive in use. A simulated SSD is fitted to the three runs with
 376.4 GiB; what it predicts for the other three is printed beside what was measured: the share of
 all reads that took longer than 128 us, 256 us, ... 4 ms.
 
