@@ -22,6 +22,15 @@ pub struct TierOptions {
     /// Frames that the size stands for; known once the trace is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier2_frames: Option<u32>,
+    /// Pages of the device that a page of the trace takes; known once both are.
+    #[serde(skip)]
+    pub slot_pages: Option<u32>,
+    /// Time of a read from the backing store, nanoseconds, with a device.
+    #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
+    pub backing_read_ns: Option<u64>,
+    /// Time of a write to the backing store, nanoseconds, with a device.
+    #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
+    pub backing_write_ns: Option<u64>,
     /// Admission to tier 2: `nth[n=3]`.
     #[serde(deserialize_with = "filter", skip_serializing_if = "Option::is_none")]
     pub admit: Option<String>,
@@ -42,6 +51,9 @@ pub struct TierOptions {
     pub touch: Option<Touch>,
 }
 
+/// Of a flash tier without a device, whose logical pages would be its size.
+pub(crate) const NO_SIZE: &str = "tier2 (--tier2) has no size: add tier2_cache (--tier2-cache)";
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -59,6 +71,8 @@ impl TierOptions {
             ("offer", self.offer.is_some()),
             ("promote", self.promote.is_some()),
             ("admit_dirty", self.admit_dirty.is_some()),
+            ("backing_read_ns", self.backing_read_ns.is_some()),
+            ("backing_write_ns", self.backing_write_ns.is_some()),
         ];
         let stray = of_tier2.iter().find(|(_, given)| *given && self.tier2.is_none());
         if let Some((key, _)) = stray {
@@ -67,9 +81,6 @@ impl TierOptions {
         }
         if self.touch.is_some() && !self.kv {
             return Err("touch (--touch) is of a language model's requests: add kv (--kv)".into());
-        }
-        if self.tier2.is_some() && self.tier2_cache.is_none() {
-            return Err("tier2 (--tier2) has no size: add tier2_cache (--tier2-cache)".into());
         }
         Ok(())
     }
@@ -81,9 +92,7 @@ impl TierOptions {
     /// [`RunError`] of an unknown name or a wrong parameter, or of an unknown size.
     pub fn spec(&self, fetch_on_write_miss: bool) -> Result<Option<Tier2Spec>, RunError> {
         let Some(policy) = &self.tier2 else { return Ok(None) };
-        let frames = self.tier2_frames.ok_or_else(|| {
-            RunError::Impossible("tier2 (--tier2) has no size: add tier2_cache".into())
-        })?;
+        let frames = self.tier2_frames.ok_or_else(|| RunError::Impossible(NO_SIZE.into()))?;
         Ok(Some(Tier2Spec {
             policy: PolicySpec::parse(policy)?,
             frames,
@@ -148,6 +157,17 @@ fn word<'de, D: Deserializer<'de>, W: Word>(value: D) -> Result<Option<W>, D::Er
     let read = found.as_str().and_then(W::parse);
     read.map(Some)
         .ok_or_else(|| D::Error::custom(format!("expected {}, got {found}", W::NAMES.join(" or "))))
+}
+
+fn nanos<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    let found = serde_json::Value::deserialize(value)?;
+    if found.is_null() {
+        return Ok(None);
+    }
+    let read = found.as_u64().filter(|&ns| ns < 1 << 63);
+    read.map(Some).ok_or_else(|| {
+        D::Error::custom(format!("expected nanoseconds, 0 to 2^63 - 1, got {found}"))
+    })
 }
 
 fn flag<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {

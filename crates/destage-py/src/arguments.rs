@@ -138,8 +138,13 @@ pub fn run_option_rows() -> String {
     json!(RUN_OPTIONS).to_string()
 }
 
-/// Options of a run over this trace out of JSON.
-pub fn run_options(py: Python<'_>, trace: &Trace, text: &str) -> PyResult<RunOptions> {
+/// Options of a run over this trace, in front of this device, out of JSON.
+pub fn run_options(
+    py: Python<'_>,
+    trace: &Trace,
+    text: &str,
+    drive: Option<&Drive>,
+) -> PyResult<RunOptions> {
     let mut options = raise_usage(py, RunOptions::from_json(text))?;
     if matches!(options.warmup, Warmup::Nanos(_)) && !trace.trace.meta().clock.timed {
         return Err(usage(
@@ -153,6 +158,24 @@ pub fn run_options(py: Python<'_>, trace: &Trace, text: &str) -> PyResult<RunOpt
             return Err(usage(py, format!("tier2_cache: expected one size, got {size}")));
         };
         options.tiers.tier2_frames = Some(size.frames);
+    }
+    if let Some(Drive { drive, .. }) = drive.filter(|_| options.tiers.tier2.is_some()) {
+        let slot = trace.trace.page_bytes().div_ceil(drive.device.page_bytes.into());
+        let slots = u64::from(drive.device.logical_pages) / slot;
+        // At most the pages of a device, fewer than 2^32; a page of the trace may be larger.
+        options.tiers.slot_pages = u32::try_from(slot).ok();
+        let whole = u32::try_from(slots).ok().filter(|&slots| slots > 0);
+        if options.tiers.slot_pages.is_none() || whole.is_none() {
+            let page_bytes = trace.trace.page_bytes();
+            return Err(usage(
+                py,
+                format!(
+                    "tier2: the device {} is smaller than a page of {page_bytes} bytes",
+                    drive.name
+                ),
+            ));
+        }
+        options.tiers.tier2_frames = options.tiers.tier2_frames.or(whole);
     }
     Ok(options)
 }

@@ -84,8 +84,10 @@ pub fn compare(
         .map(|(name, params)| policy_spec(py, name, params))
         .collect::<PyResult<_>>()?;
     let sizes = frames_of(py, trace, sizes)?;
-    let options = run_options(py, trace, options)?;
-    check_pages(py, trace, drive)?;
+    let options = run_options(py, trace, options, drive)?;
+    if options.tiers.tier2.is_none() {
+        check_pages(py, trace, drive)?;
+    }
     let watch = Watch::default();
     let finished = std::sync::Mutex::new(Vec::new());
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {

@@ -74,7 +74,7 @@ pub fn mrc(
         .collect::<PyResult<_>>()?;
     let sizes = frames_of(py, trace, sizes)?;
     let options = MrcOptions {
-        run: run_options(py, trace, options)?,
+        run: run_options(py, trace, options, None)?,
         page_bytes: trace.trace.page_bytes(),
         every_size,
         sampling: sample.map(|rate| raise_usage(py, Sampling::new(rate, seed))).transpose()?,

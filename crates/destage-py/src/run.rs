@@ -53,8 +53,10 @@ pub fn run_one(
 ) -> PyResult<String> {
     let spec = policy_spec(py, &spec.0, &spec.1)?;
     let frames = one_size(py, trace, size)?;
-    let options = run_options(py, trace, options)?;
-    check_pages(py, trace, drive)?;
+    let options = run_options(py, trace, options, drive)?;
+    if options.tiers.tier2.is_none() {
+        check_pages(py, trace, drive)?;
+    }
     if timeline.is_some() && drive.is_none() {
         return Err(usage(py, "timeline: there is none without a device (--device)"));
     }
@@ -137,8 +139,10 @@ pub fn run_own_policy(
     drive: Option<&Drive>,
 ) -> PyResult<String> {
     let frames = one_size(py, trace, size)?;
-    let options = run_options(py, trace, options)?;
-    check_pages(py, trace, drive)?;
+    let options = run_options(py, trace, options, drive)?;
+    if options.tiers.tier2.is_none() {
+        check_pages(py, trace, drive)?;
+    }
     let params: std::collections::BTreeMap<String, Value> =
         serde_json::from_str(params).map_err(|e| usage(py, format!("{name}: parameters: {e}")))?;
     let own = OwnPolicyRun {

@@ -9,16 +9,18 @@
 //! ```text
 //!  rules     offers, promotion                 counters  counts of tier 2
 //!  tier2     what happens below tier 1         events    who sees it happen
-//!  untimed   the loop without a device
+//!  untimed   the loop without a device         slots     pages of tier 2 on a device
 //! ```
 
 pub mod counters;
 pub mod events;
 pub mod rules;
+pub mod slots;
 pub mod tier2;
 pub mod untimed;
 
 pub use counters::TierCounters;
 pub use events::TierDecision;
 pub use rules::{AdmitDirty, Offer, Promote, TierRules};
+pub use slots::Slots;
 pub use tier2::Tier2;

@@ -83,13 +83,15 @@ impl Runner<'_> {
     }
 
     /// A run in front of the drive; `physical` says what of it went to flash.
-    fn timed(
+    pub(super) fn timed(
         self,
         drive: &Mounted,
         physical: &dyn Fn(&mut Counters),
         run: &mut Timed<'_>,
     ) -> Result<Outcome, RunError> {
-        drive.holds(self.input.columns.lpns)?;
+        if self.options.tiers.tier2.is_none() {
+            drive.holds(self.input.columns.lpns)?;
+        }
         let mut device = drive.device.lend();
         let trim = self.options.trims(Some(&drive.host)).into();
         let host = drive.host.with_trim(trim, device.config());
@@ -167,10 +169,11 @@ pub(super) fn untimed(replayed: Replayed, input: &Input<'_>, options: &RunOption
 }
 
 /// Outcome of a timed replay.
-type TimedResult = Result<TimedOutcome, RunError>;
+pub(super) type TimedResult = Result<TimedOutcome, RunError>;
 
 /// A run in front of a device, by the caller, who knows the policy.
-type Timed<'r> = dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> TimedResult + 'r;
+pub(super) type Timed<'r> =
+    dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> TimedResult + 'r;
 
 /// Passes decisions on to the caller's observer, and progress to the control.
 pub(super) struct Followed<'a> {

@@ -2,7 +2,7 @@
 
 use super::requirements::clusters;
 use crate::cost::Cost;
-use crate::mounted::{device_parameters, has_an_order, on_drive};
+use crate::mounted::{Mounted, device_parameters, has_an_order, on_drive};
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use destage_policies::params::{Params, Value};
@@ -32,7 +32,7 @@ impl RunOptions {
     /// Values that policies may take from the run.
     pub(crate) fn says(&self) -> Vec<(FromRun, Value)> {
         let mut said = Cost::says(self.cost);
-        said.extend(self.drive.iter().flat_map(|drive| device_parameters(&drive.device)));
+        said.extend(self.drive_below().iter().flat_map(|drive| device_parameters(&drive.device)));
         said
     }
 
@@ -43,9 +43,14 @@ impl RunOptions {
             setup.pages_per_block = pages;
         }
         setup.device_pages = self.device_pages;
-        match &self.drive {
+        match self.drive_below() {
             None => setup,
             Some(drive) => on_drive(setup, &drive.device),
         }
+    }
+
+    /// The drive that the cache is told of: with two tiers none, which decide as without it.
+    fn drive_below(&self) -> Option<&Mounted> {
+        self.drive.as_deref().filter(|_| self.tiers.tier2.is_none())
     }
 }

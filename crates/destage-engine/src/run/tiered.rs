@@ -3,19 +3,26 @@
 
 use super::outcome::Outcome;
 use super::requirements::needs_a_device;
-use super::runner::{Followed, replay_of};
+use super::runner::{Followed, Runner, replay_of};
 use crate::checked::Checked;
+use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
-use destage_core::Policy;
+use crate::tier_options::{NO_SIZE, TierOptions};
+use destage_core::{AnyPolicy, Policy};
 use destage_policies::{Setup, dense};
 use destage_replay::control::Control;
+use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::kv::{Chains, KvReplay, KvReplayed, page_counters, prefix_min};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
-use destage_replay::tiers::{Tier2, untimed};
+use destage_replay::tiers::{Slots, Tier2, untimed};
+use destage_replay::timed::BackingTimes;
+
+/// Time of a read or write of the backing store, nanoseconds, unless the run says otherwise.
+const BACKING_NS: u64 = 1_000_000;
 
 /// One run.
 pub(super) struct TieredRunner<'a> {
@@ -41,8 +48,10 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return Ok(());
     }
     let key = if tiers.kv { "kv" } else { "tier2" };
-    if options.drive.is_some() {
-        return impossible(format!("{key} excludes a device: such runs have no times yet"));
+    if let Some(drive) = &options.drive {
+        suits_drive(drive, tiers)?;
+    } else if tiers.tier2.is_some() && tiers.tier2_cache.is_none() {
+        return impossible(NO_SIZE.into());
     }
     if options.cost.is_some() {
         return impossible(format!("{key} excludes cost: the reads and writes are of two stores"));
@@ -60,6 +69,37 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
     Ok(())
 }
 
+/// The device stands behind tier 2, and has its slots.
+fn suits_drive(drive: &Mounted, tiers: &TierOptions) -> Result<(), RunError> {
+    let impossible = |what: String| Err(RunError::Impossible(what));
+    if tiers.tier2.is_none() {
+        let what = "kv excludes a device without a flash tier: add tier2 (--tier2), whose blocks \
+            are written to it";
+        return impossible(what.into());
+    }
+    if drive.host.writer.is_some() {
+        return impossible("tier2 excludes host: writer: it writes pages that stay".into());
+    }
+    if drive.placement.is_some() {
+        let what = "tier2 excludes placement: policy: a slot is no page of the trace";
+        return impossible(what.into());
+    }
+    let (Some(frames), slot) = (tiers.tier2_frames, tiers.slot_pages.unwrap_or(1)) else {
+        return Ok(());
+    };
+    let logical = u64::from(drive.device.geometry().logical_pages);
+    let needed = u64::from(frames) * u64::from(slot);
+    if needed > logical {
+        let each = if slot == 1 { String::new() } else { format!(", {slot} of the device each") };
+        return impossible(format!(
+            "tier2_cache (--tier2-cache): {frames} pages{each} are more than the device {} has: \
+             {logical} logical pages",
+            drive.name
+        ));
+    }
+    Ok(())
+}
+
 /// The flash tier; before the trace is known, of one frame.
 fn spec_of_tier2(options: &RunOptions) -> Result<Option<crate::tiers::Tier2Spec>, RunError> {
     let mut tiers = options.tiers.clone();
@@ -73,10 +113,11 @@ impl TieredRunner<'_> {
         let tier2 = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
         let says = self.options.says();
         let tier2 = tier2.map(|tier2| tier2.build(self.input.columns.lpns, &says)).transpose()?;
-        match (self.options.tiers.kv, tier2) {
-            (true, tier2) => self.requests(spec, setup, tier2),
-            (false, Some(tier2)) => self.pages(spec, setup, tier2),
-            (false, None) => Err(needs_a_device(&spec.label())),
+        match (self.options.tiers.kv, tier2, &self.options.drive) {
+            (_, Some(tier2), Some(drive)) => self.timed(drive, spec, setup, tier2),
+            (true, tier2, _) => self.requests(spec, setup, tier2),
+            (false, Some(tier2), None) => self.pages(spec, setup, tier2),
+            (false, None, _) => Err(needs_a_device(&spec.label())),
         }
     }
 
@@ -109,6 +150,33 @@ impl TieredRunner<'_> {
         Ok(of_tiers(replayed.ok_or(RunError::Interrupted)?, requests, options))
     }
 
+    /// Two tiers, the device behind the second.
+    fn timed(
+        self,
+        drive: &Mounted,
+        spec: &PolicySpec,
+        setup: &Setup,
+        tier2: Tier2<'_>,
+    ) -> Result<Outcome, RunError> {
+        let TieredRunner { input, options, control, observer } = self;
+        let pages = input.columns.lpns.len();
+        let trims = options.drops_trims();
+        let slots = Slots::new(pages, options.tiers.slot_pages.unwrap_or(1), trims);
+        let policy = dense(spec.name, setup, pages as u32)?;
+        let runner = Runner { input, options, control, observer };
+        if options.tiers.kv {
+            return prompts(runner, drive, policy, (tier2, slots));
+        }
+        if !options.check {
+            return through(runner, drive, &mut { policy }, (tier2, slots));
+        }
+        let every = u64::from(policy.frames());
+        let mut checked = Checked::new(policy, every);
+        let outcome = through(runner, drive, &mut checked, (tier2, slots));
+        checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
+        outcome
+    }
+
     /// Requests of a language model, over one tier or two.
     fn requests(
         self,
@@ -116,16 +184,8 @@ impl TieredRunner<'_> {
         setup: &Setup,
         tier2: Option<Tier2<'_>>,
     ) -> Result<Outcome, RunError> {
-        let TieredRunner { input, options, control, observer } = self;
-        let chains = Chains::of(&input.columns, input.chains).map_err(RunError::Impossible)?;
-        let replay = KvReplay {
-            columns: input.columns,
-            chains,
-            next_uses: input.next_uses,
-            arrivals_ns: input.arrivals_ns,
-            warmup: options.warmup,
-            touch: options.tiers.touch.unwrap_or_default(),
-        };
+        let replay = kv_replay(self.input, self.options)?;
+        let TieredRunner { input, control, observer, .. } = self;
         let mut followed = Followed::new(observer, control);
         let has_tier2 = tier2.is_some();
         let replayed = if spec.is_prefix_min() {
@@ -138,15 +198,70 @@ impl TieredRunner<'_> {
     }
 }
 
+/// The requests of a language model, with the options of the run.
+fn kv_replay<'a>(input: &'a Input<'a>, options: &RunOptions) -> Result<KvReplay<'a>, RunError> {
+    Ok(KvReplay {
+        columns: input.columns,
+        chains: Chains::of(&input.columns, input.chains).map_err(RunError::Impossible)?,
+        next_uses: input.next_uses,
+        arrivals_ns: input.arrivals_ns,
+        warmup: options.warmup,
+        touch: options.tiers.touch.unwrap_or_default(),
+    })
+}
+
+/// Page accesses through two tiers in front of a device.
+fn through<P: Policy>(
+    runner: Runner<'_>,
+    drive: &Mounted,
+    policy: &mut P,
+    below: (Tier2<'_>, Slots),
+) -> Result<Outcome, RunError> {
+    let tiers = &runner.options.tiers;
+    let backing = BackingTimes {
+        read_ns: tiers.backing_read_ns.unwrap_or(BACKING_NS),
+        write_ns: tiers.backing_write_ns.unwrap_or(BACKING_NS),
+    };
+    let mut below = Some(below);
+    let outcome = runner.timed(drive, &to_flash, &mut |replay, device, observer| {
+        let (tier2, slots) = below.take().expect("a run is done once");
+        let times = (&drive.cache, backing);
+        replay.run_tiers(device, (&mut *policy, tier2), slots, times, observer)
+    })?;
+    let tiers = Some(outcome.counters.tiers);
+    Ok(Outcome { tiers, dirty_at_start: 0, dirty_left: 0, ..outcome })
+}
+
+/// Requests of a language model through two tiers in front of a device.
+fn prompts(
+    runner: Runner<'_>,
+    drive: &Mounted,
+    policy: AnyPolicy,
+    below: (Tier2<'_>, Slots),
+) -> Result<Outcome, RunError> {
+    let kv = kv_replay(runner.input, runner.options)?;
+    let (mut parts, mut counted) = (Some((policy, below)), None);
+    let outcome = runner.timed(drive, &to_flash, &mut |replay, device, observer| {
+        let (policy, (tier2, slots)) = parts.take().expect("a run is done once");
+        let outcome = replay.run_chains(&kv, device, (policy, tier2), slots, observer)?;
+        counted = Some(outcome.kv);
+        Ok(outcome)
+    })?;
+    let tiers = Some(outcome.counters.tiers);
+    Ok(Outcome { tiers, kv: counted, ..outcome })
+}
+
+/// What two tiers read from flash and write to it, tier 2 does.
+fn to_flash(counters: &mut Counters) {
+    counters.physical_reads = counters.tiers.tier2_reads;
+    counters.physical_writes = counters.tiers.tier2_writes;
+}
+
 /// Counts of two tiers; what is written to flash are the writes of tier 2.
 fn of_tiers(mut replayed: Replayed, requests: u64, options: &RunOptions) -> Outcome {
     if options.flush_at_end {
         replayed.flush();
     }
-    let to_flash = |counters: &mut destage_replay::Counters| {
-        counters.physical_reads = counters.tiers.tier2_reads;
-        counters.physical_writes = counters.tiers.tier2_writes;
-    };
     let mut counters = replayed.counters;
     to_flash(&mut counters);
     Outcome {
@@ -171,7 +286,7 @@ fn of_tiers(mut replayed: Replayed, requests: u64, options: &RunOptions) -> Outc
 
 /// Counts of requests; what is written to flash are the blocks that the lowest tier takes in.
 fn of_requests(replayed: KvReplayed, has_tier2: bool) -> Outcome {
-    let to_flash = |counters: &mut destage_replay::Counters| {
+    let to_flash = |counters: &mut Counters| {
         counters.physical_reads = counters.tiers.tier2_reads;
         counters.physical_writes = counters.destaged_pages;
     };

@@ -19,6 +19,8 @@ use proptest::sample::select;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
+mod device;
+
 /// Pages of the traces.
 const PAGES: u64 = 30;
 

@@ -15,6 +15,7 @@ use crate::input::NextUses;
 use crate::observe::Observer;
 use crate::tiers::counters::TierCounters;
 use crate::tiers::events::{TierDecision, TierEvents};
+use crate::tiers::slots::Slots;
 use crate::tiers::tier2::{Below, Tier2};
 use crate::warmup::Warmup;
 use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
@@ -137,7 +138,7 @@ impl KvReplay<'_> {
     }
 
     /// Requests before which nothing counts, if that is known before the run.
-    fn warm_requests(&self, requests: u64) -> Option<u64> {
+    pub(crate) fn warm_requests(&self, requests: u64) -> Option<u64> {
         let warm = match self.warmup {
             Warmup::None => 0,
             Warmup::Percent(percent) => (percent / 100.0 * requests as f64).floor() as u64,
@@ -193,7 +194,7 @@ impl Progress {
 }
 
 /// Caches that serve requests.
-pub(super) trait Serves {
+pub(crate) trait Serves {
     fn serve(&mut self, replay: &KvReplay<'_>, rows: Range<usize>, observer: &mut dyn Observer);
     fn is_full(&self) -> bool;
     fn has_tier2(&self) -> bool;
@@ -225,7 +226,7 @@ pub fn page_counters(kv: &KvCounters, tiers: &TierCounters, has_tier2: bool) -> 
 }
 
 /// A policy of tier 1, and tier 2 below it.
-struct Tier1<'t, E> {
+pub(crate) struct Tier1<'t, E> {
     policy: AnyPolicy,
     cached: Tier1Blocks,
     tier2: Option<Tier2<'t>>,
@@ -238,7 +239,7 @@ struct Tier1<'t, E> {
 }
 
 /// Record of a request's decisions.
-trait Record: TierEvents {
+pub(crate) trait Record: TierEvents {
     const WATCHES: bool;
     /// Shows the decision, with what happened below.
     fn show(&mut self, decision: KvDecision, has_tier2: bool, observer: &mut dyn Observer);
@@ -257,8 +258,21 @@ impl Record for TierDecision {
     }
 }
 
+/// With a device behind tier 2, which takes its operations from here.
+impl Record for Slots {
+    const WATCHES: bool = true;
+    fn show(&mut self, decision: KvDecision, has_tier2: bool, observer: &mut dyn Observer) {
+        self.decision.show(decision, has_tier2, observer);
+    }
+}
+
 impl<'t, E: Record> Tier1<'t, E> {
-    fn new(replay: &KvReplay<'_>, policy: AnyPolicy, tier2: Option<Tier2<'t>>, events: E) -> Self {
+    pub(crate) fn new(
+        replay: &KvReplay<'_>,
+        policy: AnyPolicy,
+        tier2: Option<Tier2<'t>>,
+        events: E,
+    ) -> Self {
         Tier1 {
             policy,
             cached: Tier1Blocks::none(replay.columns.lpns.len()),
@@ -269,6 +283,16 @@ impl<'t, E: Record> Tier1<'t, E> {
             kv: KvCounters::default(),
             tiers: TierCounters::default(),
         }
+    }
+
+    /// Counts on from these.
+    pub(crate) fn count_on(&mut self, kv: KvCounters, tiers: TierCounters) {
+        (self.kv, self.tiers) = (kv, tiers);
+    }
+
+    /// What has seen what happens below tier 1.
+    pub(crate) fn events(&mut self) -> &mut E {
+        &mut self.events
     }
 
     /// The look-up; returns the length of the cached prefix. Its blocks that tier 2 alone has are

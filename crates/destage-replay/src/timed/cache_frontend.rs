@@ -8,7 +8,7 @@ mod writer;
 use outstanding::{Outstanding, Submitted};
 pub(super) use pages::{Addressed, Numbered, Pages};
 
-use super::frontend::{Access, Frontend};
+use super::frontend::{Access, Frontend, PageFrontend};
 use super::ledger::Ledger;
 use crate::counters::OwnCounters;
 use crate::error::RunError;
@@ -27,8 +27,8 @@ use std::ops::DerefMut;
 /// When a cached page has its frame, and when its data are there (7.4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CachedPage {
-    frame: PendingTime,
-    ready: PendingTime,
+    pub(super) frame: PendingTime,
+    pub(super) ready: PendingTime,
 }
 
 impl CachedPage {
@@ -330,32 +330,11 @@ impl<'a, P: Policy, Q: DerefMut<Target = P>, T: Pages> CacheFrontend<'a, Q, T> {
 
 /// The longest queue and the sum of all, nanoseconds.
 #[inline]
-fn loads(device: &mut Device) -> (Nanos, u128) {
+pub(super) fn loads(device: &mut Device) -> (Nanos, u128) {
     device.queues().longest_and_sum_ns()
 }
 
-impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> Frontend for CacheFrontend<'_, Q, T> {
-    fn erased(&mut self) -> &mut dyn Frontend {
-        self
-    }
-
-    /// All completions by now, in the order of (end, number), before anything is decided.
-    fn arrive(&mut self, device: &mut Device) {
-        if !self.policy.requirements().completions() {
-            return;
-        }
-        while let Some((end, submission, service_ns)) = device.queues().next_end() {
-            let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
-                continue; // written at the end of the run, of which no policy is told
-            };
-            let done = Completion { page, submission, latency_ns: end - at_ns, service_ns };
-            match op {
-                Op::Read => self.policy.fetched(&done),
-                Op::Write => self.policy.destaged(&done),
-            }
-        }
-    }
-
+impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> PageFrontend for CacheFrontend<'_, Q, T> {
     #[inline(always)]
     fn prefetch(&self, device: &Device, id: u32, lpn: DriveLpn, op: Op) {
         self.policy.prefetch(Page(id.into()));
@@ -416,6 +395,29 @@ impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> Frontend for CacheFrontend<'_
                 Ok(if fetches && self.cache.read_wait == ReadWait::Data { data } else { ready })
             }
             Lookup::Bypass => Ok(self.bypass(device, (now, lpn, bytes), &r, ledger, observer)),
+        }
+    }
+}
+
+impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> Frontend for CacheFrontend<'_, Q, T> {
+    fn erased(&mut self) -> &mut dyn Frontend {
+        self
+    }
+
+    /// All completions by now, in the order of (end, number), before anything is decided.
+    fn arrive(&mut self, device: &mut Device) {
+        if !self.policy.requirements().completions() {
+            return;
+        }
+        while let Some((end, submission, service_ns)) = device.queues().next_end() {
+            let Some(Submitted { page, op, at_ns }) = self.submitted.take(submission) else {
+                continue; // written at the end of the run, of which no policy is told
+            };
+            let done = Completion { page, submission, latency_ns: end - at_ns, service_ns };
+            match op {
+                Op::Read => self.policy.fetched(&done),
+                Op::Write => self.policy.destaged(&done),
+            }
         }
     }
 

@@ -184,6 +184,9 @@ impl<'a> ControlQueue<'a> {
                 frontend.forget(device, id, &mut course.ledger);
             }
         }
+        if !frontend.trims_pages_of_the_trace() {
+            return;
+        }
         let mut pages = 0;
         for lpns in self.control_commands.lpns(control_command) {
             pages += trim_pages(device, lpns);

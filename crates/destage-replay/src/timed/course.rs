@@ -5,6 +5,7 @@ use super::ledger::Ledger;
 use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes, OwnCounters};
 use crate::error::RunError;
+use crate::kv::KvCounters;
 use crate::observe::{Completed, Observer, Watcher};
 use crate::timing::{EraseSpread, TimedCounters, Timing, since};
 use crate::windows::WindowCounts;
@@ -26,6 +27,8 @@ pub struct TimedOutcome {
     /// Counts that a run without a device has too; `physical_reads` and `physical_writes` are left
     /// to the caller.
     pub pages: Counters,
+    /// Counts of requests of a language model.
+    pub kv: KvCounters,
     /// The policy's own counters.
     pub own: OwnCounters,
     /// Where the policy has adapted to, at the end.
@@ -266,12 +269,13 @@ impl Course {
             block_erases: EraseSpread::of(device.ftl().erase_counts().iter().copied()),
         };
         let own = own.clone().since(&own_before);
-        let Ledger { pages, destage_pages, .. } = ledger;
+        let Ledger { pages, kv, destage_pages, .. } = ledger;
         Ok(TimedOutcome {
             warmup_requests,
             requests,
             started_ns,
             pages,
+            kv,
             own,
             gauges,
             destage_pages,

@@ -23,28 +23,13 @@ pub(super) struct Access {
     pub(super) bytes: u64,
 }
 
-/// Serves page accesses.
+/// Stands between host and drive.
 pub(super) trait Frontend {
     /// Itself, for what is compiled once.
     fn erased(&mut self) -> &mut dyn Frontend;
 
     /// The instant of a request has come.
     fn arrive(&mut self, _: &mut Device) {}
-
-    /// Hint: a page, its LPN, and what is done to it, some requests ahead.
-    fn prefetch(&self, device: &Device, id: u32, lpn: DriveLpn, op: Op);
-
-    /// Hint, fewer requests ahead.
-    fn prefetch_links(&self, device: &Device, id: u32, lpn: DriveLpn);
-
-    /// One page access. Returns its completion, [`after_ns`](Frontend::after_ns) not included.
-    fn access(
-        &mut self,
-        device: &mut Device,
-        access: Access,
-        ledger: &mut Ledger,
-        observer: &mut Watcher<'_>,
-    ) -> Result<PendingTime, RunError>;
 
     /// Somebody writes while units are idle. Always the same answer.
     fn uses_idle(&self) -> bool {
@@ -61,6 +46,11 @@ pub(super) trait Frontend {
     /// Its dirty bit, if it was.
     fn forget(&mut self, _: &mut Device, _id: u32, _: &mut Ledger) -> Option<bool> {
         None
+    }
+
+    /// A trim of the host is one of the device: its pages are those of the trace.
+    fn trims_pages_of_the_trace(&self) -> bool {
+        true
     }
 
     /// Time that every request with pages takes at its end, nanoseconds.
@@ -103,6 +93,24 @@ pub(super) trait Frontend {
     }
 }
 
+/// Serves page accesses.
+pub(super) trait PageFrontend: Frontend {
+    /// Hint: a page, its LPN, and what is done to it, some requests ahead.
+    fn prefetch(&self, device: &Device, id: u32, lpn: DriveLpn, op: Op);
+
+    /// Hint, fewer requests ahead.
+    fn prefetch_links(&self, device: &Device, id: u32, lpn: DriveLpn);
+
+    /// One page access. Returns its completion, [`after_ns`](Frontend::after_ns) not included.
+    fn access(
+        &mut self,
+        device: &mut Device,
+        access: Access,
+        ledger: &mut Ledger,
+        observer: &mut Watcher<'_>,
+    ) -> Result<PendingTime, RunError>;
+}
+
 /// No cache (7.2).
 #[derive(Default)]
 pub(super) struct NoCache {
@@ -118,7 +126,9 @@ impl Frontend for NoCache {
     fn host_operations(&self) -> (u64, u64) {
         (self.reads, self.programs)
     }
+}
 
+impl PageFrontend for NoCache {
     #[inline(always)]
     fn prefetch(&self, device: &Device, _: u32, lpn: DriveLpn, _: Op) {
         device.prefetch(lpn);

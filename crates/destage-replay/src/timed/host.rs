@@ -3,12 +3,14 @@
 use super::cache_frontend::{CacheFrontend, Numbered};
 use super::control_commands::ControlQueue;
 use super::course::{Course, TimedOutcome};
-use super::frontend::{Access, Frontend, NoCache};
+use super::frontend::{Access, Frontend, NoCache, PageFrontend};
 use super::request::{self, goes_on, nothing_lost};
+use super::tier_frontend::{BackingTimes, TierFrontend};
 use crate::accesses::Extent;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::{Observer, Watcher};
+use crate::tiers::{Slots, Tier2};
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
 use destage_core::{Op, Policy};
@@ -81,8 +83,38 @@ impl TimedReplay<'_> {
         Ok(outcome)
     }
 
+    /// Runs through two tiers, the device behind the second (`docs/spec/tiers.md` 6).
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](TimedReplay::run).
+    pub fn run_tiers<P: Policy>(
+        &self,
+        device: &mut Device,
+        (policy, tier2): (&mut P, Tier2<'_>),
+        slots: Slots,
+        (cache, backing): (&CacheConfig, BackingTimes),
+        observer: &mut dyn Observer,
+    ) -> Result<TimedOutcome, RunError> {
+        let Input { columns, next_uses, .. } = self.input;
+        let tiers = (policy, tier2);
+        let times = (cache, backing);
+        let mut frontend = TierFrontend::new(tiers, slots, times, columns.lpns, next_uses, device);
+        let mut outcome = self.drive(device, &mut frontend, &mut Watcher::new(observer))?;
+        let (in_tier2, _) = frontend.dirty_pages();
+        let pages = &mut outcome.pages;
+        if self.flush_at_end {
+            pages.tiers.backing_writes += pages.end_flushes;
+        } else {
+            pages.tiers.pending_tier1 = frontend.dirty_in_tier1();
+            pages.tiers.pending_tier2 = in_tier2;
+        }
+        outcome.timing.counters.waits_are_evictions();
+        Ok(outcome)
+    }
+
     /// Issues requests, open or closed (7.5, 7.6), and counts responses.
-    fn drive<C: Frontend>(
+    fn drive<C: PageFrontend>(
         &self,
         device: &mut Device,
         frontend: &mut C,
@@ -150,7 +182,7 @@ impl TimedReplay<'_> {
 
     /// Tells the memory of what comes some requests later.
     #[inline(always)]
-    fn look_ahead<C: Frontend>(&self, row: usize, device: &Device, frontend: &C) {
+    fn look_ahead<C: PageFrontend>(&self, row: usize, device: &Device, frontend: &C) {
         let columns = self.input.columns;
         if let Some(&farther) = columns.first_ids.get(row + LPNS_AHEAD) {
             prefetch(columns.lpns, farther as usize);
@@ -167,7 +199,7 @@ impl TimedReplay<'_> {
 
     /// Serves the pages of a row, which are numbered from `index` on.
     #[inline(always)]
-    fn serve<C: Frontend>(
+    fn serve<C: PageFrontend>(
         &self,
         row: usize,
         index: &mut u64,
@@ -195,7 +227,7 @@ impl TimedReplay<'_> {
     }
 
     /// After the last request: what is still dirty, what is still under way, and what was lost.
-    fn end(
+    pub(super) fn end(
         &self,
         device: &mut Device,
         frontend: &mut dyn Frontend,
@@ -254,7 +286,7 @@ fn serve_between(
 
 /// An instant is below 2^63 ns, and so are those that follow from it. In a closed loop arrivals do
 /// not count.
-fn all_arrive_in_time(input: &Input<'_>, mode: HostMode) -> Result<(), RunError> {
+pub(super) fn all_arrive_in_time(input: &Input<'_>, mode: HostMode) -> Result<(), RunError> {
     let row = input.arrivals_ns.last().copied();
     let control_command =
         input.control_commands.list.last().map(|control_command| control_command.arrival_ns);

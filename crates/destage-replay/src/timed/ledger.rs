@@ -3,6 +3,7 @@
 use crate::control_commands::ControlKind;
 use crate::counters::{Counters, DestageSizes};
 use crate::distribution::Values;
+use crate::kv::KvCounters;
 use crate::timing::{ControlCounters, TimedCounters};
 use crate::windows::FlashWork;
 use destage_core::{Nanos, Op};
@@ -12,8 +13,10 @@ use destage_ssd::DeviceCounters;
 #[derive(Clone, Default, Debug)]
 pub(super) struct Ledger {
     pub(super) pages: Counters,
+    pub(super) kv: KvCounters,
     pub(super) destage_pages: DestageSizes,
     pub(super) padding_reads: u64, // those that reached flash
+    pub(super) victim_reads: u64,  // the same, of dirty victims of tier 2
     pub(super) in_gc: u64,
     pub(super) unbalance: Values, // thousandths of the rate
     pub(super) unbalance_gt10: u64,
@@ -106,7 +109,7 @@ impl Ledger {
             write_response_ns_sum: self.writes.sum().try_into().ok()?,
             write_response_ns_max: self.writes.max(),
             eviction_wait_ns_sum: 0, // without a cache nothing is evicted
-            read_misses: device.flash_reads - self.padding_reads,
+            read_misses: device.flash_reads - self.padding_reads - self.victim_reads,
             makespan_ns: self.last_ns.saturating_sub(started_ns),
             idle_writes: pages.idle_writes,
             control_commands: device.today.is_some().then_some(self.control_commands),

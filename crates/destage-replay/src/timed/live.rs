@@ -5,7 +5,7 @@
 use super::cache_frontend::{Addressed, CacheFrontend};
 use super::control_commands;
 use super::course::{Course, TimedOutcome};
-use super::frontend::{Access, Frontend, NoCache};
+use super::frontend::{Access, NoCache, PageFrontend};
 use super::request::{self, Counting};
 use crate::control_commands::ControlKind;
 use crate::error::RunError;
@@ -23,7 +23,7 @@ const ALL: Counting = Counting { row: 0, warm_rows: Some(0), requests: 0 };
 /// A cache and a device, from request to request.
 pub struct LiveRun {
     device: Device,
-    frontend: Box<dyn Frontend + Send>,
+    frontend: Box<dyn PageFrontend + Send>,
     course: Course,
     host: HostConfig,
     is_cached: bool,
@@ -44,7 +44,7 @@ impl LiveRun {
     ) -> Result<LiveRun, RunError> {
         suits(&device, &host)?;
         let is_cached = policy.is_some();
-        let frontend: Box<dyn Frontend + Send> = match policy {
+        let frontend: Box<dyn PageFrontend + Send> = match policy {
             None => Box::new(NoCache::default()),
             Some(policy) => {
                 let pages = Addressed::new(device.looks_at_sizes());

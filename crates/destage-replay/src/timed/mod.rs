@@ -13,12 +13,15 @@
 //!  course     the request that is being served, and what was counted
 //!  frontend   what stands between host and drive, or nothing             7.2
 //!  cache_frontend  a cache                                               7.3, 7.4
+//!  tier_frontend  two caches, the drive behind the second  `docs/spec/tiers.md` 6
+//!  chains     requests of a language model over these     `docs/spec/tiers.md` 7
 //!  ledger     what is counted while a run goes on
 //!  profile    how a run develops over time
 //!  timeline   every operation, for Perfetto
 //! ```
 
 mod cache_frontend;
+mod chains;
 mod control_commands;
 mod course;
 mod frontend;
@@ -29,6 +32,7 @@ mod profile;
 mod request;
 #[cfg(test)]
 mod tests;
+mod tier_frontend;
 mod timeline;
 mod workload;
 
@@ -37,5 +41,6 @@ pub use course::TimedOutcome;
 pub use host::TimedReplay;
 pub use live::LiveRun;
 pub use profile::{Period, Profile, Profiler};
+pub use tier_frontend::BackingTimes;
 pub use timeline::Timeline;
 pub use workload::{Ask, Workload};

@@ -2,7 +2,7 @@
 //! ([`live`](super::live)).
 
 use super::course::Course;
-use super::frontend::{Access, Frontend};
+use super::frontend::{Access, Frontend, PageFrontend};
 use crate::control_commands::ControlKind;
 use crate::error::RunError;
 use crate::observe::{Observer, Watcher};
@@ -92,7 +92,7 @@ fn begin<C: Frontend + ?Sized>(
 
 /// One page of the request.
 #[inline(always)]
-pub(super) fn serve<C: Frontend + ?Sized>(
+pub(super) fn serve<C: PageFrontend + ?Sized>(
     access: Access,
     device: &mut Device,
     frontend: &mut C,

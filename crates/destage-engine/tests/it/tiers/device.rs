@@ -1,0 +1,325 @@
+//! A device behind tier 2 against a naive composition: the reference model decides, a list of slots
+//! says where each page lies, and a plain device is asked for each operation, one after the other
+//! (`docs/spec/tiers.md` 6).
+
+use super::*;
+use destage_replay::input::Input;
+use destage_replay::observe::Completed;
+use destage_replay::tiers::Slots;
+use destage_replay::timed::{BackingTimes, TimedOutcome, TimedReplay};
+use destage_ssd::config::{HostMode, Table, Value as Given};
+use destage_ssd::{CacheConfig, Device, DeviceConfig, DriveLpn, HostConfig};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Slots of tier 2 at most: 20, of up to two pages each.
+fn device_config(background: bool) -> DeviceConfig {
+    let mut table = Table::new();
+    for (key, value) in [
+        ("channels", 2),
+        ("chips_per_channel", 1),
+        ("blocks_per_plane", 8),
+        ("pages_per_block", 4),
+        ("logical_pages", 40),
+    ] {
+        table.insert(key.into(), Given::Int(value));
+    }
+    let mode = if background { "background" } else { "foreground" };
+    table.insert("gc_mode".into(), Given::Text(mode.into()));
+    table.insert("precondition".into(), Given::Text("sequential".into()));
+    DeviceConfig::from_table(&table).expect("a good device")
+}
+
+fn cache_config(evict_wait: &str, read_wait: &str) -> CacheConfig {
+    let mut table = Table::new();
+    for (key, text) in [("policy", "lru"), ("evict_wait", evict_wait), ("read_wait", read_wait)] {
+        table.insert(key.into(), Given::Text(text.into()));
+    }
+    for (key, value) in [("frames", 1), ("hit_ns", 700), ("staging_pages", 2)] {
+        table.insert(key.into(), Given::Int(value));
+    }
+    CacheConfig::from_table(&table).expect("a good cache")
+}
+
+/// How the device stands behind the tiers.
+#[derive(Clone, Debug)]
+struct Behind {
+    evict_wait: &'static str,
+    read_wait: &'static str,
+    slot_pages: u32,
+    trims: bool,
+    background: bool,
+    gap_ns: u64,
+}
+
+fn behind() -> impl Strategy<Value = Behind> {
+    let waits = (
+        select(vec!["program", "transfer", "none", "staged"]),
+        select(vec!["frame", "data"]),
+        1..3u32,
+    );
+    let rest = (any::<bool>(), any::<bool>(), select(vec![0, 20_000, 3_000_000]));
+    (waits, rest).prop_map(|((evict_wait, read_wait, slot_pages), (trims, background, gap_ns))| {
+        Behind { evict_wait, read_wait, slot_pages, trims, background, gap_ns }
+    })
+}
+
+const BACKING: BackingTimes = BackingTimes { read_ns: 150_000, write_ns: 90_000 };
+
+/// Keeps every completion.
+#[derive(Default)]
+struct Completions(Vec<u64>);
+
+impl Observer for Completions {
+    fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
+
+    fn completed(&mut self, request: &Completed) {
+        self.0.push(request.completion_ns);
+    }
+}
+
+fn timed(case: &Case, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
+    let trace = Trace::of(&case.steps);
+    let arrivals: Vec<u64> = (0..trace.ids.len() as u64).map(|k| k * behind.gap_ns).collect();
+    let config = device_config(behind.background);
+    let mut device = Device::new(&config);
+    let host = HostConfig::from_table(&Table::new(), &config).expect("the default host");
+    assert_eq!(host.mode, HostMode::Open);
+    let replay = trace.replay();
+    let input =
+        Input { next_uses: replay.next_uses, arrivals_ns: &arrivals, ..Input::of(replay.columns) };
+    let timed = TimedReplay {
+        input,
+        host,
+        warmup: Warmup::None,
+        fetch_on_write_miss: case.tier2.rules.fetch_on_write_miss,
+        flush_at_end: case.flush_at_end,
+    };
+    let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
+        .expect("a policy of the table");
+    let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
+    let slots = Slots::new(PAGES as usize, behind.slot_pages, behind.trims);
+    let cache = cache_config(behind.evict_wait, behind.read_wait);
+    let mut seen = Completions::default();
+    let tiers = (&mut policy, tier2);
+    let outcome = timed.run_tiers(&mut device, tiers, slots, (&cache, BACKING), &mut seen);
+    (seen.0, outcome.expect("a run that ends"))
+}
+
+/// Tier 2 as a list of slots on a plain device.
+struct Naive<'a> {
+    behind: &'a Behind,
+    device: Device,
+    slots: BTreeMap<u64, (u32, bool)>, // page: its slot, dirty
+    now: u64,
+    staged: Vec<u64>, // ends of programs of dirty victims
+}
+
+impl Naive<'_> {
+    fn pages(&self, slot: u32) -> std::ops::Range<u32> {
+        slot * self.behind.slot_pages..(slot + 1) * self.behind.slot_pages
+    }
+
+    fn read(&mut self, page: u64) -> u64 {
+        let mut end = self.now;
+        for lpn in self.pages(self.slots[&page].0) {
+            let served = self.device.read(DriveLpn(lpn)).expect("it was written");
+            end = end.max(served.end.known().expect("first come, first served"));
+        }
+        end
+    }
+
+    /// The end of the program, and of the transfer.
+    fn write(&mut self, page: u64, dirty: bool) -> (u64, u64) {
+        let slot = self.slots[&page].0;
+        self.slots.insert(page, (slot, dirty));
+        let mut ends = (self.now, self.now);
+        for lpn in self.pages(slot) {
+            let served = self.device.write(DriveLpn(lpn));
+            ends.0 = ends.0.max(served.end.known().expect("first come, first served"));
+            ends.1 = ends.1.max(served.transferred.known().expect("the same"));
+        }
+        ends
+    }
+
+    fn leave(&mut self, page: u64) {
+        let (slot, _) = self.slots.remove(&page).expect("tier 2 has it");
+        if self.behind.trims {
+            self.pages(slot).for_each(|lpn| {
+                self.device.trim(DriveLpn(lpn));
+            });
+        }
+    }
+
+    fn take_in(&mut self, page: u64, victim: Option<u64>, dirty: bool) -> (u64, u64) {
+        if let Some(victim) = victim {
+            if self.slots[&victim].1 {
+                self.read(victim);
+            }
+            self.leave(victim);
+        }
+        let is_free = |slot: &u32| self.slots.values().all(|(taken, _)| taken != slot);
+        let slot = (0..).find(is_free).expect("there are enough");
+        self.slots.insert(page, (slot, dirty));
+        self.write(page, dirty)
+    }
+}
+
+/// Completions, and the device at the end.
+fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (Vec<u64>, Device) {
+    let device = Device::new(&device_config(behind.background));
+    let mut naive = Naive { behind, device, slots: BTreeMap::new(), now: 0, staged: Vec::new() };
+    let rules = case.tier2.rules;
+    let (mut dirty1, mut resident) = (BTreeSet::new(), 0);
+    let (mut frames, mut readies) = (BTreeMap::new(), BTreeMap::new());
+    let mut completions = Vec::new();
+    for (index, (step, decision)) in case.steps.iter().zip(decisions).enumerate() {
+        let &Step::Access(op, page) = step else { unreachable!("there are no trims") };
+        let is_write = op == models::Op::Write;
+        naive.now = index as u64 * behind.gap_ns;
+        naive.device.advance(naive.now);
+        let now = naive.now;
+        if is_write {
+            dirty1.insert(page);
+        }
+        if decision.hit {
+            completions.push(now.max(readies[&page]) + 700);
+            continue;
+        }
+        let mut admitted: VecDeque<u64> = decision.admitted.iter().copied().collect();
+        let mut victims: VecDeque<u64> = decision.tier2_evicted.iter().copied().collect();
+        let mut takes = |page: u64| {
+            let is_next = admitted.front() == Some(&page);
+            if is_next {
+                admitted.pop_front();
+            }
+            is_next
+        };
+        let is_read = !is_write || rules.fetch_on_write_miss;
+        let mut data = now;
+        if decision.tier == 2 {
+            data = naive.read(page);
+            if rules.promote == Promote::Move && !naive.slots[&page].1 {
+                naive.leave(page);
+            }
+        } else if is_read {
+            data = now + BACKING.read_ns;
+        }
+        if is_write && rules.promote == Promote::Move && naive.slots.contains_key(&page) {
+            naive.leave(page);
+        }
+        let mut frame = now;
+        let mut wrote = None;
+        for &victim in &decision.evicted {
+            let is_dirty = dirty1.remove(&victim);
+            let ends = if is_dirty && naive.slots.contains_key(&victim) {
+                Some(naive.write(victim, true))
+            } else if takes(victim) {
+                let full = naive.slots.len() == case.tier2.frames as usize;
+                let out = full.then(|| victims.pop_front().expect("a full tier evicts"));
+                Some(naive.take_in(victim, out, is_dirty))
+            } else {
+                is_dirty.then(|| (now + BACKING.write_ns, now + BACKING.write_ns))
+            };
+            if matches!(behind.evict_wait, "program" | "transfer") {
+                frame = frame.max(frames[&victim]);
+            }
+            wrote = wrote.or(ends.filter(|_| is_dirty));
+        }
+        resident += 1 - decision.evicted.len();
+        assert!(resident <= case.frames as usize);
+        if !is_write && decision.tier == 0 && takes(page) {
+            let full = naive.slots.len() == case.tier2.frames as usize;
+            let out = full.then(|| victims.pop_front().expect("a full tier evicts"));
+            naive.take_in(page, out, false);
+        }
+        assert!(victims.is_empty());
+        if let Some((end, sent)) = wrote {
+            frame = match behind.evict_wait {
+                "program" => frame.max(end),
+                "transfer" => frame.max(sent),
+                "none" => now,
+                _ => {
+                    naive.staged.push(end);
+                    naive.staged.sort_unstable_by(|a, b| b.cmp(a));
+                    now.max(naive.staged.get(2).copied().unwrap_or(0))
+                }
+            };
+        }
+        let ready = frame.max(data);
+        frames.insert(page, frame);
+        readies.insert(page, ready);
+        let may_go = is_read && behind.read_wait == "data";
+        completions.push(if may_go { data } else { ready } + 700);
+    }
+    naive.device.finish();
+    (completions, naive.device)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_device_behind_tier_2_is_the_naive_composition(case in case(), behind in behind()) {
+        let case = Case {
+            steps: case.steps.iter().copied().filter(|s| matches!(s, Step::Access(..))).collect(),
+            ..case
+        };
+        let (completions, outcome) = timed(&case, &behind);
+        let model = model(&case);
+        for (counter, got) in outcome.pages.tiers.iter() {
+            prop_assert_eq!(got, model.counters[counter], "{}", counter);
+        }
+        prop_assert_eq!(outcome.pages.end_flushes, model.counters["end_flushes"]);
+        let (expected, device) = naive(&case, &behind, &model.decisions);
+        prop_assert_eq!(completions, expected);
+        let (ours, theirs) = (outcome.timing.counters.device, device.counters());
+        prop_assert_eq!(ours.flash_reads, theirs.flash_reads);
+        prop_assert_eq!(ours.flash_programs, theirs.flash_programs);
+        prop_assert_eq!(ours.gc_moves, theirs.gc_moves);
+        prop_assert_eq!(ours.erases, theirs.erases);
+        prop_assert_eq!(ours.unit_busy_ns, theirs.unit_busy_ns);
+        let pages = u64::from(behind.slot_pages);
+        prop_assert_eq!(ours.flash_reads, pages * outcome.pages.tiers.tier2_reads);
+        prop_assert_eq!(ours.flash_programs, pages * outcome.pages.tiers.tier2_writes);
+    }
+}
+
+#[test]
+fn a_hit_in_tier_2_waits_for_its_read_and_a_declined_victim_for_the_backing_store() {
+    let access = |op, page| Step::Access(op, page);
+    let (read, write) = (models::Op::Read, models::Op::Write);
+    let steps = vec![
+        access(write, 0),
+        access(write, 1), // 0 is declined
+        access(write, 0), // 1 is declined
+        access(read, 2),  // 0 is taken at its second offer
+        access(read, 0),
+    ];
+    let case = Case {
+        tier1: "lru".into(),
+        frames: 1,
+        tier2: tier2("lru", 4, "nth", TierRules::default()),
+        flush_at_end: false,
+        steps,
+    };
+    let behind = Behind {
+        evict_wait: "program",
+        read_wait: "frame",
+        slot_pages: 1,
+        trims: false,
+        background: false,
+        gap_ns: 10_000_000,
+    };
+    let (completions, outcome) = timed(&case, &behind);
+    let took: Vec<u64> =
+        completions.iter().enumerate().map(|(k, end)| end - k as u64 * 10_000_000 - 700).collect();
+    let config = device_config(false);
+    let mut alone = Device::new(&config);
+    let program = alone.write(DriveLpn(0)).end.known().expect("it is idle");
+    alone.advance(20_000_000);
+    let fetch = alone.read(DriveLpn(0)).expect("it is there").end.known().expect("it is idle");
+    let fetch = fetch - 20_000_000;
+    assert_eq!(took[..3], [0, BACKING.write_ns, BACKING.write_ns]);
+    assert_eq!(took[3..], [program.max(BACKING.read_ns), fetch]);
+    assert_eq!((outcome.pages.read_hits, outcome.pages.tiers.tier2_hits), (0, 1));
+}
