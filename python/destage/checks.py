@@ -187,33 +187,42 @@ def _of_file(drive: Device, check: Callable[[], T]) -> T:
         raise DataError(f"device {drive.name}: [cache]: {e}") from e
 
 
-def check_in_front(traces: Sequence[Trace], drive: Device | None) -> None:
-    """Raise `UsageError` for a trace that cannot be run in front of the device."""
+def check_in_front(traces: Sequence[Trace], drive: Device | None, *, tier2: bool = False) -> None:
+    """Raise `UsageError` for a trace that cannot be run in front of the device.
+
+    With a flash tier (`tier2`) the device's pages are the tier's slots, and none of the trace.
+    """
     if drive is None:
         return
     _fits_in_memory(drive)
     for trace in traces:
-        if trace.page_bytes != drive.page_bytes:
-            raise UsageError(
-                f"{trace.name} was opened with pages of {trace.page_bytes} bytes, those of the"
-                f" device {drive.name} have {drive.page_bytes}: open it for this device (device=)"
-            )
-        if trace.end_page > drive.logical_pages:
-            larger = trace.device is not None and trace.end_page <= trace.device.logical_pages
-            way = (
-                "run it in front of the device that it was opened with (its attribute device)"
-                if larger
-                else 'open it for this device with wrap="modulo", or with wrap="extend"'
-            )
-            raise UsageError(
-                f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the device {drive.name}"
-                f" has {drive.logical_pages:,}: {way}"
-            )
+        if not tier2:
+            _check_pages(trace, drive)
         if trace.duration_ns is None and drive.queue_depth is None:
             raise UsageError(
                 f"{trace.name} has no times: in front of a device it runs in a closed loop only:"
                 " add a queue depth (--queue-depth, queue_depth=)"
             )
+
+
+def _check_pages(trace: Trace, drive: Device) -> None:
+    """Raise `UsageError` unless the pages of the trace are pages of the device."""
+    if trace.page_bytes != drive.page_bytes:
+        raise UsageError(
+            f"{trace.name} was opened with pages of {trace.page_bytes} bytes, those of the"
+            f" device {drive.name} have {drive.page_bytes}: open it for this device (device=)"
+        )
+    if trace.end_page > drive.logical_pages:
+        larger = trace.device is not None and trace.end_page <= trace.device.logical_pages
+        way = (
+            "run it in front of the device that it was opened with (its attribute device)"
+            if larger
+            else 'open it for this device with wrap="modulo", or with wrap="extend"'
+        )
+        raise UsageError(
+            f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the device {drive.name}"
+            f" has {drive.logical_pages:,}: {way}"
+        )
 
 
 #: What a device at work takes, bytes a physical page: its state, and the copy that a run works on.

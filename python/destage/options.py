@@ -87,7 +87,7 @@ class RunOptions(TypedDict, total=False):
     """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
     Several of this and the next four are a grid."""
     tier2_cache: str | Sequence[str] | None
-    """Size of the flash tier, as `cache`."""
+    """Size of the flash tier, as `cache`; by default that of the device behind it."""
     admit: str | Sequence[str] | None
     """Admission to the flash tier: `"always"`, `"nth[n=3]"`, `"probability"`, `"tinylfu"`,
     `"larc"`."""
@@ -99,6 +99,10 @@ class RunOptions(TypedDict, total=False):
     dropped (`"move"`)."""
     admit_dirty: str | None
     """Dirty pages: admission is asked (`"ask"`), or they are taken (`"always"`)."""
+    backing_read_ns: int | None
+    """With a flash tier and a device, the time of a read from the store below; 1,000,000."""
+    backing_write_ns: int | None
+    """The same of a write."""
     kv: bool
     """Requests are prompts of a language model: a hit is a block of a cached prefix."""
     touch: str | None

@@ -229,7 +229,7 @@ def compare_pairs(
     tasks = []
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]
     for one, drive, specs, sizes in parts:
-        check_in_front([one], drive)
+        check_in_front([one], drive, tier2=_has_tier2(asked_for))
         tasks += [Task.of(one, drive, specs, sizes, asked) for asked in tiers]
     tasks = measured_alike(tasks)
     planned = sum(task.runs for task in tasks)
@@ -341,7 +341,7 @@ def run(
     spec, size = asked_once(policy, cache, drive)
     _check_recording(spec, drive, series, timeline)
     asked_for = options_json("run", of_run)
-    check_in_front([trace], drive)
+    check_in_front([trace], drive, tier2=_has_tier2(asked_for))
 
     _apart(trace, decisions=decisions, timeline=timeline)
     (task,) = measured_alike([Task.of(trace, drive, [spec], size, asked_for)])
@@ -359,6 +359,11 @@ def run(
     periods = tuple(data["runs"][0].pop("series", ()))
     results = Results([data])
     return Recorded(results[0], results, periods)
+
+
+def _has_tier2(options: str) -> bool:
+    """Whether run options, as JSON, have a flash tier."""
+    return bool(json.loads(options).get("tier2"))
 
 
 def _check_recording(

@@ -112,7 +112,6 @@ def test_what_excludes_what_is_an_error_that_names_both(
         (["--tier2", "arc", "--tier2-cache", "40p", "--admit", "tinylfu"], "without threshold"),
         (["--tier2", "min", "--tier2-cache", "40p"], "not known beforehand"),
         (["--kv"], "the trace has no chains of blocks"),
-        ([*tier2, "--device", "small"], "excludes a device"),
     ]:
         done = destage("compare", trace_file, "-p", "lru", "-c", "10p", *flags)
         assert done.status == 2, (flags, done.out, done.err)

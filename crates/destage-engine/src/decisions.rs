@@ -70,7 +70,7 @@ impl<'a, W: Write> DecisionLog<'a, W> {
         let line = &mut self.line;
         line.clear();
         let lpn = |&page: &Page| lpn_of(self.lpns, page);
-        let KvDecision { tiers, inserted, evicted, below } = served;
+        let KvDecision { tiers, inserted, evicted, below, .. } = served;
         write!(line, r#"{{"index":{},"hit_blocks":{},"tiers":["#, self.index, tiers.len())?;
         decision::list(line, tiers.iter().map(|&tier| tier.into()));
         line.extend_from_slice(br#"],"inserted":["#);

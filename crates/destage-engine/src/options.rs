@@ -502,6 +502,7 @@ mod tests {
         for option in RUN_OPTIONS {
             let value = match option.kind {
                 OptionKind::Flag => "true",
+                OptionKind::Whole if option.name.starts_with("backing") => r#"7, "tier2": "lru""#,
                 OptionKind::Whole => "7",
                 OptionKind::Text if option.name == "tier2" => r#""lru", "tier2_cache": "9p""#,
                 OptionKind::Text if option.name == "tier2_cache" => r#""9p", "tier2": "lru""#,

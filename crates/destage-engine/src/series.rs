@@ -2,6 +2,7 @@
 
 use destage_core::{Nanos, Page, Plan, Request};
 use destage_replay::counters::Counters;
+use destage_replay::kv::KvDecision;
 use destage_replay::observe::Observer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,13 +35,15 @@ pub struct Series {
     current: Period,
     done: Vec<Period>,
     accesses: u64,
+    of_prefixes: bool, // accesses are blocks of prompts, hits those of cached prefixes
 }
 
 impl Series {
     /// A period is at least one access.
     pub fn new(period_accesses: u64) -> Self {
         let period_accesses = period_accesses.max(1);
-        Series { period_accesses, current: Period::at(0), done: Vec::new(), accesses: 0 }
+        let current = Period::at(0);
+        Series { period_accesses, current, done: Vec::new(), accesses: 0, of_prefixes: false }
     }
 
     /// All periods, the unfinished last one included.
@@ -53,11 +56,16 @@ impl Series {
 
     /// The period has all its accesses; the next one closes it.
     fn is_full(&self) -> bool {
-        self.accesses - self.current.first_access == self.period_accesses
+        self.accesses - self.current.first_access >= self.period_accesses
     }
 
     fn close(&mut self) {
         let c = &mut self.current.counters;
+        if self.of_prefixes {
+            c.physical_writes = c.destaged_pages;
+            let next = Period::at(self.accesses);
+            return self.done.push(std::mem::replace(&mut self.current, next));
+        }
         c.physical_reads = c.read_misses + c.padding_reads;
         c.physical_writes = c.destaged_pages + c.padding_writes + c.written_through;
         c.physical_writes += c.idle_writes.unwrap_or(0);
@@ -86,6 +94,24 @@ impl Observer for Series {
         self.access(r, false, None);
         self.current.counters.bypasses += 1;
         self.current.counters.written_through += u64::from(!plan.flushed().is_empty());
+    }
+
+    /// A period ends with the request that fills it.
+    fn chain(&mut self, decision: &KvDecision) {
+        if self.is_full() {
+            self.close();
+        }
+        self.of_prefixes = true;
+        let hits = decision.tiers.len() as u64;
+        let c = &mut self.current.counters;
+        c.read_hits += hits;
+        c.read_misses += decision.blocks - hits;
+        c.evictions += decision.evicted.len() as u64;
+        c.clean_evictions += decision.evicted.len() as u64;
+        c.physical_reads += decision.tiers.iter().filter(|&&tier| tier == 2).count() as u64;
+        let written = decision.below.as_ref().map_or(&decision.inserted, |below| &below.admitted);
+        c.destaged_pages += written.len() as u64;
+        self.accesses += decision.blocks;
     }
 
     /// After the accesses of its period: the last of them came before.
@@ -122,6 +148,22 @@ mod tests {
     fn an_observer_that_is_absent_wants_no_operations() {
         assert!((Series::new(1), Some(Watcher)).wants_operations());
         assert!(!(Series::new(1), None::<Watcher>).wants_operations());
+    }
+
+    #[test]
+    fn a_period_of_prompts_ends_with_the_request_that_fills_it() {
+        let mut series = Series::new(4);
+        for hits in [0, 1, 3] {
+            let tiers = vec![1, 2, 2][..hits].to_vec();
+            let inserted = vec![Page(7); 3 - hits];
+            series.chain(&KvDecision { blocks: 3, tiers, inserted, ..KvDecision::default() });
+        }
+        let periods = series.finish();
+        assert_eq!(periods.iter().map(|p| p.first_access).collect::<Vec<_>>(), [0, 6]);
+        let counted = periods.iter().map(|p| (p.counters.hits(), p.counters.read_misses));
+        assert_eq!(counted.collect::<Vec<_>>(), [(1, 5), (3, 0)]);
+        let flash = periods.iter().map(|p| (p.counters.physical_writes, p.counters.physical_reads));
+        assert_eq!(flash.collect::<Vec<_>>(), [(5, 0), (0, 2)]);
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl Observer for Recorders<'_> {
 
     fn chain(&mut self, decision: &KvDecision) {
         self.log.chain(decision);
+        self.series.chain(decision);
     }
 
     fn wants_gauges(&self) -> bool {

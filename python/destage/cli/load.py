@@ -43,9 +43,15 @@ def load(
     _check_names(paths)
     options = reader_values(arguments)
     quiet = bool(arguments.get("quiet"))
+    page_size = arguments.get("page_size")
+    if drive is not None and arguments.get("tier2"):
+        # Its pages are slots of the flash tier, and none of the trace.
+        if page_size is None and not arguments.get("kv"):
+            page_size = str(drive.page_bytes)
+        drive = None
     with progress(quiet) as callback, placed():
         shared: dict[str, Any] = {
-            "page_size": arguments.get("page_size"),
+            "page_size": page_size,
             "device": drive,
             "cache": bool(arguments.get("trace_cache", True)),
             "progress": callback,
@@ -110,7 +116,10 @@ def load_for(
         quiet = arguments if k == 0 else {**arguments, "quiet": True, "verbose": False}
         opened.append(load(paths, quiet, drive, said))
     for volumes in zip(*opened, strict=True):
-        pairs += [(one, one.device) for one in volumes]
+        if arguments.get("tier2"):
+            pairs += zip(volumes, drives, strict=True)
+        else:
+            pairs += [(one, one.device) for one in volumes]
     return pairs
 
 

@@ -294,7 +294,7 @@ class Command(click.Command):
 
     def _point_to_the_rest(self, sections: dict[str, list[tuple[str, str]]]) -> None:
         """Say where the flags are that the help leaves out."""
-        hidden = sum(isinstance(p, Flag) and p.hidden for p in self.params)
+        hidden = sum(p.hidden for p in self.params if isinstance(p, Flag) and p.section == READING)
         if hidden:
             sections.setdefault(READING, []).append(
                 (f"and {hidden} more", "`destage trace options` lists them by format.")
@@ -515,6 +515,7 @@ _USUAL = ("cost", "warmup")
 def _run_flag(option: RunOption) -> Decorated:
     section = "Flags" if option.name in _USUAL else ADVANCED
     shared: dict[str, Any] = {"help": option.about, "section": section}
+    shared["hidden"] = option.name.startswith("backing_")
     if option.kind == "flag":
         return flag(option.flag, is_flag=True, **shared)
     whole = {"type": int} if option.kind == "whole" else {}

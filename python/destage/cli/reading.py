@@ -38,6 +38,7 @@ TIER2_KEYS = {
     "policy": "tier2",
     "cache": "tier2_cache",
     **{key: key for key in ("admit", "offer", "promote", "admit_dirty")},
+    **{key: key for key in ("backing_read_ns", "backing_write_ns")},
 }
 KV_KEYS = {"enabled": "kv", "touch": "touch"}
 

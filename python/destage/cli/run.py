@@ -123,7 +123,7 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
             opened,
             arguments["policy"],
             cache=arguments["cache"],
-            device=opened.device,
+            device=drive if arguments["tier2"] else opened.device,
             **run_values(arguments, profile=drive is not None and "report" in outputs.files),
             decisions=arguments["decisions"],
             timeline=arguments["timeline"],

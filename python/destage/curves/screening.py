@@ -17,7 +17,7 @@ from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winner
 from destage.model.words import counted, join
-from destage.options import ProgressCallback, RunOptions
+from destage.options import ProgressCallback, RunOptions, run_options
 from destage.policy import PolicyLike, spec_label
 from destage.results import Results, incomplete, together
 from destage.runs import Interrupted, compare
@@ -88,6 +88,7 @@ def screen(
     """
     one_trace("screen", trace, policies)
     check_finalists(finalists)
+    _check_sampled(options)
     experiment = experiment_of(store, jobs, progress)
     experiment.refuse_shards("screening")
     specs, sizes = asked(policies, cache, None)
@@ -133,6 +134,15 @@ def _chosen(
         if len(kept) < len(open_ones):
             passed_over[frames] = tuple(open_ones[len(kept) :])
     return chosen, passed_over
+
+
+def _check_sampled(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for an option of `compare` that samples do not have."""
+    for option in run_options():
+        if option.name in options and "mrc" not in option.commands:
+            raise UsageError(
+                f"screen: {option.name} needs whole runs, and screening is by samples: use compare"
+            )
 
 
 def check_finalists(finalists: int | None) -> None:

@@ -51,9 +51,12 @@ def result_set(
     `keep` is called with the runs that had ended when a signal came. Raises what a run raises.
     """
     trace = task.trace.open()
-    # A trace that is generated here may need a larger device.
-    drive = None if task.drive is None else task.drive.open().extended(trace.end_page)
-    check_in_front([trace], drive)
+    tier2 = bool(json.loads(task.options).get("tier2"))
+    drive = None if task.drive is None else task.drive.open()
+    if drive is not None and not tier2:
+        # A trace that is generated here may need a larger device.
+        drive = drive.extended(trace.end_page)
+    check_in_front([trace], drive, tier2=tier2)
     specs = {entry.policy.label: _spec(entry.policy, task.seed) for entry in task.entries}
     sets: list[dict[str, Any]] = []
     own: dict[int, dict[str, Any]] = {}

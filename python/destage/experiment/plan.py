@@ -101,14 +101,25 @@ class _Maker:
         seed = point["seeds"] if trace.is_drawn else None
         drive = None if asked is None else asked.drive
         behind = "" if asked is None else json.dumps([asked.device, asked.drive.record])
+        page_bytes, tier2 = None, bool(self._given(point, "tier2"))
+        if drive is not None and tier2:
+            # Its pages are slots of the flash tier, and none of the trace.
+            page_bytes = None if self._given(point, "kv") else drive.page_bytes
+            drive, behind = None, f"slots of {page_bytes} bytes: {behind}"
         key = (trace.key, seed, behind)
         if key not in self.traces:
             try:
-                found = trace.open(self.spec.reader, drive, seed, self.progress)
+                found = trace.open(
+                    self.spec.reader, drive, seed, self.progress, page_bytes=page_bytes
+                )
             except (TypeError, UsageError) as e:
                 raise DataError(f"{self.spec.called}: trace {trace.name}: {e}") from e
-            self.traces[key] = [_Opened.of(name, one, asked) for name, one in found]
+            self.traces[key] = [_Opened.of(name, one, asked, tier2=tier2) for name, one in found]
         return self.traces[key]
+
+    def _given(self, point: Point, option: str) -> object:
+        """A run option of a point, or of all."""
+        return point.get(option) or self.spec.options.get(option)
 
     def _options(self, point: Point) -> str:
         names = [o.name for o in run_options()]
@@ -201,8 +212,10 @@ class _Opened:
     drive: DriveRecipe | None
 
     @classmethod
-    def of(cls, name: str, trace: Trace, asked: DriveAsked | None) -> _Opened:
+    def of(cls, name: str, trace: Trace, asked: DriveAsked | None, *, tier2: bool) -> _Opened:
         recipe = TraceRecipe.of(trace)
+        if asked is not None and tier2:
+            return cls(name, recipe, DriveRecipe.of(asked.drive, asked.device))
         if asked is None or trace.device is None:
             return cls(name, recipe, None)
         # It may have been made larger for the trace.

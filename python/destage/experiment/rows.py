@@ -191,7 +191,7 @@ def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
         "ftl": task.ftl,
         "queue_depth": task.queue_depth,
         "policy": policy.name,
-        "label": policy.label,
+        "label": task.label_of(policy),
         "cache": size.given,
         "seed": task.seed,
         "options": task.row_options,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -184,7 +185,11 @@ def _lost(sweep: Any, task: Mapping[str, Any], there: frozenset[Key]) -> tuple[R
             continue
         row = dict.fromkeys(kinds()) | shared
         row |= {"id": run, "status": MISSING, "trace": task["trace"], "label": label}
-        row |= {"policy": label.partition("[")[0], "cache": cache, "sweep": sweep.called}
+        row |= {
+            "policy": re.split(r"\[| over ", label, maxsplit=1)[0],
+            "cache": cache,
+            "sweep": sweep.called,
+        }
         row |= {"options": task.get("options") or "{}", "params": "{}"}
         frames, page = (task.get("frames") or {}).get(cache), task.get("page_bytes")
         row |= {

@@ -151,6 +151,16 @@ class Task:
         return any(entry.policy.is_own for entry in self.entries)
 
     @cached_property
+    def _below(self) -> str:
+        options = json.loads(self.options)
+        if not options.get("tier2"):
+            return ""
+        named = [f" over {options['tier2']}".lower()]
+        named += [f" {options['tier2_cache']}"] if options.get("tier2_cache") else []
+        rules = ((key, options.get(key)) for key in ("admit", "offer", "promote"))
+        return "".join(named + [f", {key} {value}".lower() for key, value in rules if value])
+
+    @cached_property
     def _base(self) -> list[Any]:
         drive = None if self.drive is None else self.drive.identity
         base = [SEMANTICS, self.trace.fingerprint, drive, json.loads(self.options), self.seed]
@@ -168,7 +178,11 @@ class Task:
     def key_of(self, policy: PolicyAsked, size: Size) -> Key:
         """How a store knows a run."""
         run = self.id_of(policy, size.frames)
-        return (run, self.trace_name, self.device or "", policy.label, size.given)
+        return (run, self.trace_name, self.device or "", self.label_of(policy), size.given)
+
+    def label_of(self, policy: PolicyAsked) -> str:
+        """How tables call its runs: a flash tier is named beside the policy."""
+        return policy.label + self._below
 
     def every(self) -> Iterator[tuple[PolicyAsked, Size]]:
         """All runs."""

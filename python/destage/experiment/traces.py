@@ -51,9 +51,16 @@ class TraceAsked:
         drive: Device | None,
         seed: int | None,
         progress: ProgressCallback | None = None,
+        *,
+        page_bytes: int | None = None,
     ) -> list[tuple[str, Trace]]:
-        """Open it for a device; several if its volumes are to be traces of their own."""
+        """Open it for a device; several if its volumes are to be traces of their own.
+
+        Without one, its pages have `page_bytes` unless it says otherwise.
+        """
         given: dict[str, Any] = {"device": drive, "progress": progress}
+        if page_bytes is not None:
+            reader = {"page_size": page_bytes, **reader}
         if self.synth is not None:
             parameters = dict(self.options)
             if seed is not None and self.is_drawn:

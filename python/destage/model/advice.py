@@ -300,6 +300,7 @@ def _interval(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:
 #: What the parts of a run have counted of a metric: the sum, and what it is divided by.
 _COUNTED: Mapping[str, tuple[str, str]] = {
     "hit_ratio": ("hits", "accesses"),
+    "token_hit_ratio": ("hits", "accesses"),  # whose windows count tokens
     "read_hit_ratio": ("read_hits", "read_accesses"),
     "response_ns_mean": ("response_ns_sum", "requests"),
     "read_response_ns_mean": ("read_response_ns_sum", "read_requests"),

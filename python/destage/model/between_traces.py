@@ -19,6 +19,7 @@ __all__ = ["WINDOWED", "apart"]
 #: Metrics that are a sum over a sum in the windows.
 WINDOWED: Mapping[str, tuple[str, str]] = {
     "hit_ratio": ("hits", "accesses"),
+    "token_hit_ratio": ("hits", "accesses"),  # whose windows count tokens
     "read_hit_ratio": ("read_hits", "read_accesses"),
     "response_ns_mean": ("response_ns_sum", "requests"),
     "read_response_ns_mean": ("read_response_ns_sum", "read_requests"),

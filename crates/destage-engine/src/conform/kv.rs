@@ -225,7 +225,7 @@ impl Observer for Recorder<'_> {
         let numbers = |pages: &[Page]| -> Vec<u64> {
             pages.iter().map(|page| self.lpns[page.0 as usize]).collect()
         };
-        let KvDecision { tiers, inserted, evicted, below } = decision;
+        let KvDecision { tiers, inserted, evicted, below, .. } = decision;
         let shown = json!({
             "hit_blocks": tiers.len(),
             "tiers": tiers,

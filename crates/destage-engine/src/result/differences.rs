@@ -113,7 +113,7 @@ fn compared(
 }
 
 /// Metrics whose differences say how many independent parts a trace has.
-const PARTS_OF: [&str; 2] = ["hit_ratio", "response_ns_mean"];
+const PARTS_OF: [&str; 3] = ["hit_ratio", "token_hit_ratio", "response_ns_mean"];
 
 /// The interval of a difference, from its draws and from all windows but each; and the blocks that
 /// its windows make. A difference that is always the same has no phases.
@@ -167,11 +167,17 @@ fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
     let sums = |list: &[u64]| draws.sums(list);
     let Windows { accesses, hits, read_accesses, read_hits, .. } = windows;
     let mut values = Drawn::new();
-    values.insert("hit_ratio", ratio(&sums(hits), &sums(accesses)));
-    values.insert("misses", sums(&minus(accesses, hits)));
-    values.insert("read_hit_ratio", ratio(&sums(read_hits), &sums(read_accesses)));
-    let writes = (minus(hits, read_hits), minus(accesses, read_accesses));
-    values.insert("write_hit_ratio", ratio(&sums(&writes.0), &sums(&writes.1)));
+    let hit_ratio = ratio(&sums(hits), &sums(accesses));
+    if run.kv.is_some() {
+        // The windows of such a run count tokens.
+        values.insert("token_hit_ratio", hit_ratio);
+    } else {
+        values.insert("hit_ratio", hit_ratio);
+        values.insert("misses", sums(&minus(accesses, hits)));
+        values.insert("read_hit_ratio", ratio(&sums(read_hits), &sums(read_accesses)));
+        let writes = (minus(hits, read_hits), minus(accesses, read_accesses));
+        values.insert("write_hit_ratio", ratio(&sums(&writes.0), &sums(&writes.1)));
+    }
     let reads = sums(&windows.physical_reads);
     // Flushes at the end, and the growth of the pending writes, are the same in every draw.
     let flushed = run.counters.end_flushes as f64;

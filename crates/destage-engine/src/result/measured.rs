@@ -14,6 +14,10 @@ pub struct Measured {
     /// With a device: instant of the first request, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_ns: Option<u64>,
+    /// From the arrival of the first request to that of the last, nanoseconds; absent if the trace
+    /// has no times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals_ns: Option<u64>,
     /// After a warm-up `auto`: the cache had been filled by then; a cache that takes longer than
     /// half of the requests is not full, and its numbers are not those of the steady state.
     #[serde(default, skip_serializing_if = "Option::is_none")]

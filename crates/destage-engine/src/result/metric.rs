@@ -243,7 +243,9 @@ impl Metric {
     fn is_hidden(&self, run: &RunResult) -> bool {
         let of_pages =
             matches!(self.group, MetricGroup::Hits | MetricGroup::Flash | MetricGroup::Evictions);
-        let of_one_tier = ["physical_reads", "physical_writes"].contains(&self.name);
+        // SAC's formula takes every miss for a read of flash.
+        let of_one_tier =
+            ["physical_reads", "physical_writes", "average_latency_ns"].contains(&self.name);
         run.kv.is_some() && of_pages && self.name != WRITES || run.tiers.is_some() && of_one_tier
     }
 

@@ -198,6 +198,8 @@ pub static SCHEMA: &[Object] = &[
         last_request: "integer", "last request";
         first_access: "integer", "first page access, from 0";
         start_ns "?": "integer", "with a device: instant of the first request, ns";
+        arrivals_ns "?": "integer", "from the arrival of the first request to that of the last, \
+            ns; absent if the trace has no times";
         cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
             then; a cache that takes longer than half of the requests is not full";
     ),
@@ -212,7 +214,7 @@ pub static SCHEMA: &[Object] = &[
         filled_after: "number or null", "share of what was counted after which every frame had \
             been taken, 0..1; null: never";
         requests: "list of integers", "requests; rows of the trace in a run without a device";
-        accesses: "list of integers", "page accesses";
+        accesses: "list of integers", "page accesses; with `kv`, tokens of prompts";
         hits: "list of integers", "those that found their page";
         read_accesses: "list of integers", "accesses that read";
         read_hits: "list of integers", "those that found their page";

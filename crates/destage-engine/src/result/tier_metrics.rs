@@ -67,6 +67,9 @@ static OF_PREFIXES: &[Metric] = &[
         "blocks that tier 1 took in: its flash writes, if it is the only cache and on flash"),
     kv!("kv_evictions", evictions, "Block evictions", "blocks", Lower,
         "blocks that tier 1 gave up"),
+    metric!(Tiers, "flash_bytes_per_day", "Flash per day", Real "bytes", Lower,
+        "bytes written to flash in a day, at the rate of the measured requests",
+        |r| per_day(r, r.tiers.map(|t| t.tier2_writes).or(r.kv.map(|kv| kv.insertions))?)),
     metric!(Kv, "flash_bytes_per_token", "Flash per token", Real "bytes", Lower,
         "bytes written to flash / tokens of all prompts",
         per_token),
@@ -111,6 +114,14 @@ static OF_TIER2: &[Metric] = &[
     page_tier!(pending_tier2, "Pending, tier 2", "pages", Neither,
         "pages dirty in tier 2 when measurement ends"),
 ];
+
+/// Bytes of so many pages in a day, if they took as long as the requests took to arrive.
+fn per_day(r: &RunResult, pages: u64) -> Option<Number> {
+    let arrivals_ns = r.measured?.arrivals_ns.filter(|&ns| ns > 0)?;
+    Some(Number::Real(pages as f64 * r.page_bytes as f64 * (DAY_NS / arrivals_ns as f64)))
+}
+
+const DAY_NS: f64 = 86_400e9;
 
 /// Bytes written to flash for each token of a prompt.
 fn per_token(r: &RunResult) -> Option<Number> {

@@ -5,6 +5,7 @@ use super::warnings;
 use crate::options::{RunOptions, Trim};
 use crate::result::{Measured, PendingWrites, RunConfig, RunResult};
 use crate::sizes::Frames;
+use destage_replay::accesses::Extent;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::warmup::Warmup;
@@ -100,11 +101,26 @@ fn measured(
         Warmup::Auto(Some(found)) if policy != "none" => Some(found.pages >= frames.into()),
         _ => None,
     };
+    let first_access = input.columns.accesses() - outcome.counters.accesses();
+    let has_flash_per_day = outcome.tiers.is_some() || outcome.kv.is_some();
     Measured {
         first_request: outcome.warmup_requests + 1,
         last_request: outcome.requests,
-        first_access: input.columns.accesses() - outcome.counters.accesses(),
+        first_access,
         start_ns: outcome.started_ns,
+        arrivals_ns: if has_flash_per_day { arrivals_ns(input, first_access) } else { None },
         cache_full,
     }
+}
+
+/// From the arrival of the request with this access to that of the last, if there are times.
+fn arrivals_ns(input: &Input<'_>, first_access: u64) -> Option<u64> {
+    let mut accesses = 0;
+    let before = |&&extent: &&u32| {
+        accesses += u64::from(Extent(extent).pages());
+        accesses <= first_access
+    };
+    let row = input.columns.extents.iter().take_while(before).count();
+    let (first, last) = (input.arrivals_ns.get(row)?, input.arrivals_ns.last()?);
+    Some(last - first).filter(|&ns| ns > 0)
 }

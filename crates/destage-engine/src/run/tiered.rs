@@ -247,8 +247,10 @@ fn prompts(
         counted = Some(outcome.kv);
         Ok(outcome)
     })?;
-    let tiers = Some(outcome.counters.tiers);
-    Ok(Outcome { tiers, kv: counted, ..outcome })
+    let (kv, tiers) = (counted.expect("the run has ended"), outcome.counters.tiers);
+    let mut counters = page_counters(&kv, &tiers, true);
+    to_flash(&mut counters);
+    Ok(Outcome { counters, tiers: Some(tiers), kv: Some(kv), ..outcome })
 }
 
 /// What two tiers read from flash and write to it, tier 2 does.

@@ -6,6 +6,8 @@ use destage_core::Page;
 /// Decision on a request.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct KvDecision {
+    /// Blocks of its prompt.
+    pub blocks: u64,
     /// The tier of each block of the cached prefix at arrival.
     pub tiers: Vec<u8>,
     /// Blocks that tier 1 took in, in order.

@@ -12,7 +12,7 @@ use super::lookup::{Tier1Blocks, look_up};
 use crate::accesses::Columns;
 use crate::counters::{Counters, OwnCounters};
 use crate::input::NextUses;
-use crate::observe::Observer;
+use crate::observe::{Observer, show_gauges};
 use crate::tiers::counters::TierCounters;
 use crate::tiers::events::{TierDecision, TierEvents};
 use crate::tiers::slots::Slots;
@@ -124,7 +124,7 @@ impl KvReplay<'_> {
                 progress.serve(self, serves, observer)?;
                 request += 1;
             }
-            parts.cut(request, &serves.page_counters(), FlashWork::default(), serves.is_full());
+            parts.cut(request, &serves.window_counters(), FlashWork::default(), serves.is_full());
         }
         observer.progress(progress.row as u64);
         let mut gauges = BTreeMap::new();
@@ -204,15 +204,19 @@ pub(crate) trait Serves {
     fn own_counters(&self) -> OwnCounters;
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64));
 
-    /// The counts as those of pages: a hit is a block of a cached prefix, a page that is destaged
-    /// one that is written to flash.
-    fn page_counters(&self) -> Counters {
+    /// The counts of a window: those of pages, but hits and misses are of tokens.
+    fn window_counters(&self) -> Counters {
         let (kv, tiers) = self.counted();
-        page_counters(&kv, &tiers, self.has_tier2())
+        Counters {
+            read_hits: kv.hit_tokens,
+            read_misses: kv.tokens - kv.hit_tokens,
+            ..page_counters(&kv, &tiers, self.has_tier2())
+        }
     }
 }
 
-/// Counts of blocks as counts of pages, for what is made of every run alike.
+/// Counts of blocks as counts of pages, for what is made of every run alike: a hit is a block of a
+/// cached prefix, a page that is destaged one that is written to flash.
 pub fn page_counters(kv: &KvCounters, tiers: &TierCounters, has_tier2: bool) -> Counters {
     Counters {
         read_hits: kv.hit_blocks,
@@ -378,6 +382,7 @@ impl<E: Record> Serves for Tier1<'_, E> {
         let mut decision = KvDecision::default();
         let hit = self.look_up(replay, rows.clone());
         if E::WATCHES {
+            decision.blocks = rows.len() as u64;
             let of = |&id: &u32| if self.cached.has(id) { 1 } else { 2 };
             decision.tiers.extend(ids[rows.start..rows.start + hit].iter().map(of));
         }
@@ -404,6 +409,7 @@ impl<E: Record> Serves for Tier1<'_, E> {
         }
         if E::WATCHES {
             self.events.show(decision, self.tier2.is_some(), observer);
+            show_gauges(&self.policy, observer);
         }
     }
 

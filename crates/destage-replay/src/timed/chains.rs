@@ -13,7 +13,7 @@ use super::request::{self, Counting, goes_on};
 use super::tier_frontend::{BackingTimes, Submitted, submit};
 use crate::counters::OwnCounters;
 use crate::error::RunError;
-use crate::kv::replay::{KvReplay, Serves, Tier1, page_counters};
+use crate::kv::replay::{KvReplay, Serves, Tier1};
 use crate::observe::{Observer, Watcher};
 use crate::tiers::slots::Slots;
 use crate::tiers::tier2::Tier2;
@@ -78,7 +78,13 @@ impl TimedReplay<'_> {
             }
         }
         let done = (row as u64, requests);
-        self.end(device, &mut frontend, course, observer, done, operations_seen)
+        let mut outcome =
+            self.end(device, &mut frontend, course, observer, done, operations_seen)?;
+        // The windows count tokens, the run blocks.
+        let (counters, kv) = (&mut outcome.timing.counters, &outcome.kv);
+        counters.page_accesses = kv.blocks;
+        (counters.hits, counters.read_hits) = (kv.hit_blocks, kv.hit_blocks);
+        Ok(outcome)
     }
 }
 
@@ -102,10 +108,10 @@ impl ChainFrontend<'_> {
         // The ledger counts from the end of the warm-up on.
         self.tier1.count_on(ledger.kv, ledger.pages.tiers);
         self.tier1.serve(kv, rows, observer);
-        let (counted, tiers) = self.tier1.counted();
-        ledger.kv = counted;
-        ledger.pages = page_counters(&counted, &tiers, true);
-        let backing = BackingTimes { read_ns: 0, write_ns: 0 }; // which a computed block never is in
+        ledger.kv = self.tier1.counted().0;
+        ledger.pages = self.tier1.window_counters();
+        // No block is read from the backing store or written there: a missing one is computed.
+        let backing = BackingTimes { read_ns: 0, write_ns: 0 };
         let at = (now, backing);
         submit(device, self.tier1.events(), at, &mut self.submitted, ledger, |_, _, _| {})
     }

@@ -34,7 +34,7 @@ fn cache_config(evict_wait: &str, read_wait: &str) -> CacheConfig {
     for (key, text) in [("policy", "lru"), ("evict_wait", evict_wait), ("read_wait", read_wait)] {
         table.insert(key.into(), Given::Text(text.into()));
     }
-    for (key, value) in [("frames", 1), ("hit_ns", 700), ("staging_pages", 2)] {
+    for (key, value) in [("frames", 1), ("hit_ns", HIT_NS.into()), ("staging_pages", 2)] {
         table.insert(key.into(), Given::Int(value));
     }
     CacheConfig::from_table(&table).expect("a good cache")
@@ -62,6 +62,9 @@ fn behind() -> impl Strategy<Value = Behind> {
         Behind { evict_wait, read_wait, slot_pages, trims, background, gap_ns }
     })
 }
+
+/// Time of a hit.
+const HIT_NS: u64 = 700;
 
 const BACKING: BackingTimes = BackingTimes { read_ns: 150_000, write_ns: 90_000 };
 
@@ -164,27 +167,21 @@ impl Naive<'_> {
     }
 }
 
-/// Completions, and the device at the end.
-fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (Vec<u64>, Device) {
-    let device = Device::new(&device_config(behind.background));
-    let mut naive = Naive { behind, device, slots: BTreeMap::new(), now: 0, staged: Vec::new() };
-    let rules = case.tier2.rules;
-    let (mut dirty1, mut resident) = (BTreeSet::new(), 0);
-    let (mut frames, mut readies) = (BTreeMap::new(), BTreeMap::new());
-    let mut completions = Vec::new();
-    for (index, (step, decision)) in case.steps.iter().zip(decisions).enumerate() {
-        let &Step::Access(op, page) = step else { unreachable!("there are no trims") };
-        let is_write = op == models::Op::Write;
-        naive.now = index as u64 * behind.gap_ns;
-        naive.device.advance(naive.now);
-        let now = naive.now;
-        if is_write {
-            dirty1.insert(page);
-        }
-        if decision.hit {
-            completions.push(now.max(readies[&page]) + 700);
-            continue;
-        }
+/// A miss: what it is of, what was decided, which pages of tier 1 are dirty, when their frames are
+/// their own.
+struct Miss<'a> {
+    page: u64,
+    is_write: bool,
+    decision: &'a models::TierDecision,
+    dirty1: &'a mut BTreeSet<u64>,
+    frames: &'a BTreeMap<u64, u64>,
+}
+
+impl Naive<'_> {
+    /// When the data are there, and when the frame is the page's own.
+    fn miss(&mut self, case: &Case, miss: Miss<'_>) -> (u64, u64) {
+        let Miss { page, is_write, decision, dirty1, frames } = miss;
+        let rules = case.tier2.rules;
         let mut admitted: VecDeque<u64> = decision.admitted.iter().copied().collect();
         let mut victims: VecDeque<u64> = decision.tier2_evicted.iter().copied().collect();
         let mut takes = |page: u64| {
@@ -194,62 +191,88 @@ fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (V
             }
             is_next
         };
-        let is_read = !is_write || rules.fetch_on_write_miss;
-        let mut data = now;
+        let mut data = self.now;
         if decision.tier == 2 {
-            data = naive.read(page);
-            if rules.promote == Promote::Move && !naive.slots[&page].1 {
-                naive.leave(page);
+            data = self.read(page);
+            if rules.promote == Promote::Move && !self.slots[&page].1 {
+                self.leave(page);
             }
-        } else if is_read {
-            data = now + BACKING.read_ns;
+        } else if !is_write || rules.fetch_on_write_miss {
+            data = self.now + BACKING.read_ns;
         }
-        if is_write && rules.promote == Promote::Move && naive.slots.contains_key(&page) {
-            naive.leave(page);
+        if is_write && rules.promote == Promote::Move && self.slots.contains_key(&page) {
+            self.leave(page);
         }
-        let mut frame = now;
-        let mut wrote = None;
+        let frames_of_tier2 = case.tier2.frames as usize;
+        let mut out = |full: bool| full.then(|| victims.pop_front().expect("a full tier evicts"));
+        let (mut frame, mut wrote) = (self.now, None);
         for &victim in &decision.evicted {
             let is_dirty = dirty1.remove(&victim);
-            let ends = if is_dirty && naive.slots.contains_key(&victim) {
-                Some(naive.write(victim, true))
+            let declined = self.now + BACKING.write_ns;
+            let ends = if is_dirty && self.slots.contains_key(&victim) {
+                self.write(victim, true)
             } else if takes(victim) {
-                let full = naive.slots.len() == case.tier2.frames as usize;
-                let out = full.then(|| victims.pop_front().expect("a full tier evicts"));
-                Some(naive.take_in(victim, out, is_dirty))
+                let evicted = out(self.slots.len() == frames_of_tier2);
+                self.take_in(victim, evicted, is_dirty)
             } else {
-                is_dirty.then(|| (now + BACKING.write_ns, now + BACKING.write_ns))
+                (declined, declined)
             };
-            if matches!(behind.evict_wait, "program" | "transfer") {
+            if matches!(self.behind.evict_wait, "program" | "transfer") {
                 frame = frame.max(frames[&victim]);
             }
-            wrote = wrote.or(ends.filter(|_| is_dirty));
+            wrote = wrote.or(Some(ends).filter(|_| is_dirty));
         }
-        resident += 1 - decision.evicted.len();
-        assert!(resident <= case.frames as usize);
         if !is_write && decision.tier == 0 && takes(page) {
-            let full = naive.slots.len() == case.tier2.frames as usize;
-            let out = full.then(|| victims.pop_front().expect("a full tier evicts"));
-            naive.take_in(page, out, false);
+            let evicted = out(self.slots.len() == frames_of_tier2);
+            self.take_in(page, evicted, false);
         }
         assert!(victims.is_empty());
-        if let Some((end, sent)) = wrote {
-            frame = match behind.evict_wait {
-                "program" => frame.max(end),
-                "transfer" => frame.max(sent),
-                "none" => now,
-                _ => {
-                    naive.staged.push(end);
-                    naive.staged.sort_unstable_by(|a, b| b.cmp(a));
-                    now.max(naive.staged.get(2).copied().unwrap_or(0))
-                }
-            };
+        (data, wrote.map_or(frame, |(end, sent)| self.waits(frame, end, sent)))
+    }
+
+    /// When a frame is free whose dirty page is written.
+    fn waits(&mut self, frame: u64, end: u64, sent: u64) -> u64 {
+        match self.behind.evict_wait {
+            "program" => frame.max(end),
+            "transfer" => frame.max(sent),
+            "none" => self.now,
+            _ => {
+                self.staged.push(end);
+                self.staged.sort_unstable_by(|a, b| b.cmp(a));
+                self.now.max(self.staged.get(2).copied().unwrap_or(0))
+            }
         }
+    }
+}
+
+/// Completions, and the device at the end.
+fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (Vec<u64>, Device) {
+    let device = Device::new(&device_config(behind.background));
+    let mut naive = Naive { behind, device, slots: BTreeMap::new(), now: 0, staged: Vec::new() };
+    let mut dirty1 = BTreeSet::new();
+    let (mut frames, mut readies) = (BTreeMap::new(), BTreeMap::new());
+    let mut completions = Vec::new();
+    for (index, (step, decision)) in case.steps.iter().zip(decisions).enumerate() {
+        let &Step::Access(op, page) = step else { unreachable!("there are no trims") };
+        let is_write = op == models::Op::Write;
+        naive.now = index as u64 * behind.gap_ns;
+        naive.device.advance(naive.now);
+        if is_write {
+            dirty1.insert(page);
+        }
+        if decision.hit {
+            completions.push(naive.now.max(readies[&page]) + HIT_NS);
+            continue;
+        }
+        let (dirty1, known) = (&mut dirty1, &frames);
+        let miss = Miss { page, is_write, decision, dirty1, frames: known };
+        let (data, frame) = naive.miss(case, miss);
         let ready = frame.max(data);
         frames.insert(page, frame);
         readies.insert(page, ready);
+        let is_read = !is_write || case.tier2.rules.fetch_on_write_miss;
         let may_go = is_read && behind.read_wait == "data";
-        completions.push(if may_go { data } else { ready } + 700);
+        completions.push(if may_go { data } else { ready } + HIT_NS);
     }
     naive.device.finish();
     (completions, naive.device)
@@ -311,8 +334,11 @@ fn a_hit_in_tier_2_waits_for_its_read_and_a_declined_victim_for_the_backing_stor
         gap_ns: 10_000_000,
     };
     let (completions, outcome) = timed(&case, &behind);
-    let took: Vec<u64> =
-        completions.iter().enumerate().map(|(k, end)| end - k as u64 * 10_000_000 - 700).collect();
+    let took: Vec<u64> = completions
+        .iter()
+        .enumerate()
+        .map(|(k, end)| end - k as u64 * 10_000_000 - HIT_NS)
+        .collect();
     let config = device_config(false);
     let mut alone = Device::new(&config);
     let program = alone.write(DriveLpn(0)).end.known().expect("it is idle");
