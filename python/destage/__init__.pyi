@@ -54,6 +54,8 @@ from destage.curves.drawn import Curves as Curves
 from destage.curves.screening import Screened as Screened
 from destage.tuning import Tuned as Tuned
 from destage.advise.calls import Advice as Advice
+from destage.advise.kv import KvAdvice as KvAdvice
+from destage.advise.kv import advise_kv as advise_kv
 from destage.rerunning import Rerun as Rerun
 from destage.runs import Planned as Planned
 from destage.policy import PolicyLike as PolicyLike

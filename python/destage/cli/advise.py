@@ -20,6 +20,7 @@ from destage.advise.calls import SEEDS
 from destage.advise.calls import advise as find_advice
 from destage.checks import check_request
 from destage.cli import signals
+from destage.cli.advise_kv import is_kv_advice
 from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -27,6 +28,7 @@ from destage.cli.options import (
     DEVICE,
     RUN,
     SSD,
+    TIERS,
     Command,
     apply,
     drive_of,
@@ -119,6 +121,7 @@ Examples:
   destage advise hm_0.csv.gz -d small --objective p99,waf -o advice.html
   destage advise hm_0.csv.gz -d small --objective cost \\
       --price dram=3.0/GiB,tbw=600TB,device=60
+  destage advise prompts.jsonl --bytes-per-token 131072 --kv --price tbw=600TB
 """
 
 
@@ -128,13 +131,15 @@ Examples:
     ASKED,
     policy_flag("lru, arc, s3-fifo, cflru, ..."),
     sizes_flag("auto, up to the budget"),
-    *(TYPED, SURE, JOBS, RUN, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
+    *(TYPED, SURE, JOBS, RUN, TIERS, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
 )
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Recommend a policy and a cache size.
 
-    Prints how certain the choice is, and the command that repeats it.
+    Prints how certain the choice is, and the command. --kv: with flash and its admission filter.
     """
+    if is_kv_advice(trace, arguments):
+        return
     outputs = Outputs.of(arguments)
     drive = drive_of(arguments)
     share_of(arguments["within"])

@@ -8,16 +8,20 @@ from typing import Any
 from destage.device import Device
 from destage.model.naming import is_foreseeing, without_placement
 from destage.model.words import counted, duration, number, plain, size
-from destage.options import thread_count
+from destage.options import thread_count, tier_grid
+from destage.policy import policy_specs
 from destage.runs import Pair, plan_pairs
 from destage.tables.table import Cell, Column, Table
+from destage.trace import Trace
 
-__all__ = ["planned_table"]
+__all__ = ["planned_kv_table", "planned_table"]
 
 #: Page accesses that one thread replays in a second, to guess by; policies differ, up and down.
 ACCESSES_PER_S = 20e6
 #: The same in front of a device that is filled: what costs is the accesses' pages and collections.
 TIMED_ACCESSES_PER_S = 2.8e6
+#: Blocks of prompts that one thread replays in a second, over two tiers.
+KV_BLOCKS_PER_S = 4e6
 #: With `--check`: every law at every access.
 CHECKED = 10
 
@@ -53,6 +57,29 @@ def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
     if any(drive is not None for _, drive in pairs):
         notes.append("a filled device is kept, and is there at once the next time")
     return Table("", columns, [rows], notes)
+
+
+def planned_kv_table(
+    trace: Trace,
+    policies: Any,
+    sizes: Sequence[str],
+    tiers: Mapping[str, Any],
+    jobs: int | None,
+) -> Table:
+    """One row for DRAM alone and one for each flash tier, and how long all of it takes."""
+    every = len(policy_specs(policies)) * len(sizes)
+    columns = [Column("tier 2", right=False, key=True), Column("size"), Column("admission")]
+    columns += [Column("runs")]
+    rows = [[Cell(text) for text in ("none", "-", "-", number(every))]]
+    grid = tier_grid(tiers)
+    for one in grid:
+        texts = (one["tier2"], one["tier2_cache"], one["admit"], number(every))
+        rows.append([Cell(str(text)) for text in texts])
+    runs = every * (1 + len(grid))
+    threads = min(thread_count(jobs), runs)
+    seconds = runs * trace.accesses / KV_BLOCKS_PER_S / threads
+    told = f"{counted(runs, 'run')} on {counted(threads, 'thread')}: about {_guess(seconds)}"
+    return Table("", columns, [rows], [plain(told)])
 
 
 def _told(drive: Device | None, accesses: Sequence[int], arguments: Mapping[str, Any]) -> str:

@@ -1,0 +1,99 @@
+"""`destage advise --kv`: advice on KV caches of language models."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
+from typing import Any
+
+import click
+
+from destage.advise.asking import share_of
+from destage.advise.kv import KvGrid, advise_kv, kv_grid
+from destage.cli import signals
+from destage.cli.load import load_one
+from destage.cli.options import run_values
+from destage.cli.output import Outputs, print_table
+from destage.cli.planned import planned_kv_table
+from destage.cli.screen import note_interrupted, progress
+from destage.cli.store import experiment_of
+from destage.errors import UsageError
+from destage.model.prices import prices_of
+from destage.tables.advice import WIDE
+from destage.trace import Trace
+
+__all__ = ["is_kv_advice"]
+
+#: Flags of `advise` that advice on KV caches does not have.
+OTHERS = {
+    "objective": "the objective is the token hit ratio",
+    "device": "give the rating of the drive: --price tbw=600TB",
+    "pe_cycles": "give the rating of the drive: --price tbw=600TB",
+    "finalists": "every configuration runs",
+    "now": "no setting depends on it",
+    "report_file": "--markdown and --json have all of it",
+}
+
+
+def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
+    """Run the grid and print the advice."""
+    for name, why in OTHERS.items():
+        if arguments[name] is not None:
+            flag = {"report_file": "report"}.get(name, name).replace("_", "-")
+            raise UsageError(f"--kv excludes --{flag}: {why}")
+    share_of(arguments["within"])
+    if arguments["price"] is not None:
+        prices_of(arguments["price"])
+    outputs = Outputs.of(dict(arguments))
+    experiment = experiment_of(arguments)
+    opened = load_one(trace, arguments)
+    options: dict[str, Any] = {
+        k: v for k, v in run_values(arguments).items() if v not in (None, False)
+    }
+    asked = {"policies": arguments["policy"], "cache": arguments["cache"]}
+    if arguments["dry_run"]:
+        grid = kv_grid(opened, **asked, budget=arguments["budget"], options=options)
+        _say_plan(opened, grid, arguments)
+        return
+    with progress(arguments["quiet"]) as callback:
+        advice = advise_kv(
+            opened,
+            **asked,
+            **{key: arguments[key] for key in ("budget", "within", "price", "force")},
+            **options,
+            store=experiment,
+            progress=callback,
+        )
+    outputs.write_with(
+        {
+            "json": advice.to_json,
+            "csv": advice.to_csv,
+            "parquet": advice.to_parquet,
+            "markdown": advice.to_markdown,
+        }
+    )
+    if outputs.to_screen:
+        width = get_terminal_size().columns if sys.stdout.isatty() else WIDE
+        click.echo(advice.text(explain=arguments["explain"], width=width), nl=False)
+    if advice.ran.interrupted:
+        note_interrupted()
+        click.get_current_context().exit(signals.status())
+
+
+def is_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> bool:
+    """Print the advice on KV caches if --kv asks for it; whether it does.
+
+    Raises `UsageError` for a flash tier without --kv.
+    """
+    if arguments["kv"]:
+        _say_kv_advice(trace, arguments)
+        return True
+    for name in ("tier2", "tier2_cache", "admit", "offer", "promote", "admit_dirty", "touch"):
+        if arguments[name] is not None:
+            raise UsageError(f"--{name.replace('_', '-')} of advise needs --kv")
+    return False
+
+
+def _say_plan(trace: Trace, grid: KvGrid, arguments: Mapping[str, Any]) -> None:
+    print_table(planned_kv_table(trace, grid.policies, grid.cache, grid.tiers, arguments["jobs"]))

@@ -1,0 +1,179 @@
+"""Advice for KV caches of language models: the rule of the choice, and all that it consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from destage.model.prices import YEAR_NS, Prices
+from destage.model.run import Run, TraceIdentity
+
+__all__ = ["HIT", "KvAdvised", "KvConfiguration", "KvRan", "choose"]
+
+#: What advice for KV caches makes large.
+HIT = "token_hit_ratio"
+#: A shorter trace says nothing that a setting should be made of.
+LEAST_NS = 600e9
+#: Fewer hits save so little that no cache is worth it.
+LEAST_HITS = 0.01
+_DAY_NS = 86_400e9
+
+
+@dataclass(frozen=True)
+class KvConfiguration:
+    """A run as a cache that one can buy: DRAM, and flash below it or none."""
+
+    run: Run
+    """The run."""
+    prices: Prices
+    """What memory and the drive cost, and what the drive endures."""
+
+    @property
+    def hits(self) -> float:
+        """Share of the prompt tokens that are in a cached prefix."""
+        return float(self.run[HIT] or 0.0)
+
+    @property
+    def dram_bytes(self) -> int:
+        """Size of tier 1."""
+        return self.run.cache_bytes
+
+    @property
+    def flash_bytes(self) -> int:
+        """Size of tier 2; 0 without one."""
+        return int(self.run["tier2_frames"] or 0) * self.run.trace.page_bytes
+
+    @property
+    def written(self) -> int:
+        """Blocks written to flash."""
+        return int(self.run["tier2_writes"] or 0)
+
+    @property
+    def written_per_day(self) -> float | None:
+        """Bytes written to flash in a day; None if the trace has no times."""
+        if not self.flash_bytes:
+            return 0.0
+        found = self.run["flash_bytes_per_day"]
+        return None if found is None else float(found)
+
+    @property
+    def life_years(self) -> float | None:
+        """Years until the rated writes of the drive are used up; None if they are not given."""
+        if self.prices.tbw is None or not self.written_per_day:
+            return None
+        return self.prices.tbw / self.written_per_day * _DAY_NS / YEAR_NS
+
+    @property
+    def dollars(self) -> float | None:
+        """Dollars a year: memory, and the wear of the drive; None without prices."""
+        prices = self.prices.behind(self.flash_bytes)
+        per_day = self.written_per_day
+        if prices.dram is None or prices.tbw is None or per_day is None:
+            return None
+        wear = per_day * (YEAR_NS / _DAY_NS) / prices.tbw
+        return prices.memory(self.dram_bytes) + (prices.drive or 0.0) * wear
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the drive lasts as long as it is asked to; wear that is priced may be anything.
+
+        Without the rating of the drive every configuration does.
+        """
+        years = self.life_years
+        return self.dollars is not None or years is None or years >= self.prices.years
+
+    @property
+    def cost(self) -> tuple[float, ...]:
+        """What of two that are near enough is less.
+
+        Dollars where prices are given; else less DRAM, then less flash, then fewer flash writes.
+        """
+        sizes = (float(self.dram_bytes), float(self.flash_bytes), float(self.written), -self.hits)
+        return sizes if self.dollars is None else (self.dollars, *sizes)
+
+
+def choose(candidates: Sequence[KvConfiguration], within: float) -> KvConfiguration:
+    """The cheapest whose hits are within a share of the most; of equals the first.
+
+    Of those whose drive lasts; if none does, the one that lasts longest.
+    """
+    lasting = [one for one in candidates if one.lasts]
+    if not lasting:
+        return min(candidates, key=lambda one: one.written)
+    best = max(one.hits for one in lasting)
+    return min((one for one in lasting if one.hits >= best * (1 - within)), key=_cost)
+
+
+def _cost(one: KvConfiguration) -> tuple[float, ...]:
+    return one.cost
+
+
+@dataclass(frozen=True)
+class KvRan:
+    """The runs behind advice."""
+
+    runs: int
+    """Runs over the whole trace."""
+    warmup: str
+    """Part of the trace that is not measured."""
+    interrupted: bool = False
+    """Ctrl-C ended the runs."""
+
+
+@dataclass(frozen=True, repr=False)
+class KvAdvised:
+    """Which policy, how much DRAM and flash, which admission filter, and how long a drive lasts."""
+
+    trace: TraceIdentity
+    """The trace that was replayed."""
+    within: float
+    """How near to the most hits is near enough, as a share of them."""
+    prices: Prices
+    """What was given of memory and drive."""
+    chosen: KvConfiguration
+    """The advice."""
+    best: KvConfiguration
+    """Most hits of all candidates whose drive lasts."""
+    dram_only: KvConfiguration
+    """Most hits without flash, with at most the DRAM of the advice."""
+    gain: tuple[float, float] | None
+    """Where the hits of the advice less those without flash lie, with 95 % confidence."""
+    bound: float | None
+    """Share of the tokens that no policy passes at the largest size; None if it is not known."""
+    curve: tuple[KvConfiguration, ...]
+    """The choice at each pair of sizes, by the same rule among the runs of these sizes."""
+    filters: tuple[KvConfiguration, ...]
+    """The advice with each other filter."""
+    candidates: tuple[KvConfiguration, ...]
+    """Every configuration that could be advised."""
+    ran: KvRan
+    """The runs."""
+    force: bool = False
+    """Settings are printed whatever the trace."""
+
+    @property
+    def run(self) -> Run:
+        """The run that is advised."""
+        return self.chosen.run
+
+    @property
+    def worth(self) -> bool:
+        """Whether a cache saves a share of the tokens that is worth anything."""
+        return self.chosen.hits >= LEAST_HITS
+
+    @property
+    def flash_worth(self) -> bool:
+        """Whether flash is part of the advice, and its gain is significant where it is known."""
+        return self.chosen.flash_bytes > 0 and (self.gain is None or self.gain[0] > 0)
+
+    @property
+    def withheld(self) -> str:
+        """Why no settings are printed; empty if they are."""
+        if self.force:
+            return ""
+        if not self.worth:
+            return f"fewer than {100 * LEAST_HITS:.0f} % of the prompt tokens are hits"
+        duration = self.trace.duration_ns
+        if duration is None or duration < LEAST_NS:
+            return "the trace is shorter than ten minutes"
+        return ""
