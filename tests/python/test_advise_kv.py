@@ -58,7 +58,7 @@ def key(row: dict[str, Any]) -> tuple[float, ...]:
 
 
 @pytest.mark.parametrize(
-    "price", [None, "tbw=5TB", "tbw=1GB", "dram=3.0/GiB,tbw=100GB,drive=60", "dram=3.0/GiB"]
+    "price", [None, "tbw=5TB", "tbw=1GB", "dram=3.0/GiB,tbw=100GB,device=60", "dram=3.0/GiB"]
 )
 @pytest.mark.parametrize("within", [0.0, 0.05, 0.5])
 def test_no_run_beats_the_advice_by_its_own_rule(
@@ -89,7 +89,7 @@ def test_the_answer_is_five_lines_and_a_table(trace: ds.Trace) -> None:
     advice = ds.advise_kv(trace, price="tbw=500TB", **GRID)
     answer, table = advice.text(width=200).split("\n\n")
     lines = answer.splitlines()
-    starts = ("Worth it: yes", "DRAM: ", "Flash: ", "Drive: ", "Settings: ")
+    starts = ("Worth it: yes", "DRAM: ", "Flash: ", "SSD: ", "Settings: ")
     assert [line.startswith(s) for line, s in zip(lines, starts, strict=True)] == [True] * 5
     assert len(table.splitlines()) == 3 + len(advice.curve) + 1
     assert "Settings" not in table

@@ -147,10 +147,10 @@ def _life(years: float) -> str:
 def _wear(chosen: KvConfiguration) -> str:
     per_day, years = chosen.written_per_day, chosen.life_years
     if not chosen.flash_bytes:
-        return "Drive: nothing is written to flash."
+        return "SSD: nothing is written to flash."
     if per_day is None:
-        return "Drive: its life is not known, because the trace has no times."
-    wear = f"Drive: {_decimal(per_day)} written a day"
+        return "SSD: its life is not known, because the trace has no times."
+    wear = f"SSD: {_decimal(per_day)} written a day"
     if years is not None:
         return f"{wear}; the rated writes last {_life(years)}."
     needs = _decimal(per_day * 365.25 * YEARS)
