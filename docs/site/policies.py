@@ -187,7 +187,7 @@ def _standing(policy: destage.PolicyInfo, places: list[beyond.Place]) -> str:
     head = "## Where it wins and loses\n\n"
     if not places:
         why = "it knows the future" if policy.offline else "it is newer than that table"
-        return f"{head}Not in [the table of all policies](/papers/beyond.md): {why}."
+        return f"{head}Not in [the table of all policies](/papers/beyond/all.md): {why}."
     traces = list(dict.fromkeys(p.trace for p in places))
     rows = []
     for trace in traces:
@@ -199,7 +199,7 @@ def _standing(policy: destage.PolicyInfo, places: list[beyond.Place]) -> str:
     worst = max(places, key=lambda p: (p.place / p.of, p.trace))
     return (
         f"{head}Its rank among all policies over the page-mapped FTL; left is best. Source: "
-        "[the table of all policies](/papers/beyond.md), with device, cache and traces. "
+        "[the table of all policies](/papers/beyond/all.md), with device, cache and traces. "
         f"Best: {_said(best)}. Worst: {_said(worst)}.\n\n"
         '<div class="table-wrapper"><table class="docutils ranks"><thead><tr><th>trace</th>'
         f"{measures}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table></div>"

@@ -77,7 +77,7 @@ class Evaluation:
     verdicts: tuple[Verdict, ...]
     swings: tuple[Swing, ...]
     faithful: Mapping[str, Verdict]
-    """By claim, what becomes of it in the most faithful set-up; empty if there is none."""
+    """By claim, what becomes of it in the paper-exact configuration; empty if there is none."""
     sensitivity_scale: float
     failed: tuple[str, ...]
     """Runs with which a device could not go on."""
