@@ -84,8 +84,8 @@ def test_a_report_of_timed_runs_shows_what_the_drive_did(page: Page) -> None:
     assert titles[:5] == [
         "Response time over cache size",
         "In detail, at one cache size",
-        "What lies behind it, over cache size",
-        "What the device did, over cache size",
+        "Related metrics, over cache size",
+        "Device activity, over cache size",
         f"Units over time, at {titles[4].rpartition('at ')[2]}",
     ]
     assert "The device: tiny" in titles
@@ -311,10 +311,10 @@ def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
         ]
     )  # fmt: skip
     assert sentences == [
-        "On small, at 3.91 MiB (10 % of the trace's pages), ecr answers in 1.5 ms on average,"
+        "On small, at 3.91 MiB (10 % of the trace's pages), ecr has a mean response time of 1.5 ms,"
         " 25.0 % less than lru (2 ms), but 99 % within 10 ms (lru: 9 ms).",
-        "What goes with it: shorter waits of write-backs (500 µs, lru 1 ms).",
-        "What speaks against it: a lower hit ratio (40.00 %, lru 50.00 %).",
+        "Correlated: shorter waits of write-backs (500 µs, lru 1 ms).",
+        "Worse: a lower hit ratio (40.00 %, lru 50.00 %).",
     ]
 
 
@@ -329,24 +329,25 @@ def test_the_verdict_says_how_large_a_cache_is_worth_having() -> None:
         ]
         return said(runs)
 
-    assert sizes(4, 2, 1)[0] == "On small, the shortest mean response: ecr at every size."
+    assert sizes(4, 2, 1)[0] == "On small, the shortest mean response time: ecr at every size."
     assert sizes(4, 2, 1)[-1] == (
-        "A larger cache keeps helping: from 4 MiB to 16 MiB the best mean response falls from"
+        "A larger cache keeps helping: from 4 MiB to 16 MiB the best mean response time falls from"
         " 4 ms to 1 ms."
     )
     assert sizes(4, 1.01, 1)[-1] == (
-        "8 MiB is enough: its best mean response is within 5 % of that of any size (1 ms)."
+        "8 MiB is enough: its best mean response time is within 5 % of that of any size (1 ms)."
     )
     assert sizes(1.02, 1.01, 1)[-1] == (
-        "The size matters little: 4 MiB is within 5 % of the best mean response of any size (1 ms)."
+        "The size matters little: 4 MiB is within 5 % of the best mean response time of any size"
+        " (1 ms)."
     )
 
 
 def test_where_nobody_is_ahead_the_verdict_says_so() -> None:
     runs = [made_up(p, 1000, 1000, 10, response_ns_mean=1e6) for p in ("lru", "ecr")]
     assert said(runs) == [
-        "On small, at 3.91 MiB (10 % of the trace's pages), both policies answer alike:"
-        " 1 ms on average, within 1 %."
+        "On small, at 3.91 MiB (10 % of the trace's pages), both policies tie:"
+        " mean response time 1 ms, within 1 %."
     ]
 
 

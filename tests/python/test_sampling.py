@@ -79,7 +79,7 @@ def test_table_page_and_tooltip_say_how_far_a_number_may_be_off(curves: ds.Curve
 def test_two_policies_that_the_sample_cannot_tell_apart_have_no_star(trace: ds.Trace) -> None:
     found = ds.mrc(trace, "lru,clock,clock-sweep", cache=CACHES, sample=0.125)
     text = found.as_table().text()
-    assert re.search(r"not distinguishable \(clock and clock-sweep: 0\.\d+ ± 0\.\d+\)", text), text
+    assert re.search(r"not significant \(clock and clock-sweep: 0\.\d+ ± 0\.\d+\)", text), text
     assert not any(cell.best for row in found.as_table().rows() for cell in row)
 
 

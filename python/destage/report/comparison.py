@@ -203,9 +203,9 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
     return [
         _section(f"Response time {over}", responses, legend),
         _in_detail(model, charts),
-        _section(f"What lies behind it, {over}", behind, legend),
+        _section(f"Related metrics, {over}", behind, legend),
         _written_back(model, charts),
-        _section(f"What the device did, {over}", drive, legend),
+        _section(f"Device activity, {over}", drive, legend),
         _of_today(model, charts),
         _section(f"What the FTL did besides, {over}", ftl, legend),
         _units(model, charts),

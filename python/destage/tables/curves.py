@@ -85,10 +85,10 @@ def _ahead(curves: ResultSet) -> dict[int, tuple[str | None, str]]:
             found[won.frames] = (best.label, f"{shown} ({next_best.label})")
         elif next_best.label in won.labels:
             both = join((best.label, next_best.label))
-            found[won.frames] = (None, f"not distinguishable ({both}: {shown})")
+            found[won.frames] = (None, f"not significant ({both}: {shown})")
         else:
             others = join([label for label in won.labels if label != best.label])
-            said = f"{shown} ({next_best.label}), not distinguishable from {others}"
+            said = f"{shown} ({next_best.label}), not significant against {others}"
             found[won.frames] = (None, said)
     return found
 

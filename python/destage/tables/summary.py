@@ -80,7 +80,7 @@ def _single(result: ResultSet) -> str:
     row = result.by_size[-1]
     parts = []
     if row["response_ns_mean"] is not None:
-        parts.append(f"answers in {duration(row['response_ns_mean'])} on average")
+        parts.append(f"has a mean response time of {duration(row['response_ns_mean'])}")
     if row["hit_ratio"] is not None:
         parts.append(f"has a hit ratio of {percent(row['hit_ratio'])}")
     if row.writes is not None:
@@ -111,7 +111,7 @@ def _share(winner: Winner) -> str:
     """Verb for policies that share a best value; measured ones need not tie."""
     if winner.sole:
         return "has"
-    return "are not distinguishable on this trace in" if winner.measured else "tie for"
+    return "do not differ significantly in" if winner.measured else "tie for"
 
 
 def _nothing_written(found: Iterable[Winner]) -> bool:
@@ -151,7 +151,7 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
     """The best policies by size, as the end of a sentence."""
     if _nothing_written(found):
         return "nothing was written to flash"
-    tie = "not distinguishable on this trace" if any(w.measured for w in found) else "a tie"
+    tie = "no significant difference" if any(w.measured for w in found) else "a tie"
     sole = Counter(w.labels[0] for w in found if w.sole)
     ties = len(found) - sum(sole.values())
     if not sole:

@@ -49,7 +49,7 @@ _SIGNS = (
 
 
 def verdict(result: ResultSet) -> list[str]:
-    """The fastest policy by cache size, what goes with it, how large a cache is worth having.
+    """The fastest policy by cache size, correlated metrics, the useful cache size.
 
     Empty where no two runs have response times at the same size.
     """
@@ -89,12 +89,14 @@ def _fastest(result: ResultSet, found: list[Winner]) -> str:
         value = valued(first.metric, first.value)
         place = f"{on}{at[0].lower()}{at[1:]}"
         if first.sole:
-            return _begun(f"{place}, {first.labels[0]} answers fastest: {value} on average.")
+            return _begun(
+                f"{place}, {first.labels[0]} has the shortest mean response time: {value}."
+            )
         if first.measured:
-            alike = f"{who(first)} are not distinguishable on this trace"
-            return _begun(f"{place}, {alike}: {value} on average at best.")
-        return _begun(f"{place}, {who(first)} answer alike: {value} on average, within 1\u00a0%.")
-    return _begun(f"{on}the shortest mean response: {outcome(result, found)}.")
+            alike = f"{who(first)} do not differ significantly"
+            return _begun(f"{place}, {alike}: mean response time {value} at best.")
+        return _begun(f"{place}, {who(first)} tie: mean response time {value}, within 1\u00a0%.")
+    return _begun(f"{on}the shortest mean response time: {outcome(result, found)}.")
 
 
 def _pair(result: ResultSet, found: list[Winner]) -> tuple[Run, Run] | None:
@@ -120,7 +122,7 @@ def _compared(best: Run, other: Run) -> str:
     mean = _METRICS["response_ns_mean"]
     less = -(change(mean.name, best, other) or 0.0)
     text = (
-        f"{best.label} answers in {valued(mean, best[mean.name])} on average, "
+        f"{best.label} has a mean response time of {valued(mean, best[mean.name])}, "
         f"{percent(less, 1)} less than {other.label} ({valued(mean, other[mean.name])})"
     )
     tail = _METRICS["response_ns_p99"]
@@ -152,9 +154,9 @@ def _behind(best: Run, other: Run) -> list[str]:
         (gains if good else pains).append(text)
     sentences = []
     if gains:
-        sentences.append(f"What goes with it: {join(gains)}.")
+        sentences.append(f"Correlated: {join(gains)}.")
     if pains:
-        sentences.append(f"What speaks against it: {join(pains)}.")
+        sentences.append(f"Worse: {join(pains)}.")
     return sentences
 
 
@@ -186,15 +188,16 @@ def _how_large(result: ResultSet) -> str:
     if enough is last:
         return (
             f"A larger cache keeps helping: from {size(first.cache_bytes)} to "
-            f"{size(last.cache_bytes)} the best mean response falls from "
+            f"{size(last.cache_bytes)} the best mean response time falls from "
             f"{valued(metric, first[metric.name])} to {valued(metric, last[metric.name])}."
         )
     if enough is first:
         return (
             f"The size matters little: {size(first.cache_bytes)} is within "
-            f"{percent(NEAR, 0)} of the best mean response of any size ({valued(metric, least)})."
+            f"{percent(NEAR, 0)} of the best mean response time of any size"
+            f" ({valued(metric, least)})."
         )
     return (
-        f"{size(enough.cache_bytes)} is enough: its best mean response is within "
+        f"{size(enough.cache_bytes)} is enough: its best mean response time is within "
         f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)})."
     )
