@@ -1,8 +1,9 @@
 //! GCaR-CFLRU: CFLRU that first looks at the pages whose chip is not collecting garbage.
 //!
 //! Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache Management with Improved Performance
-//! for Flash-based SSDs. ICS 2016; extended in IEEE TPDS 28(10), 2017, whose text the rules follow; ECR
-//! runs it over CFLRU (section 4.1). CFLRU and GCaR's rule over any base policy: `cflru.rs` and `gcar_lru.rs`.
+//! for Flash-based SSDs. ICS 2016; extended in IEEE TPDS 28(10), 2017, whose text the rules
+//! follow. ECR runs it over CFLRU (section 4.1). CFLRU and GCaR's rule over any base policy:
+//! `cflru.rs` and `gcar_lru.rs`.
 //!
 //! Rules. One LRU list, the `w` oldest pages of which are CFLRU's clean-first region. Victim, the
 //! first that there is:

@@ -1,8 +1,9 @@
 //! GCaR-LRU: evict the oldest page whose chip is not collecting garbage.
 //!
 //! Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache Management with Improved Performance
-//! for Flash-based SSDs. ICS 2016; extended in IEEE TPDS 28(10), 2017, whose text the rules follow. ECR
-//! sums it up: "prefers to evict pages belonging to the chips not in the GC state" (4.1).
+//! for Flash-based SSDs. ICS 2016; extended in IEEE TPDS 28(10), 2017, whose text the rules
+//! follow. ECR sums it up: "prefers to evict pages belonging to the chips not in the GC state"
+//! (4.1).
 //!
 //! Rules. Run the base policy's search for a victim over the pages whose chip is not in GC; if that
 //! finds none, over all. Over LRU: the oldest page whose chip is not in GC, else the oldest page. A

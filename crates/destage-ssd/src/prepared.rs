@@ -1,7 +1,8 @@
 //! A device at time 0, and the copies of it that runs take turns with.
 //!
-//! A short run changes a few entries of a map that has one for every page. So its copy is kept: after
-//! the run, what it changed is copied from the device at time 0 ([`Ftl::restore`](crate::Ftl::restore)).
+//! A short run changes a few entries of a map that has one for every page. So its copy is kept:
+//! after the run, the changed entries are copied from the device at time 0
+//! ([`Ftl::restore`](crate::Ftl::restore)).
 
 use crate::Device;
 use std::ops::{Deref, DerefMut};

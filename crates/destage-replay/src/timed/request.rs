@@ -135,8 +135,8 @@ pub(super) fn goes_on(device: &Device, course: &Course) -> Result<(), RunError> 
         return Err(RunError::Impossible(full.to_string()));
     }
     if device.last_end().max(course.ledger.last_ns) > LAST_NS {
-        let what = "the device is at work for more than 2^62 ns (146 years): it is far too slow for \
-            this trace";
+        let what = "the device is at work for more than 2^62 ns (146 years): it is far too slow \
+            for this trace";
         return Err(RunError::Impossible(what.into()));
     }
     Ok(())

@@ -93,7 +93,7 @@ pub trait Ftl: Sized {
         Err(ImageError::Other)
     }
 
-    /// Becomes `before` again, of which it was a clone. False, and nothing is done, if a clone is as
+    /// Becomes `before` again, of which it was a clone. False, without a change, if a clone is as
     /// fast.
     fn restore(&mut self, _before: &Self) -> bool {
         false

@@ -194,7 +194,7 @@ static HOST: &[Key] = &[
     key("writer_batch", Kind::int(1, u32::MAX as u64), From("the device's units"), "pages",
         "most pages written by the writer at one instant"),
     key("trim", Kind::Choice(TrimMode::NAMES), word("ignore"), "",
-        "the trace's trims are no part of the run, or drop their pages from cache and drive"),
+        "the trace's trims are no part of the run, or drop their pages from cache and device"),
     key("flush", Kind::Choice(FlushMode::NAMES), word("ignore"), "",
         "the trace's flushes are no part of the run, or wait for the host's programs"),
 ];
