@@ -1,4 +1,4 @@
-"""Where each policy stands in the table of `docs/papers/beyond/all.md`: places among all, by trace."""
+"""Where each policy stands in the table of `docs/papers/beyond/all.md`: places by trace."""
 
 from __future__ import annotations
 
