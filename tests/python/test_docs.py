@@ -116,6 +116,16 @@ def test_the_drive_file_of_the_docs_is_one(tmp_path: Path) -> None:
     assert drive.record["device"]["sched"] == "read_first"
 
 
+def test_the_device_of_a_data_sheet_has_its_numbers(tmp_path: Path) -> None:
+    (block,) = blocks(ROOT / "docs" / "choose-a-device.md", "toml")
+    (tmp_path / "sheet.toml").write_text(block)
+    sheet = ds.open_device(tmp_path / "sheet.toml")
+    assert sheet.logical_bytes == pytest.approx(1e12, rel=1e-3)
+    keys = sheet.record["device"]
+    assert 1e6 / keys["link_ps_per_byte"] == pytest.approx(7000, rel=2e-3)
+    assert 1e9 / keys["command_ns"] == 1_000_000
+
+
 def test_the_readme_counts_policies_formats_and_collectors() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"{len(ds.policies())} policies" in text

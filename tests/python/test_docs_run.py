@@ -156,15 +156,23 @@ HELD = {
         *("README", "add-a-policy", "advise", "curves", "devices", "profile", "report", "sweeps"),
         *("cache-object", "start-builder"),  # test_cache_object.py
     },
-    "toml": {"devices", "sweeps", "writer"},
+    "toml": {"choose-a-device", "devices", "sweeps", "writer"},
     # test_printed_output.py
-    "console": {"README", "tutorial", "start-store", "start-drive", "start-paper", "start-builder"},
+    "console": {
+        "README",
+        "tutorial",
+        "read-a-result",
+        "start-store",
+        "start-drive",
+        "start-paper",
+        "start-builder",
+    },
 }
 #: Blocks that no test runs, each with the reason.
 NOT_RUN = {
     ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
-    ("sweeps", "yaml"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
     ("cite", "bibtex"): "a reference, not code",
+    ("install", "sh"): "installs a wheel; test_dist.py does",
     ("fit", "sh"): "erases a device; test_fit.py plays the script on simulated ones",
     ("fit", "toml"): "lines of a file that `devices fit` writes; test_fit.py runs such files",
     ("kv-on-flash", "sh"): "a downloaded trace; test_tiers.py has the flags",

@@ -1,4 +1,4 @@
-"""The snippets of docs/sweeps.md do what they say, under schedulers that are stood in for."""
+"""The snippets of docs/sweeps.md and examples/schedulers run, under small models of schedulers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from conftest import ROOT
 import destage as ds
 
 PAGE = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
-SHELL = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+SCHEDULERS = ROOT / "examples" / "schedulers"
+SHELL = [
+    *re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL),
+    (SCHEDULERS / "hyperqueue.sh").read_text(encoding="utf-8"),
+]
 
 SPEC = """
 [sweep]
@@ -101,7 +105,8 @@ def test_hyperqueue(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("bin_folder")
 def test_an_indexed_job_of_kubernetes(tmp_path: Path) -> None:
-    (script,) = re.findall(r"command: \[sh, -c, '(.*)'\]", PAGE)
+    job = (SCHEDULERS / "kubernetes.yaml").read_text(encoding="utf-8")
+    (script,) = re.findall(r"command: \[sh, -c, '(.*)'\]", job)
     script = script.replace("/64", "/2").replace("/spec/", "").replace("/runs", "runs")
     # What an index of a job sees; one is run twice, as after a failure.
     for index in (0, 1, 1):
