@@ -1,9 +1,9 @@
 """How often 95 % intervals of samples hold the exact numbers: `make coverage`.
 
-Over many seeds, ten policies, eight cache sizes and six loads: the share of the samples whose
+Over many seeds, nineteen policies, eight cache sizes and ten loads: the share of the samples whose
 interval holds what a run over the whole trace counts, cell by cell (a load, a policy, a size), for
 hits and for flash writes; and the same of how far two policies are apart. Recorded traces are looked for in `$DESTAGE_TRACES`; one that is not
-there is left out, and said.
+there is left out, and said. Those of `coverage_loads.py` are generated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import argparse
 import os
 import platform
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -20,11 +22,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from coverage_loads import MADE
+
 import destage
 
 POLICIES = (
     "lru,fifo,clock,clock-sweep,2q,arc,lirs,s3-fifo,slru,lru-wsr,car,mq,dual-queue,lfu-da,"
-    "hyperbolic,random,cflru,cflru-e,casa,watt"
+    "hyperbolic,random,cflru,cflru-e,watt"
 )
 
 #: Recorded loads, below `$DESTAGE_TRACES`.
@@ -36,9 +40,11 @@ RECORDED = {
     "msr_hm_0": "msr_hm_0_excerpt20k.csv.xz",
 }
 
-#: Cache sizes, shares of the pages; the smallest has `FRAMES` frames in the sample.
+#: Cache sizes, shares of the pages; the smallest has `FRAMES` frames in the sample, that of a
+#: generated load `FRAMES_MADE`: with that many ARC and CAR may have intervals.
 SIZES = [0.05 * 10 ** (k / 7) for k in range(8)]
 FRAMES = 512
+FRAMES_MADE = 2048
 
 #: A cell: load, policy, cache, what was counted.
 Cell = tuple[str, str, str, str]
@@ -61,6 +67,10 @@ def loads(wanted: list[str]) -> Iterator[tuple[str, destage.Trace]]:
             print(f"left out: {name} ($DESTAGE_TRACES has no {path})", file=sys.stderr)
             continue
         yield name, destage.open_trace(Path(folder) / path)
+    for name, made in MADE.items():
+        if not wanted or name in wanted:
+            with tempfile.TemporaryDirectory() as folder:
+                yield name, made.trace(name, Path(folder))
 
 
 def points(curves: destage.Curves) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -117,11 +127,12 @@ def cover(
     leads: dict[str, Leads],
 ) -> str:
     """Add the samples of a load to the cells and leads; says what was sampled."""
-    caches = [f"{round(share * trace.unique_pages)}p" for share in SIZES]
-    share = min(0.25, FRAMES / round(SIZES[0] * trace.unique_pages) + 1e-6)
+    sizes, frames = (MADE[name].sizes, FRAMES_MADE) if name in MADE else (SIZES, FRAMES)
+    caches = [f"{round(share * trace.unique_pages)}p" for share in sizes]
+    share = min(0.25, frames / round(sizes[0] * trace.unique_pages) + 1e-6)
     whole = list(points(destage.mrc(trace, args.policy, cache=caches, jobs=args.jobs)))
     exact = {(label, point["cache"]): point for label, point in whole}
-    unsure = set()
+    withheld: Counter[str] = Counter()
     sample: dict[str, Any] = {"sample": share, "control": args.control}
     if args.error is not None:
         sample = {"sample": "auto", "error": args.error, "control": args.control}
@@ -137,14 +148,16 @@ def cover(
                 continue
             for number in NUMBERS:
                 if f"{number}_low" not in sampled:
-                    unsure.add((label, point["cache"]))
+                    withheld[label] += number == NUMBERS[0]
                     continue
                 # Nothing is written in a trace of reads: nothing to be told there.
                 if true[number]:
                     low, high = sampled[f"{number}_low"], sampled[f"{number}_high"]
                     cell = (name, label, point["cache"], number)
                     cells.setdefault(cell, []).append(low <= true[number] <= high)
-    without = f", {len(unsure)} points without an interval" if unsure else ""
+    each = args.seeds * len(caches)
+    lacking = [f"{label} {100 * count / each:.0f} %" for label, count in withheld.most_common()]
+    without = f", points without an interval: {', '.join(lacking)}" if lacking else ""
     if args.error is not None:
         of = exactly / (args.seeds * len(exact))
         return (
