@@ -585,3 +585,14 @@ def test_a_run_on_a_device_that_hardly_collects_says_so(
     assert "not a steady state: " in said("small[precondition=none]")
     assert "GiB were free before GC begins" in said("small[precondition=sequential]")
     assert "not a steady state" not in said("small")
+
+
+def test_suspensions_are_a_metric_of_devices_that_suspend_operations() -> None:
+    trace = ds.synth("uniform", requests=6000, pages=20_000, read_ratio=0.5, gap_ns=30_000, seed=1)
+    device = "small[sched=read_first;suspend={}]"
+    runs: list[Any] = [
+        ds.compare(trace, "lru", cache="1%", device=device.format(word)).runs[0].metrics
+        for word in ("none", "erase", "program")
+    ]
+    assert runs[0].get("suspensions") is None
+    assert 0 < runs[1]["suspensions"] < runs[2]["suspensions"]

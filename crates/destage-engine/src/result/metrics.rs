@@ -360,6 +360,9 @@ static OF_THE_DEVICE: &[Metric] = &[
         .views(&[(View::Endurance, 11)]).defers(Deferral::Writes),
     timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither,
         "summary pages programmed", |t| Some(t.counters.device.summary_programs.into())),
+    timed!(Device, "suspensions", "Suspensions", Count "suspensions", Neither,
+        "erases and programs that reads suspended",
+        |t| t.counters.device.suspensions.map(Number::from)),
     timed!(Device, "gc_writes", "GC writes", Count "pages", Lower,
     "pages programmed by collections, merges and translation (AALRU, figure 9)",
     |t| {
