@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,7 +106,6 @@ def test_equal_policies_get_no_star_on_short_traces() -> None:
 def phases(lengths: list[int], seed: int = 1) -> ds.Trace:
     """A trace whose hot set changes at the end of each phase."""
     import tempfile
-    from pathlib import Path
 
     lines, state, at = [], seed, 0
     for phase, length in enumerate(lengths):
@@ -121,7 +121,7 @@ def phases(lengths: list[int], seed: int = 1) -> ds.Trace:
     return ds.open_trace(path, cache=False)
 
 
-def test_traces_with_few_phases_have_wider_intervals_and_say_so() -> None:
+def test_traces_with_few_phases_have_wider_intervals_and_say_so(tmp_path: Path) -> None:
     few = ds.compare(phases([2000] * 6), "lru,lirs,arc", cache="60p")
     many = ds.compare(phases([60] * 200), "lru,lirs,arc", cache="60p")
     parts = [results.runs[0].differences.parts for results in (few, many)]
@@ -132,6 +132,12 @@ def test_traces_with_few_phases_have_wider_intervals_and_say_so() -> None:
     if "*" in results_table(few.runs).text():
         assert f"which has only {parts[0]} independent parts" in texts[0]
     assert "independent parts" not in texts[1]
+    pages = [tmp_path / "few.html", tmp_path / "many.html"]
+    for page, results in zip(pages, (few, many), strict=True):
+        ds.write_report(page, results)
+        assert "best of its size" in page.read_text(encoding="utf-8")
+    assert f"which has only {parts[0]} independent parts" in pages[0].read_text(encoding="utf-8")
+    assert "independent parts" not in pages[1].read_text(encoding="utf-8")
 
 
 def _titled(table: Table, title: str) -> int:

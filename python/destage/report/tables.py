@@ -9,7 +9,7 @@ from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winners
 from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit, valued
-from destage.tables.results import life_texts
+from destage.tables.results import life_texts, mark_meaning
 
 __all__ = ["runs_table", "wins_table"]
 
@@ -81,8 +81,7 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
         ],
         "rows": rows,
         "sizes": [{"frames": f, "title": title} for f, title in sizes.items()],
-        "marked": bool(best),
-        "measured": any(run.differences for run in result.runs),
+        "mark": mark_meaning(result.runs) if best else "",
         "file": "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)[:80],
     }
 

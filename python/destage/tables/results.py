@@ -26,7 +26,15 @@ from destage.model.words import (
 )
 from destage.tables.table import MARK, Cell, Column, Table
 
-__all__ = ["LIFE_TITLES", "NO_LIFE", "Numbers", "by_metric", "life_texts", "results_table"]
+__all__ = [
+    "LIFE_TITLES",
+    "NO_LIFE",
+    "Numbers",
+    "by_metric",
+    "life_texts",
+    "mark_meaning",
+    "results_table",
+]
 
 #: Columns that say how long a device lasts.
 LIFE_TITLES = ("drive writes\na day", "years")
@@ -204,7 +212,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
     notes = [*dict.fromkeys(missing), *_measured(runs)]
     if any(c.best for row in table.rows() for c in row):
-        notes.append(_mark(runs))
+        notes.append(f"{MARK} {mark_meaning(runs)}")
     if len({r.placement for r in runs}) > 1 and any(is_foreseeing(r.placement) for r in runs):
         notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
@@ -230,15 +238,15 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     return notes
 
 
-def _mark(runs: Sequence[Run]) -> str:
-    """The meaning of the mark, as a note."""
+def mark_meaning(runs: Sequence[Run]) -> str:
+    """The meaning of the mark of the best, as the end of a note."""
     if not any(r.differences for r in runs):
-        return f"{MARK} best of its size, by 1 % or more"
+        return "best of its size, by 1 % or more"
     parts = min((r.differences.parts for r in runs if r.differences.parts), default=FEW_PARTS)
     where = ""
     if parts < FEW_PARTS:
         where = f" on this trace, which has only {parts} independent parts"
-    return f"{MARK} best of its size{where}: significant (95 %), and by 1 % or more"
+    return f"best of its size{where}: significant (95 %), and by 1 % or more"
 
 
 def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
