@@ -50,7 +50,9 @@ impl Collector for CostBenefit {
         let touched = &self.touched[plane.index() * self.blocks..][..self.blocks];
         let data = candidates.data_pages();
         let age = |local: u32| clock - touched[local as usize];
-        let benefit = |local: u32, valid: u64| age(local) as f64 * self.worth[valid as usize];
+        // A clock is below 2^63, and the processor converts signed numbers at once.
+        let age_as_real = |local: u32| age(local).cast_signed() as f64;
+        let benefit = |local: u32, valid: u64| age_as_real(local) * self.worth[valid as usize];
         let gain = |(local, valid): (u32, u64)| u128::from(age(local)) * u128::from(data - valid);
         let mut best = (emptiest, candidates.valid(emptiest));
         let mut ruled_out = RULED_OUT * benefit(best.0, best.1);
