@@ -25,7 +25,7 @@
 //!  folding     writing to these, and folding them                  ditto, 9.2 to 9.4
 //!  fill        writing much at once, in no time                    5.6
 //!  image       a state as bytes
-//!  restore     the state at time 0 again
+//!  restore     the state at time 0 again; `trimmed` helps it
 //!  check       every invariant
 //! ```
 
@@ -43,6 +43,7 @@ mod stepping;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod trimmed;
 mod writing;
 
 pub use state::PageFtl;

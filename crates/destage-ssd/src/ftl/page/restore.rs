@@ -6,30 +6,10 @@
 
 use super::points::NONE;
 use super::state::PageFtl;
+use super::trimmed::FEW;
 use crate::ftl::tournament::OUT;
 use crate::geometry::BlockId;
 use destage_core::PlaneId;
-
-/// Of the slots and physical pages, the share (one of so many) from which on all are copied: in
-/// order that is faster than so many here and there.
-const FEW: usize = 16;
-
-/// Slots that were trimmed since time 0; not all of them, if they are many.
-#[derive(Clone, Default, PartialEq, Debug)]
-pub(super) struct Trimmed {
-    slots: Vec<u32>,
-    are_many: bool,
-}
-
-impl Trimmed {
-    /// One more.
-    pub(super) fn push(&mut self, slot: u32, all: usize) {
-        self.are_many |= self.slots.len() >= all / FEW;
-        if !self.are_many {
-            self.slots.push(slot);
-        }
-    }
-}
 
 impl<const TODAY: bool> PageFtl<TODAY> {
     /// The blocks that were programmed since `before`.
@@ -52,12 +32,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let blocks = self.programmed_since(before);
         let in_a_block = self.geometry.pages_per_block as usize;
         let cached: &[u32] = self.slc.as_ref().map_or(&[], |slc| slc.owners());
-        let changes = blocks.len() * in_a_block + cached.len() + self.trimmed.slots.len();
-        if self.trimmed.are_many || changes > (self.map.len() + self.owners.len()) / FEW {
+        let changes = blocks.len() * in_a_block + cached.len() + self.trimmed.slots().len();
+        if self.trimmed.are_many() || changes > (self.map.len() + self.owners.len()) / FEW {
             self.map.copy_from_slice(&before.map);
             self.owners.copy_from_slice(&before.owners);
         } else {
-            for &slot in cached.iter().chain(&self.trimmed.slots) {
+            for &slot in cached.iter().chain(self.trimmed.slots()) {
                 self.map[slot as usize] = before.map[slot as usize];
             }
             for block in blocks {

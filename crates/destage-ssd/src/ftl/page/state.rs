@@ -2,9 +2,9 @@
 
 use super::gc::{AnyCollector, Collector, SealedBlock};
 use super::points::{NONE, Point, Points};
-use super::restore::Trimmed;
 use super::slc::Slc;
 use super::steps::Steps;
+use super::trimmed::Trimmed;
 use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
 use crate::divisor::Divisor;
 use crate::ftl::bitmap::below;
