@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -158,11 +159,38 @@ def test_settings_grow_what_is_there() -> None:
     (pg, *_) = [one for one in systems() if one.key == "shared_buffers"]
     assert "'<present shared_buffers + 64MB>'" in pg.typed(64 << 20)
     assert "'16448MB'" in pg.typed(64 << 20, sizes_now("shared_buffers=16GB"))
-    # Below what PostgreSQL has by default nothing is printed.
-    assert pg.typed(64 << 20, sizes_now("shared_buffers=16MB")) == ""
+    # Never below PostgreSQL's default.
+    assert "'128MB'" in pg.typed(64 << 20, sizes_now("shared_buffers=16MB"))
     (zfs,) = [one for one in systems() if one.key == "zfs_arc_max"]
     assert f"echo {(8 << 30) + (64 << 20)} >" in zfs.typed(1 << 20, sizes_now("zfs_arc_max=8GB"))
     assert sizes_now({"shared_buffers": "128MB"}) == {"shared_buffers": 128 << 20}
+
+
+def test_a_cache_that_grows_is_advised_for_its_own_system_and_may_hold_every_page() -> None:
+    found = ds.advise(
+        trace("zipf"), "hit", seeds=1, force=True, now="shared_buffers=1GB", within="1%"
+    )
+    assert found.run.label == "clock-sweep"
+    assert {choice.run.label for choice in found.deployed} == {"clock-sweep"}
+    assert "Type: ALTER SYSTEM SET shared_buffers" in " ".join(found.text().split())
+    sizes = [point.run.frames for point in found.first.curve]
+    assert sizes[-1] == found.trace.unique_pages
+    assert not found.rises
+    assert any("all pages that the trace touches" in note for note in found.notes)
+    usual = ds.advise(trace("zipf"), "hit", seeds=1, force=True, policies="lru")
+    assert max(point.run.frames for point in usual.first.curve) == sizes[-1] // 2
+
+
+def test_a_size_that_a_product_rounds_up_a_little_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its sizes are two pages at a time: 33 pages become 34.
+    (pg,) = [one for one in systems() if one.key == "shared_buffers" and not one.writer]
+    product = replace(pg, unit_bytes=2 * 4096, least_bytes=4096)
+    monkeypatch.setattr(running, "systems", lambda: (product,))
+    found = ds.advise(trace("uniform"), "mean", device=DRIVE, cache="33p", seeds=1)
+    (setting,) = found.settings
+    assert setting.run is not None
+    assert (setting.run.frames, setting.size_bytes) == (33, 34 * 4096)
+    assert not setting.run.cache_not_full
 
 
 def test_an_interrupt_answers_from_what_had_run(monkeypatch: pytest.MonkeyPatch) -> None:

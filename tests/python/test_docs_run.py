@@ -173,6 +173,7 @@ NOT_RUN = {
     ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
     ("cite", "bibtex"): "a reference, not code",
     ("install", "sh"): "installs a wheel; test_dist.py does",
+    ("advise", "sh"): "a server's process; test_postgresql.py starts one",
     ("fit", "sh"): "erases a device; test_fit.py plays the script on simulated ones",
     ("fit", "toml"): "lines of a file that `devices fit` writes; test_fit.py runs such files",
     ("kv-on-flash", "sh"): "a downloaded trace; test_tiers.py has the flags",

@@ -40,6 +40,8 @@ __all__ = [
 ADVISED = default_policies("advised")
 #: Sizes that are tried between the smallest that will do and the next smaller one.
 STEPS = 3
+#: Shares of the trace's pages that are tried beyond the usual half where a cache is enlarged.
+GROWN = (0.7, 1.0)
 #: How near to the best is near enough.
 WITHIN = 0.02
 
@@ -172,8 +174,13 @@ class Sizes:
         return [f"{frames}p" for frames in self.frames]
 
 
-def sizes_of(trace: Trace, cache: str | Sequence[str] | None, budget: str | None) -> Sizes:
-    """The sizes that are tried. Raises `UsageError` for a budget that holds none."""
+def sizes_of(
+    trace: Trace, cache: str | Sequence[str] | None, budget: str | None, *, grows: bool = False
+) -> Sizes:
+    """The sizes that are tried. Raises `UsageError` for a budget that holds none.
+
+    A cache that grows may hold all pages: below its default nothing can be typed.
+    """
     most = None if budget is None else _frames(trace, [budget])[0]
     unique = trace.unique_pages
     notes: list[str] = []
@@ -182,6 +189,8 @@ def sizes_of(trace: Trace, cache: str | Sequence[str] | None, budget: str | None
         _check_asked(trace, found, most)
         return Sizes(tuple(sorted(set(found))), most, ())
     found = [*_frames(trace, ["auto"]), *_of_the_curve(trace)]
+    if grows and most is None:
+        found += [round(share * unique) for share in GROWN]
     top = max(found)
     if most is not None:
         top = min(most, unique)
@@ -193,8 +202,8 @@ def sizes_of(trace: Trace, cache: str | Sequence[str] | None, budget: str | None
             )
     else:
         notes.append(
-            f"no budget was given: sizes end at {size(top * trace.page_bytes)}, half of the pages"
-            " that the trace touches"
+            f"no budget was given: sizes end at {size(top * trace.page_bytes)},"
+            f" {'all' if grows else 'half of the'} pages that the trace touches"
         )
     return Sizes(tuple(sorted(set(found))), most, tuple(plain(n) for n in notes))
 

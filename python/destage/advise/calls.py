@@ -27,7 +27,7 @@ from destage.experiment.experiment import StoreLike, experiment_of
 from destage.io.files import Destination
 from destage.model.advice import Choice, choose, deployable, front_of, joint
 from destage.model.advised import Advised, Ran
-from destage.model.deployed import WRITER, sizes_now, systems
+from destage.model.deployed import WRITER, System, sizes_now, systems
 from destage.model.goals import Goal
 from destage.model.run import Run, warnings_of
 from destage.options import DeviceRunOptions, ProgressCallback, divided
@@ -185,6 +185,11 @@ class _Search:
     now: Mapping[str, int]
     force: bool
 
+    @property
+    def products(self) -> tuple[System, ...]:
+        """The systems that the first choice is among: those that grow, if any are named."""
+        return tuple(one for one in systems() if not self.now or one.key in self.now)
+
     def advice(
         self,
         policies: str | PolicyLike | Sequence[PolicyLike] | None,
@@ -195,7 +200,7 @@ class _Search:
         runner, goals, pool = self.pool.runner, self.goals, self.pool
         check_in_front([runner.trace], runner.drive)
         check_trace(runner.trace, goals)
-        sizes = sizes_of(runner.trace, cache, budget)
+        sizes = sizes_of(runner.trace, cache, budget, grows=bool(self.now))
         every = with_the_usual(candidates(policies, runner.drive))
         warm = runner.measure_from(every, sizes.frames)
         pending = any(goal.leaves_out_pending for goal in goals)
@@ -229,7 +234,7 @@ class _Search:
         runs, more = self.pool.results.runs, set[int]()
         mine = grid.candidates(runs)
         for goal in self.goals:
-            for some in (mine, deployable(mine)):
+            for some in (mine, deployable(mine, self.products)):
                 if not any(goal.judged(run) is not None for run in some):
                     continue
                 choice = choose(some, _filled(runs), goal, self.within)
@@ -249,7 +254,7 @@ class _Search:
             runs = pool.results
             mine = grid.candidates(runs, also_deployed=usual)
             choices = [choose(mine, _filled(runs), goal, within) for goal in goals]
-            sold = deployable(mine) if usual else []
+            sold = deployable(mine, self.products) if usual else []
             sold = [r for r in sold if all(g.judged(r) is not None for g in goals)]
             deployed = [choose(sold, _filled(runs), goal, within) for goal in goals] if sold else []
             several = len(goals) > 1
@@ -278,6 +283,7 @@ class _Search:
             deployed=tuple(deployed),
             nothing=next((run for run in runs if run.policy == "none"), None),
             force=self.force,
+            products=self.products,
             results=runs,
         )
         typed = [

@@ -31,6 +31,8 @@ EXACTLY = 100_000_000
 FINALISTS = 4
 #: Sizes at which all of them run then.
 SCREENED_SIZES = 3
+#: Up to this ratio the size that a product rounds up to is simulated by the one that is advised.
+ALIKE = 1.05
 
 #: What a ring of reads says anything about.
 _OF_READS = frozenset({"read_hit_ratio"})
@@ -200,6 +202,8 @@ def settings(
     for system in systems():
         room = system.room(advised.cache_bytes)
         frames = max(1, min(room // trace.page_bytes, trace.unique_pages))
+        # A cache of the next unit would lack some pages to be full when measurement begins.
+        frames = advised.frames if frames <= ALIKE * advised.frames else frames
         sizes[system] = (room, frames)
         try:
             pool.run(policy_specs(system.policy), [frames], writer=system.writer)

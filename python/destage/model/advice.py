@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.errors import UsageError
-from destage.model.deployed import System, systems
+from destage.model.deployed import System
 from destage.model.goals import Goal
 from destage.model.metrics import BASELINE, WRITES
 from destage.model.run import Run
@@ -384,10 +384,10 @@ def front_of(runs: Sequence[Run], goals: Sequence[Goal]) -> tuple[Run, ...]:
     )
 
 
-def deployable(runs: Sequence[Run]) -> list[Run]:
+def deployable(runs: Sequence[Run], products: Sequence[System]) -> list[Run]:
     """The runs that a product can be set to: by its policy, its writer, and its least size."""
     least: dict[str, int] = {}
-    for system in systems():
+    for system in products:
         if not system.reads_only:
             found = least.get(system.label, system.least_bytes)
             least[system.label] = min(found, system.least_bytes)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from destage.model.advice import Choice, Setting
+from destage.model.deployed import System
 from destage.model.goals import Goal, span_of
 from destage.model.prices import YEAR_NS
 from destage.model.run import Run, TraceIdentity
@@ -75,6 +76,8 @@ class Advised:
     """The run without a cache; None without a device."""
     force: bool = False
     """Settings are printed whatever the trace."""
+    products: tuple[System, ...] = ()
+    """The deployed systems that the first choice is among."""
 
     @property
     def first(self) -> Choice:
@@ -123,6 +126,8 @@ class Advised:
         """Whether the largest size that was tried is still significantly better than the next."""
         curve, goal = self.first.curve, self.first.goal
         if len(curve) < 2 or self.first.best is not curve[-1].run:
+            return False
+        if curve[-1].run.frames >= self.trace.unique_pages:
             return False
         gain = goal.worse_by(curve[-2].judged, curve[-1].judged)
         return gain is not None and gain > self.within

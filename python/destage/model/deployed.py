@@ -1,7 +1,7 @@
 """Deployed systems that cache blocks: what one types into each, and the nearest policy here.
 
 None of them is simulated as it is. What each runs by its own documents stands beside the policy
-that comes nearest to it, with what that leaves out; `docs/advise.md` has the sources in full.
+that comes nearest to it, with what that leaves out.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class System:
         return -(-size // self.unit_bytes) * self.unit_bytes
 
     def typed(self, cache_bytes: int, now: Mapping[str, int] | None = None) -> str:
-        """The setting for a cache of this many bytes; empty below what the system has by default.
+        """The setting for a cache of this many bytes, never below what the system has by default.
 
         A cache that is there already is enlarged: `now` has its present size by key; without it
         the setting has a placeholder.
@@ -82,9 +82,7 @@ class System:
             present = f"<present {self.key} + {_short(room)}B>"
             return self.command.format(**dict.fromkeys(_SIZES, present))
         if self.key and now is not None:
-            room = self.room(now[self.key] + room)
-            if room < self.default_bytes:
-                return ""
+            room = self.room(max(now[self.key] + room, self.default_bytes))
         size = _short(room)
         sizes = {"size": size, "kib": room // KIB, "mib": -(-room // MIB), "bytes": room}
         return self.command.format(**sizes, pg=f"{size}B")

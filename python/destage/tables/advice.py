@@ -134,7 +134,7 @@ def sure_lines(choice: Choice) -> list[str]:
     """How sure it is: the interval, the parts of the trace, other seeds."""
     rival, goal, mine = choice.rival, choice.goal, choice.run.label
     if rival is None:
-        return ["No other policy ran at that size: significance is unknown."]
+        return ["No other candidate ran at that size: significance is unknown."]
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
     if rival.told:
         said = [f"The next best there is {theirs}, and the difference is significant"]
@@ -344,7 +344,7 @@ def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
     return [
         (
             f"{s.system.name} ({s.system.setting})",
-            s.typed or "nothing: below what it has by default",
+            s.typed,
             s.system.lacks,
             s.system.source,
         )

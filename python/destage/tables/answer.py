@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from destage.model.advice import Choice, deployable
 from destage.model.advised import HITS, Advised
-from destage.model.deployed import System, systems
+from destage.model.deployed import System
 from destage.model.run import Run
 from destage.model.words import NBSP, NONE, counted, join, percent, plain, size
 from destage.tables.table import Cell, Column, Table
@@ -21,11 +21,11 @@ RECORD = "Record a longer one: `destage record DEVICE -o trace.csv.zst` for a da
 ALIKE = 0.05
 
 
-def products_of(run: Run) -> list[System]:
+def products_of(advised: Advised, run: Run) -> list[System]:
     """The deployed systems that a run stands for."""
     return [
         s
-        for s in systems()
+        for s in advised.products
         if s.label == run.label and s.least_bytes <= run.cache_bytes and not s.reads_only
     ]
 
@@ -87,10 +87,10 @@ def _take(advised: Advised) -> str:
             return f"Take {place(run)}, {of} the best in each of {names}."
         first = advised.first.goal.name
         return f"No run is near the best in each of {names}. For {first} take {place(run)}."
-    products = products_of(run) if advised.deployed else []
+    products = products_of(advised, run) if advised.deployed else []
     if products:
         names = " or ".join(dict.fromkeys(one.title for one in products))
-        of = f"{of} {_count(deployable(advised.candidates))}"
+        of = f"{of} {_count(deployable(advised.candidates, advised.products))}"
         return f"Take {place(run)} ({names}), {of} that a product can be set to."
     return f"Take {place(run)}, {of} {_count(advised.candidates)}."
 
@@ -102,7 +102,7 @@ def _possible(advised: Advised) -> str | None:
     choice, mine = advised.choices[0], advised.run
     goal, run = choice.goal, choice.run
     judged, ours = goal.judged(run), goal.judged(mine)
-    if judged is None or ours is None or run is mine or products_of(run):
+    if judged is None or ours is None or run is mine or products_of(advised, run):
         return None
     if not goal.is_significant(run, mine):
         if run.cache_bytes >= mine.cache_bytes:
@@ -122,7 +122,7 @@ def _possible(advised: Advised) -> str | None:
 def _sure(choice: Choice) -> str:
     rival, goal = choice.rival, choice.goal
     if rival is None:
-        return "No other policy ran at that size, so nothing can be said of chance."
+        return "No other candidate ran at that size, so nothing can be said of chance."
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
     if rival.told:
         return f"The next best there, {theirs}, is significantly different."
@@ -133,7 +133,7 @@ def _type(advised: Advised) -> str | None:
     """The command, or why there is none."""
     if advised.withheld:
         return f"Nothing to type: {advised.withheld} (--force prints it). {RECORD}"
-    names = {one.name + one.setting for one in products_of(advised.run)}
+    names = {one.name + one.setting for one in products_of(advised, advised.run)}
     mine = [s for s in advised.settings if s.system.name + s.system.setting in names and s.typed]
     if not mine:
         return None
