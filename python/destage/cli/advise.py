@@ -197,7 +197,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
 
 def _say_plan(trace: Trace, arguments: Mapping[str, Any]) -> None:
     """Print the first runs that there would be: the grid, before sizes between its own."""
-    sizes = sizes_of(trace, arguments["cache"], arguments["budget"])
+    sizes = sizes_of(trace, arguments["cache"], arguments["budget"], grows=bool(arguments["now"]))
     specs = with_the_usual(candidates(arguments["policy"], trace.device))
     labels = ",".join(spec_label(spec) for spec in specs)
     planned = {**arguments, "policy": labels, "cache": ",".join(sizes.asked)}
