@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pytest
 from conftest import Destage
-from test_clashes import commands
+from test_path_conflicts import commands
 
 import destage as ds
 from destage.cli.root import root

@@ -61,7 +61,7 @@ pub struct RunOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trim {
-    /// They are no part of the run.
+    /// Trims are skipped.
     #[default]
     Ignore,
     /// Their pages leave the cache without being written, and the drive.

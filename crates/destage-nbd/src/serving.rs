@@ -240,7 +240,7 @@ impl Serving {
     ///
     /// # Errors
     ///
-    /// Of the flush or the record, beside the snapshot.
+    /// Errors of the flush or the record, beside the snapshot.
     pub fn stop(&mut self) -> (Snapshot, Result<(), ServeError>) {
         self.server.stop();
         let pool = &self.server.state.pool;

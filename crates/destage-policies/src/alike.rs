@@ -36,15 +36,17 @@ macro_rules! on_lists {
 }
 
 /// [`forget`](destage_core::Policy::forget) of such a policy: the page leaves the list that it is
-/// on, one of resident pages or one of ghosts.
+/// on, one of resident pages or one of ghosts. `note` is set if the page was known.
 macro_rules! forgets_on_lists {
     (
         $self:ident.$pages:ident: [$($list:expr),+]
         $(, ghosts: [$($ghosts:expr),+])?
+        $(, note: $forgot:expr)?
     ) => {
         fn forget(&mut $self, page: destage_core::Page) -> Option<bool> {
             let slot = $self.$pages.find(page)?;
             let dirty = $self.$pages[slot].dirty;
+            $($forgot = true;)?
             $(if $list.holds(&$self.$pages, slot) {
                 $list.unlink(&mut $self.$pages, slot);
                 $self.$pages.remove(slot);

@@ -24,7 +24,7 @@
 
 use crate::info::INTERVAL_FRAMES_ADAPTIVE;
 use crate::{Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -194,20 +194,8 @@ impl<D: Directory> Policy for Arc<D> {
 
     on_lists! { self.pages: [self.t1, self.t2]; frames: self.c }
 
-    fn forget(&mut self, page: Page) -> Option<bool> {
-        let slot = self.pages.find(page)?;
-        let dirty = self.pages[slot].dirty;
-        self.forgot = true;
-        let list = match self.pages[slot].list {
-            T1 => &mut self.t1,
-            T2 => &mut self.t2,
-            B1 => &mut self.b1,
-            _ => &mut self.b2,
-        };
-        list.unlink(&mut self.pages, slot);
-        let resident = list.tag() <= T2;
-        self.pages.remove(slot);
-        resident.then_some(dirty)
+    forgets_on_lists! {
+        self.pages: [self.t1, self.t2], ghosts: [self.b1, self.b2], note: self.forgot
     }
 
     shows! {

@@ -27,7 +27,7 @@ pub(crate) enum Mark {
     Dirty,
 }
 
-/// Who has the exclusive latch.
+/// Holder of the exclusive latch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exclusive {
     /// Not latched.

@@ -32,7 +32,7 @@ pub(crate) struct LastSync {
 pub(crate) struct Discards {
     /// Done since the last sync began.
     pub(crate) unsynced: Vec<Range<u64>>,
-    /// Of the sync under way.
+    /// Discards that the sync in progress covers.
     pub(crate) syncing: Vec<Range<u64>>,
     /// A sync failed since: to be done again before the next.
     pub(crate) repeat: Vec<Range<u64>>,

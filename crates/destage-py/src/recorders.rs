@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Whoever looks on: the decision log, the series, the timeline.
+/// Recorders of a run: the decision log, the series, the timeline.
 pub struct Recorders<'a> {
     log: Option<DecisionLog<'a, Out>>,
     series: Option<Series>,

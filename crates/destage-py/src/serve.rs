@@ -102,7 +102,7 @@ pub struct Server {
     /// Frames of the cache.
     #[pyo3(get)]
     frames: u32,
-    /// Whoever reaches the machine may connect.
+    /// Any client that reaches the machine may connect.
     #[pyo3(get)]
     is_open: bool,
     /// The policy of a replay of the record, with what the store has told it.

@@ -169,7 +169,7 @@ pub const NAMES: &[&str] = &[
 /// Policies over another one (`docs/spec/ace.md`): they write pages that stay. None of [`NAMES`].
 pub const WRAPPERS: &[&str] = &["ace"];
 
-/// Those of [`NAMES`] that may refuse a page (`docs/spec/further-policies.md`, 2.1).
+/// Names with admission control (`docs/spec/further-policies.md`, 2.1).
 pub const ADMISSION: &[&str] = &["larc"];
 
 /// The parameters of a policy (section 1), without the options that all of them accept.

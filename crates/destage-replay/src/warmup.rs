@@ -10,9 +10,9 @@ pub enum Warmup {
     /// Everything counts.
     #[default]
     None,
-    /// So many per cent of the requests, 0..100.
+    /// Share of the requests, per cent, 0..100.
     Percent(f64),
-    /// So many requests.
+    /// Number of requests.
     Requests(u64),
     /// Requests that arrive within so many nanoseconds of the trace's first.
     Nanos(u64),

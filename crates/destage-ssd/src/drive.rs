@@ -320,11 +320,11 @@ pub struct DriveSize {
     pub planes: u32,
     /// Physical pages, summary pages included.
     pub raw_pages: u64,
-    /// The same in bytes.
+    /// Physical capacity, bytes.
     pub raw_bytes: u64,
     /// Logical pages that the host can address.
     pub logical_pages: u64,
-    /// The same in bytes.
+    /// Logical capacity, bytes.
     pub logical_bytes: u64,
     /// Over-provisioning: the share of the raw pages that the host does not see, 0 to 1.
     pub op: f64,
@@ -344,7 +344,7 @@ struct Loaded {
 /// The first fault in a file's tables.
 struct Flaw {
     error: ConfigError,
-    /// The same, with its place in the file.
+    /// The error with its place in the file.
     placed: DriveError,
 }
 

@@ -24,7 +24,7 @@ impl<'a> Writing<'a> {
         Writing { done: 0, told: 0, total, progress }
     }
 
-    /// So many more pages have been written.
+    /// Counts `pages` more written pages.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ use sepbit::Sepbit;
 pub struct WriteHint {
     /// Length of the request that wrote it, bytes; 0 for a page that is only padding.
     pub bytes: u64,
-    /// Of the list that it left in the cache in front.
+    /// Label of the cache list that the page left.
     pub label: u8,
 }
 

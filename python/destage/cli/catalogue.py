@@ -18,9 +18,22 @@ from destage.cli.output import file_flag
 from destage.io.files import write_whole
 from destage.model.naming import FAMILIES, GROUPS
 
-__all__ = ["policies", "wrapped"]
+__all__ = ["policies", "wrapped", "wrote_json"]
 
 JSON = [file_flag("--json", "json_file", help="Write JSON; - for stdout.")]
+
+
+def wrote_json(json_file: str | None, data: Any) -> bool:
+    """Write dataclasses to a file, if one is given; whether that was standard output."""
+
+    def plain(value: Any) -> Any:
+        is_instance = dataclasses.is_dataclass(value) and not isinstance(value, type)
+        return dataclasses.asdict(value) if is_instance else str(value)
+
+    if json_file is not None:
+        write_whole(json_file, json.dumps(data, indent=1, default=plain) + "\n")
+    return json_file == "-"
+
 
 EPILOG = """\b
 Examples:
@@ -39,11 +52,8 @@ def policies(name: str | None, json_file: str | None, **_: Any) -> None:
     The description has source, parameters, defaults, ranges and units.
     """
     found = all_policies() if name is None else (one_policy(name),)
-    if json_file is not None:
-        data: Any = [dataclasses.asdict(p) for p in found]
-        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
-        if json_file == "-":
-            return
+    if wrote_json(json_file, found if name is None else found[0]):
+        return
     if name is None:
         _list(found)
     else:

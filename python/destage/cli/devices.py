@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import re
 import shlex
@@ -17,12 +15,11 @@ from destage.catalogue import device as one_device
 from destage.catalogue import devices as all_devices
 from destage.catalogue import ftl as one_ftl
 from destage.catalogue import ftls as all_ftls
-from destage.cli.catalogue import JSON, wrapped
+from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
 from destage.device import open_device
 from destage.errors import UsageError
-from destage.io.files import write_whole
 from destage.model.host_interface import parts_of_today
 from destage.model.words import number, plain, printable, size
 from destage.tables.table import Cell, Column, Table
@@ -66,11 +63,9 @@ def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_
         click.echo(one_device(str(name)).toml, nl=False)
         return
     found = all_devices() if name is None else (_drive(name),)
-    data: Any = [dataclasses.asdict(d) for d in (device_keys() if keys else found)]
-    if json_file is not None:
-        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
-        if json_file == "-":
-            return
+    listed = found if name is None else found[0]
+    if wrote_json(json_file, device_keys() if keys else listed):
+        return
     if keys:
         _list_keys(device_keys())
     elif name is None:
@@ -235,11 +230,8 @@ def _list_keys(found: tuple[DeviceKey, ...]) -> None:
 def ftls(name: str | None, json_file: str | None, **_: Any) -> None:
     """List the flash translation layers, or describe one."""
     found = all_ftls() if name is None else (one_ftl(name),)
-    if json_file is not None:
-        data: Any = [dataclasses.asdict(f) for f in found]
-        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
-        if json_file == "-":
-            return
+    if wrote_json(json_file, found if name is None else found[0]):
+        return
     if name is not None:
         _describe_ftl(found[0])
         return

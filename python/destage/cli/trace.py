@@ -11,7 +11,7 @@ import click
 from destage import _destage
 from destage.catalogue import FormatInfo, ReaderOption, reader_options, workloads
 from destage.catalogue import formats as all_formats
-from destage.cli.catalogue import JSON, wrapped
+from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, Command, Decorated, apply, flag, reader_values
 from destage.cli.output import file_flag, look_at, print_table
@@ -287,11 +287,8 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
             near = _destage.nearest(name, known)
             meant = f", did you mean {near}?" if near else ""
             raise UsageError(f"unknown format {name!r}{meant} (known: {', '.join(known)})")
-    if json_file is not None:
-        data: Any = [dataclasses.asdict(f) for f in found]
-        write_whole(json_file, json.dumps(data if name is None else data[0], indent=1) + "\n")
-        if json_file == "-":
-            return
+    if wrote_json(json_file, found if name is None else found[0]):
+        return
     if name is not None:
         _describe(found[0])
         return
@@ -351,11 +348,8 @@ def _describe(f: FormatInfo) -> None:
 def options(json_file: str | None, **_: Any) -> None:
     """List every reader option: flags, and keys of [trace]."""
     found = reader_options()
-    if json_file is not None:
-        data = [dataclasses.asdict(o) | {"flag": o.flag} for o in found]
-        write_whole(json_file, json.dumps(data, indent=1) + "\n")
-        if json_file == "-":
-            return
+    if wrote_json(json_file, [dataclasses.asdict(o) | {"flag": o.flag} for o in found]):
+        return
     groups: dict[str, list[ReaderOption]] = {"every format": []}
     for option in found:
         groups.setdefault(", ".join(option.formats) or "every format", []).append(option)
@@ -388,11 +382,8 @@ def cache(clear: bool, json_file: str | None, **_: Any) -> None:
         files, count = kept.clear()
         click.echo(f"{kept.folder}: {files:,} files removed, {plain(size(count))}")
         return
-    if json_file is not None:
-        data = dataclasses.asdict(kept)
-        write_whole(json_file, json.dumps(data, indent=1, default=str) + "\n")
-        if json_file == "-":
-            return
+    if wrote_json(json_file, kept):
+        return
     used = plain(f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}")
     click.echo(f"{kept.folder}: {len(kept.entries)} files, {used}")
     rows = []

@@ -43,7 +43,7 @@ worded!(
     Promoted(Promote), "\"copy\" or \"move\"", |found| found.as_str().and_then(Promote::parse)
 );
 worded!(
-    /// Who decides about dirty pages.
+    /// Tier that decides on the admission of dirty pages.
     Dirty(AdmitDirty), "\"ask\" or \"always\"", |found| found.as_str().and_then(AdmitDirty::parse)
 );
 

@@ -48,7 +48,7 @@ pub(super) fn lru_of_samples(
 /// LRU of the trace, and of a sample and its groups.
 pub(super) struct Variate<'a> {
     pub(super) exact: &'a LruCurve,
-    /// Of the whole sample, then of its groups.
+    /// LRU's curves: of the whole sample, then of its groups.
     pub(super) samples: Vec<LruCurve>,
     /// Share of the pages in the whole sample.
     pub(super) rate: f64,

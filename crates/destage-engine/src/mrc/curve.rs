@@ -46,7 +46,7 @@ impl MrcOptions {
 pub struct Within {
     /// Half the width of the 95 % interval of hit ratios, above 0 and below 1.
     pub error: f64,
-    /// Of the samples.
+    /// Seed of the samples.
     pub seed: u64,
 }
 

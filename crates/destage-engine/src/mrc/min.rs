@@ -150,7 +150,7 @@ struct Gathered {
     begun: Vec<u32>,
     /// Intervals that end behind the window: next use, and the event that begins each.
     leaving: Vec<(u64, u32)>,
-    /// Of the gap before the next event.
+    /// Frames taken in the gap before the next event.
     taken: i32,
     /// Intervals that are open, and the most frames that anything can need.
     open: u32,

@@ -51,7 +51,7 @@ pub(crate) struct Ssd {
     pub(crate) clock: u64,
     /// Writes and trims of the host, in order.
     pub(crate) history: Vec<Event>,
-    /// Who assigns the handle of a page (`docs/spec/device-today.md` 8).
+    /// Placement policy (`docs/spec/device-today.md` 8).
     pub(crate) placement: Box<dyn Placement>,
     /// By logical page, the handle of its last host write.
     pub(crate) handles: Vec<usize>,

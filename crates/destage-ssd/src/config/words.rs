@@ -86,9 +86,9 @@ words! {
         None = "none",
         /// Every page, written in order.
         Sequential = "sequential",
-        /// The same, then random writes.
+        /// Every page in order, then random writes.
         Random = "random",
-        /// The same, until write amplification does not change any more.
+        /// Every page in order, then random writes until write amplification is steady.
         Steady = "steady",
     }
 }
@@ -228,9 +228,9 @@ words! {
 words! {
     /// Treatment of the trace's trims (`docs/spec/device-today.md` 4).
     TrimMode {
-        /// They are no part of the run.
+        /// The run skips them.
         Ignore = "ignore",
-        /// Their pages are dropped.
+        /// The trimmed pages are dropped.
         Drop = "drop",
     }
 }
@@ -238,7 +238,7 @@ words! {
 words! {
     /// Treatment of the trace's flushes (`docs/spec/device-today.md` 6.4).
     FlushMode {
-        /// They are no part of the run.
+        /// The run skips them.
         Ignore = "ignore",
         /// They wait for the host's programs.
         Drain = "drain",

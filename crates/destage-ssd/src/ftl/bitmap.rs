@@ -19,7 +19,7 @@ pub(crate) fn bits(mut word: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// So many of the bits that are set, the lowest ones.
+/// The `count` lowest set bits of a word.
 #[inline(always)]
 pub(crate) fn lowest(word: u64, count: u32) -> u64 {
     if word.count_ones() <= count {

@@ -15,7 +15,7 @@ struct Links {
 }
 
 impl Lists {
-    /// So many empty lists.
+    /// `lists` empty lists over `nodes` nodes.
     pub(super) fn new(nodes: u32, lists: u32) -> Self {
         let alone = |at| Links { newer: at, older: at };
         Lists { links: (0..nodes + lists).map(alone).collect(), nodes }

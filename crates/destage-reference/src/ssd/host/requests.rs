@@ -18,7 +18,7 @@ pub(super) struct Request {
     pub(super) arrival: u64,
     pub(super) asked: RequestKind,
     pub(super) length: u64, // bytes
-    /// Those that an access touches, or that a trim covers whole.
+    /// Pages that an access touches, or that a trim covers whole.
     pub(super) pages: Vec<u64>,
 }
 

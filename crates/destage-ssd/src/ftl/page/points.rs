@@ -120,18 +120,18 @@ impl Points {
         handle
     }
 
-    /// So many pages in a row have been written for the first time, all with this handle.
+    /// Counts `pages` first writes in a row, all with this handle.
     pub(super) fn assigned(&mut self, pages: u64, handle: u32) {
         self.clock += pages;
         self.handles.fill(handle as u8);
     }
 
-    /// So many more pages have been written, all with this handle.
+    /// Counts `pages` more writes, all with the handle so far.
     pub(super) fn go_on(&mut self, pages: u64) {
         self.clock += pages;
     }
 
-    /// So many pages have been programmed at a write point.
+    /// Counts `pages` programs at a write point.
     #[inline(always)]
     pub(super) fn programmed(&mut self, point: u32, pages: usize) {
         if let Some(count) = self.counts.stream_programs.get_mut(point as usize) {
