@@ -99,6 +99,27 @@ def test_the_package_is_in_plain_words() -> None:
     assert wrong == []
 
 
+def rust_comments(path: Path) -> Iterator[str]:
+    """Lines of comments of a Rust source, without names in backticks."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if comment := re.search(r"(?:^|\s)//[/!]?(?: (.*))?$", line):
+            yield re.sub(r"`[^`]*`", "", comment[1] or "")
+
+
+def test_rust_comments_are_in_plain_words() -> None:
+    sources = sorted((ROOT / "crates").rglob("*.rs"))
+    assert sources
+    wrong = [f"{p.name}: {f}" for p in sources for text in rust_comments(p) for f in found(text)]
+    assert wrong == []
+
+
+def test_a_doc_comment_of_rust_says_what_its_item_is() -> None:
+    """It stands alone in an editor's hover: a clause that begins with What hides a noun."""
+    sources = sorted((ROOT / "crates").rglob("*.rs"))
+    lines = ((p, line.strip()) for p in sources for line in p.read_text("utf-8").splitlines())
+    assert [f"{p.name}: {line}" for p, line in lines if re.match(r"//[/!] What\b", line)] == []
+
+
 def test_report_templates_are_in_plain_words() -> None:
     templates = sorted((ROOT / "python" / "destage").rglob("*.j2"))
     assert templates

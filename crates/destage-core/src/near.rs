@@ -1,7 +1,7 @@
 //! Pages of mostly small numbers: a table from page to slot, and a hash map for the rest.
 //!
 //! The pages of a decoded trace are numbered without gaps, but not every user of a directory can be
-//! generic over [`Dense`](crate::Dense): a policy made at run time, and whoever checks policies,
+//! generic over [`Dense`](crate::Dense): a policy made at run time, and checks of policies,
 //! take any page. For them this is four bytes a page and one load a look-up, where
 //! [`Hashed`] computes a hash and probes.
 

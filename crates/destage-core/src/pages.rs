@@ -116,7 +116,7 @@ pub struct Hashed {
     changes: Option<Arc<Changes>>,
 }
 
-/// Pages that a [`Hashed`] directory has come to know and has forgotten, for whoever keeps
+/// Pages that a [`Hashed`] directory has come to know and has forgotten, for a caller that keeps
 /// something beside each known page, ghosts too.
 #[derive(Debug)]
 pub struct Changes {

@@ -33,7 +33,7 @@ pub struct PadRun {
 }
 
 /// Padding pages, in ascending order within a group. A block has many times as many of them as of
-/// runs, and whoever only counts them need not see each.
+/// runs, and a caller that counts them need not see each.
 #[derive(Clone, Copy, Debug)]
 pub struct Pads<'a> {
     runs: &'a [PadRun],

@@ -2,7 +2,7 @@
 //!
 //! [`Checked`] wraps a policy, is itself one, and keeps a shadow: which pages are resident, and
 //! which of them are dirty, as follows from what the policy has answered so far. Each answer is
-//! held against it:
+//! compared with it:
 //!
 //! * an access hits if and only if its page is resident, and a page keeps its slot;
 //! * a write is never bypassed, since nothing would hold it then, unless the policy writes through;

@@ -61,7 +61,7 @@ impl<T> Field<T> {
         (self.get)(target)
     }
 
-    /// Sets it to its default. What has none to be had from the declaration alone stays.
+    /// Sets it to its default. A field without a default of its own stays.
     pub fn reset(&self, target: &mut T) {
         let Some(default) = self.key.default.value() else { return };
         // Absent is not given: it need not be a value that a user may give.

@@ -28,7 +28,7 @@ pub enum Kind {
     OptionalBool,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A form of its own, in words: whoever holds the value checks it.
+    /// A form of its own, in words: the owner of the value checks it.
     Form(&'static str),
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     /// Its handshake has ended.
     pub(crate) is_ready: AtomicBool,
-    /// Whoever reads the next request; true if there is none.
+    /// Reader of the next request; true if there is none.
     reading: Mutex<bool>,
     writing: Mutex<()>,
     /// Threads that wait to read.

@@ -12,7 +12,7 @@ enum Out {
     Packed(Box<GzEncoder<File>>),
 }
 
-/// A file that is written by the pool, and ended by whoever made it.
+/// A file that is written by the pool, and ended by its creator.
 pub(crate) struct Recording(Arc<Mutex<Out>>);
 
 /// Output of the pool's record.

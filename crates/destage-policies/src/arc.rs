@@ -98,7 +98,7 @@ impl<D: Directory> Arc<D> {
         b.push_mru(&mut self.pages, victim);
     }
 
-    /// Case IV where a trim has left a frame free: L1 may be full all the same, and loses its
+    /// Case IV where a trim has left a frame free: L1 may still be full, and loses its
     /// oldest ghost, while REPLACE does nothing. After an eviction there is room in it. The
     /// directory as a whole is not full: there are never more than c ghosts.
     #[cold]

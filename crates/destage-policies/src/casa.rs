@@ -15,7 +15,7 @@
 //!                   a page read to the MRU end of C, a page written to that of D
 //! ```
 //!
-//! Readings. The paper was not at hand; the rules are those of a public teaching DBMS, compared
+//! Readings. The paper was not available; the rules are those of a public teaching DBMS, compared
 //! with two other programs (`docs/spec/further-policies.md`, 3.1).
 //!
 //! | open | here |

@@ -185,7 +185,7 @@ impl<D: Directory> Policy for Cflru<D> {
         self.entered = Some(PerSlot::new(&self.pages));
     }
 
-    /// O(clean pages of the window): whoever writes ahead does not look far beyond them.
+    /// O(clean pages of the window): a background writer does not look far beyond them.
     fn cleaned(&mut self, page: Page) {
         let slot = self.pages.find(page).expect("a page that is cleaned is resident");
         self.pages[slot].dirty = false;

@@ -19,7 +19,7 @@
 //!
 //! Rules, `ecr-e` (the paper's ECR with superscript epsilon, section 4.2). No Clean list: every
 //! page, clean or dirty, is on the list of its chip, and the candidates are the oldest of all
-//! lists. A clean victim costs nothing, but is chosen by its chip's CQCT all the same.
+//! lists. A clean victim costs nothing, but is still chosen by its chip's CQCT.
 //!
 //! Readings of CQCT, the parameter `cqct`. The paper calls it the time to process all requests in a
 //! chip's queue, and also the waiting time of a new request. The two differ in the collection that

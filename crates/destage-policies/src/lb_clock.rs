@@ -1,7 +1,7 @@
 //! LB-CLOCK: evict the fullest of the erase blocks not used lately.
 //!
 //! Debnath, Subramanya, Du, Lilja. Large Block CLOCK (LB-CLOCK): a write caching algorithm for
-//! solid state disks. MASCOTS 2009. The paper's text was not at hand; the rules are those of a
+//! solid state disks. MASCOTS 2009. The paper's text was not available; the rules are those of a
 //! later simulator from the same university (`docs/spec/further-policies.md`, 4).
 //!
 //! Rules. The buffer holds written pages only, clustered by erase block. The blocks stand in a

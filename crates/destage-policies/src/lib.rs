@@ -1,7 +1,7 @@
 //! Cache and write-buffer policies: one policy, one file; one table.
 //!
 //! Each policy is generic over its [`Directory`], which is [`Dense`] in a replay and
-//! [`Hashed`] in a live buffer pool. Whoever knows a policy's name only at
+//! [`Hashed`] in a live buffer pool. A caller that knows a policy's name only at
 //! run time goes through [`build`], which dispatches once and then runs the policy's own code.
 //!
 //! ```

@@ -246,7 +246,7 @@ impl<D: Directory> Policy for Min<D> {
         }
     }
 
-    /// Whoever runs MIN says of a page that is trimmed before its next access that it is never
+    /// The caller says of a page that is trimmed before its next access that it is never
     /// accessed again: so it waits among those.
     fn forget(&mut self, page: Page) -> Option<bool> {
         let slot = self.pages.find(page)?;

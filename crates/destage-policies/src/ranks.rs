@@ -204,7 +204,7 @@ impl Ranks {
     }
 
     /// The pages from the smallest number on, among equals the oldest first. Slow; for tests and
-    /// whoever looks inside.
+    /// snapshots of the state.
     pub(crate) fn order(&self) -> Vec<Slot> {
         let first = self.floor as usize % NEAR;
         let near = self.near[first..].iter().chain(&self.near[..first]);

@@ -1,7 +1,7 @@
 //! The bytes of an access: latched, filled, given back.
 //!
-//! An access that missed fills its page before it waits for anything but the store, so whoever
-//! finds the page resident may wait for it.
+//! An access that missed fills its page before it waits for anything but the store, so a thread
+//! that finds the page resident may wait for it.
 
 use crate::frame::{Exclusive, Frame, FrameLock, Mark};
 use crate::lock::lock;

@@ -2,17 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-/// What time it is for the simulated SSD.
+/// Clock of the simulated SSD.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Time {
-    /// So many simulated nanoseconds pass in each nanosecond, from the first request on; more
-    /// than 0.
+    /// Simulated nanoseconds per nanosecond, from the first request on; more than 0.
     Wall {
         /// 1: as fast as the clock on the wall.
         speed: f64,
     },
-    /// What [`Pool::set_now_ns`](crate::Pool::set_now_ns) said last.
+    /// The last [`Pool::set_now_ns`](crate::Pool::set_now_ns).
     Manual,
 }
 

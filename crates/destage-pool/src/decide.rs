@@ -48,7 +48,7 @@ impl Core {
     }
 
     /// Asks the policy about each page of a request, in ascending order; the accesses are appended,
-    /// unless nobody waits for them.
+    /// unless no thread waits for them.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What follows from a decision: counts, and the frames of the pages that it names.
+//! Effects of a decision: counts, and the frames of the pages that it names.
 
 use crate::frame::{FrameState, Mark};
 use crate::table::Table;

@@ -130,7 +130,7 @@ impl Frame {
         FrameLock { frame: self, marks, before: Class::default(), state: Some(state) }
     }
 
-    /// Whoever waits looks again.
+    /// Waiting threads look again.
     pub(crate) fn notify(&self) {
         self.changed.notify_all();
     }

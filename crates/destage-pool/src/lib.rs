@@ -24,7 +24,8 @@
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
 //! frame (`frame`), the sets of marks (`marks`). No thread waits for the store under any of them.
-//! Pages that the store is at work on (`in_flight`) are taken by whoever holds none of these locks.
+//! Pages that the store is at work on (`in_flight`) are taken by a thread that holds none of these
+//! locks.
 
 mod access;
 mod bell;

@@ -84,7 +84,7 @@ impl Marks {
     }
 
     /// Unsynced pages, ascending. With `taken` the set is empty afterwards: what is written from
-    /// now on is told apart from what was written before.
+    /// now on is distinguished from earlier writes.
     pub(crate) fn take_unsynced(&self) -> BTreeSet<u64> {
         std::mem::take(&mut lock(&self.sets).unsynced)
     }

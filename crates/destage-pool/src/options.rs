@@ -35,7 +35,7 @@ pub struct Options {
     pub writer: Option<Writer>,
     /// Keeps a CRC-32C of each page, and compares it at each fetch. Default: no.
     pub checksums: bool,
-    /// What time it is for a simulated SSD. Default: the time on the wall.
+    /// Clock of a simulated SSD. Default: wall clock.
     pub time: Time,
     /// Name of the volume in the record. Default `pool`.
     pub name: String,

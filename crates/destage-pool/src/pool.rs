@@ -242,7 +242,7 @@ impl<S: Store> Pool<S> {
         }
     }
 
-    /// What a run that ended here would have counted, times included. Copies the simulated SSD.
+    /// Outcome of a run that ended here, times included. Copies the simulated SSD.
     ///
     /// # Errors
     ///

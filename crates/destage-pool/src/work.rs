@@ -9,7 +9,7 @@ use destage_core::{Op, Pad, Plan, Request, decision};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is kept of decisions.
+/// Counters and records of decisions.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) known: Known,
@@ -25,7 +25,7 @@ pub(crate) struct Decisions {
     pub(crate) index: u64,
 }
 
-/// What decisions ask for: store writes, and a reply that is not sent before its time.
+/// Work of decisions: store writes, and a reply that is not sent before its time.
 #[derive(Default)]
 pub(crate) struct Work {
     pub(crate) groups: Vec<Group>,

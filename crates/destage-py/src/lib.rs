@@ -6,26 +6,26 @@
 //! ```text
 //!  catalogue  policies, formats, reader options, metrics
 //!  trace      decoded traces: opened, made, described, converted; the cache folder
-//!  standin    stand-ins for traces that are not at hand
-//!  asked      what a call asks for: policies, cache sizes, options of its runs
+//!  standin    surrogates of traces that are not available
+//!  arguments  policies, cache sizes, options of a call
 //!  compare    runs side by side
-//!  curves     curves over cache sizes, and what padding does
-//!  single     one run with everything recorded; policies written in Python
-//!  looking    whoever looks on at it: the decision log, the series, the timeline
+//!  curves     curves over cache sizes, and padding
+//!  run        one run with everything recorded; policies written in Python
+//!  recorders  of a run: the decision log, the series, the timeline
 //!  sets       result sets
 //!  serve      a server of a block device
 //!  policy     a policy written in Python, as one written in Rust
-//!  told       what such a policy is told and answers
-//!  cache      a native policy that Python steps           keys   what its pages are called
+//!  py_views   requests, device views and plans of such a policy
+//!  cache      a native policy that Python steps           keys   names of its pages
 //!  blocks     lists of pages that it can be made of
 //!  ghosts     and lists of pages that left
 //!  drive      drives: presets, files, prepared states
 //!  conform    conformance vectors
 //!  parquet    columns of a table as a Parquet file
 //!  columns    long columns of counts as one
-//!  follow     Ctrl-C and progress while the GIL is released
+//!  interruptible  Ctrl-C and progress while the GIL is released
 //!  signals    where Python cannot listen
-//!  memory     what is said where there is none left
+//!  memory     message and status when memory runs out
 //!  errors     errors as exceptions, by exit status
 //! ```
 

@@ -50,8 +50,8 @@ fn there(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Says so without taking memory for it or a lock that whoever asked may hold, and ends the process
-/// whatever its other threads do.
+/// Says so without taking memory for it or a lock that the allocating code may hold, and ends the
+/// process whatever its other threads do.
 #[cold]
 fn end(bytes: usize) -> ! {
     let mut text = [0; 256];

@@ -1,4 +1,4 @@
-//! Whoever looks on at a single run: the decision log, the series, the timeline.
+//! Recorders of a single run: the decision log, the series, the timeline.
 
 use crate::drive::Drive;
 use crate::trace::Trace;

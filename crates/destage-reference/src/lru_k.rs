@@ -15,7 +15,7 @@ struct History {
 pub(crate) struct LruK {
     buffer: Buffer,
     histories: Vec<History>,
-    time: u64, // t of the access at hand
+    time: u64, // t of the current access
     k: usize,
     correlated_period: u64,
     retained_period: Option<u64>, // none: unlimited

@@ -7,7 +7,7 @@ use crate::{Buffer, Decision, Model, Op, Step, show};
 pub(crate) struct Min {
     buffer: Buffer,
     trace: Vec<Step>, // all of it
-    index: usize,     // of the step at hand
+    index: usize,     // of the current step
 }
 
 impl Min {

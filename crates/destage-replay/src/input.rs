@@ -17,7 +17,7 @@ pub struct Input<'a> {
     pub arrivals_ns: &'a [u64],
     /// Rows that go on with the request of the row before them, ascending; for a device.
     pub continuations: &'a [u64],
-    /// Length of the request of each row, bytes, for a drive that tells writes apart by it; empty:
+    /// Length of the request of each row, bytes, for a device that classifies writes by it; empty:
     /// whole pages.
     pub request_bytes: &'a [u64],
     /// Place of each row in the chain of blocks of its request; empty without chains.

@@ -32,7 +32,7 @@ const MOST_PADS: usize = 512;
 /// Counts of a run without a device.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// Counters. `physical_reads` and `physical_writes` are left to the caller, who knows
+    /// Counters. `physical_reads` and `physical_writes` are left to the caller, which has
     /// the run's options.
     pub counters: Counters,
     /// The policy's own counters.

@@ -288,7 +288,7 @@ impl Drive {
         device.entry("precondition_end".into()).or_insert_with(end);
         let given = Tables { device, cache, host, placement, ftl, trace };
         let drive = Drive::from_tables(name, preset, given);
-        // The table of a record has every key, whoever gave it.
+        // The table of a record has every key, given or default.
         drive
             .map(|drive| Drive { states_address_mode, notes, ..drive })
             .map_err(|error| wrong(error.to_string()))

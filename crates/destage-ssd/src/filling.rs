@@ -1,4 +1,4 @@
-//! Filling a drive, as whoever waits for it sees it: how far it has come, and whether to go on.
+//! Filling a drive: its progress, and its interruption by the caller.
 
 /// The caller is told this often, in pages: some hundred times a second.
 const TOLD_EVERY: u64 = 1 << 17;

@@ -140,7 +140,7 @@ impl PendingTimes {
     }
 
     /// Resolves and forgets all names that were given before the first that has no meaning yet.
-    /// Whoever keeps names must look all of them up in what is returned.
+    /// Holders of names must look all of them up in the returned instants.
     pub fn settle(&mut self) -> Settled {
         let unknown = |node: &Node| matches!(node, Node::Unknown);
         let count = self.nodes.iter().position(unknown).unwrap_or(self.nodes.len());

@@ -141,7 +141,8 @@ impl Placement {
         }
     }
 
-    /// It needs the time of every write: SepBIT measures the lifetimes of blocks.
+    /// Whether the clock at which each block was opened is kept: SepBIT measures lifetimes of
+    /// blocks.
     pub(crate) fn looks_at_blocks(&self) -> bool {
         matches!(self, Placement::Sepbit(_))
     }

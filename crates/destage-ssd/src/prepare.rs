@@ -91,8 +91,8 @@ fn store(ftl: &AnyFtl, config: &DeviceConfig, file: &Path) -> io::Result<()> {
 
 fn write(ftl: &AnyFtl, config: &DeviceConfig, temporary: &Path) -> io::Result<()> {
     let file = File::create_new(temporary)?;
-    // Held as long as somebody writes it: whoever cleans the folder takes it for abandoned without
-    // (`temporary.rs` of destage-trace). Where there are no locks, its age has to tell.
+    // Locked while it is written: a cleaner of the folder takes an unlocked file for abandoned
+    // (`temporary.rs` of destage-trace). Without locks it decides by the file's age.
     #[cfg(unix)]
     let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
     let mut out = BufWriter::with_capacity(1 << 18, file);

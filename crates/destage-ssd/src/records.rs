@@ -37,7 +37,7 @@ pub struct OperationRecord {
     pub end_ns: Nanos,
 }
 
-/// How blocks are numbered for whoever looks at operations: those of the main area over the whole
+/// Numbers of blocks in records of operations: those of the main area over the whole
 /// drive, then SLC blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {

@@ -24,7 +24,7 @@ pub(super) trait ObjectVector {
     /// Name of the vector; empty if it has none.
     fn name(&self) -> &str;
 
-    /// What it is about, for messages: `two tiers`, `a language model`.
+    /// Subject of the vector, for messages: `two tiers`, `a language model`.
     fn of(&self) -> &'static str;
 
     /// The policies of its tiers.

@@ -61,7 +61,7 @@ pub(super) fn planned_accesses(
             })
         });
         let whole: f64 = each.sum();
-        // One pass over the whole trace is at hand for all sizes.
+        // One pass over the whole trace has been made for all sizes.
         whole.min(passes(spec, sizes, options) as f64)
     };
     let variate = if options.control.is_some() { 1.0 } else { 0.0 };

@@ -47,7 +47,7 @@ pub(super) struct MinBisection {
     divided: Vec<Event>,
     /// Place of each event of a part in its half.
     places: Vec<u32>,
-    /// The event's interval was held to its end.
+    /// The event's interval was kept until its end.
     kept: Vec<bool>,
     held: HeldEnds,
     /// By the frames needed: read and write hits.

@@ -26,7 +26,7 @@ use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
 use destage_replay::control::Control;
 use std::sync::atomic::Ordering;
 
-/// Halves of an octave that uses are told apart by, and kinds: read, written, or both.
+/// Classes of pages: half octaves of uses, and types: read, written, or both.
 const CLASSES: usize = 60 * KINDS;
 const KINDS: usize = 3;
 

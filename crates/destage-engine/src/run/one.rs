@@ -149,7 +149,7 @@ fn foresee(
     }
     let first = RunOptions { check: false, profile: false, ..options.clone() };
     let first = outcome_of(input, spec, setup, &first, control, &mut Unobserved)?;
-    // Whoever follows the runs waits for the accesses of one.
+    // A follower of the runs waits for the accesses of one.
     control.accesses_done.fetch_sub(input.columns.accesses(), Ordering::Relaxed);
     let future = first.future.expect("the drive recorded it");
     let drive = Mounted { device: drive.device.foreseeing(&future).into(), ..(**drive).clone() };

@@ -42,7 +42,7 @@ pub(super) fn record(
             frames: frames.frames,
             cache: frames.given.clone(),
             options: RunOptions {
-                // Those that the policy and the drive have; whoever runs it knows.
+                // Counters that the policy and the device have; the caller of the run knows them.
                 pages_per_block: None,
                 device_pages: None,
                 // That they were dropped; or that they were not, though the drive says so.

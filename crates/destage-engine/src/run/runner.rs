@@ -171,7 +171,7 @@ pub(super) fn untimed(replayed: Replayed, input: &Input<'_>, options: &RunOption
 /// Outcome of a timed replay.
 pub(super) type TimedResult = Result<TimedOutcome, RunError>;
 
-/// A run in front of a device, by the caller, who knows the policy.
+/// A run in front of a device, by the caller, with the policy's type.
 pub(super) type Timed<'r> =
     dyn FnMut(&TimedReplay<'_>, &mut Device, &mut dyn Observer) -> TimedResult + 'r;
 

@@ -253,7 +253,7 @@ fn prompts(
     Ok(Outcome { counters, tiers: Some(tiers), kv: Some(kv), ..outcome })
 }
 
-/// What two tiers read from flash and write to it, tier 2 does.
+/// Sets the flash reads and writes of two tiers, which are those of tier 2.
 fn to_flash(counters: &mut Counters) {
     counters.physical_reads = counters.tiers.tier2_reads;
     counters.physical_writes = counters.tiers.tier2_writes;

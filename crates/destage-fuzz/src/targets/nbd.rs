@@ -1,4 +1,4 @@
-//! What a client sends to `destage serve`, from its first byte on.
+//! Bytes of a client to `destage serve`, from the first on.
 
 use crate::Target;
 use destage_nbd::{Address, Options, ServerOptions, Serving, Settings, Source};
@@ -19,7 +19,7 @@ pub const TARGET: Target = Target {
 };
 
 const PAGE: u32 = 4096;
-/// The server's; the connection of an input has nobody to wait for.
+/// Patience of the server; the connection of an input waits for no other.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Served {

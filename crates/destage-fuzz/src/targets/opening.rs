@@ -1,5 +1,5 @@
-//! Any bytes as a file on the command line: compressions and archives are peeled off, the format is
-//! told, and the records are sorted and merged, as a run does it.
+//! Any bytes as a file on the command line: compressed files and archives are unpacked, the format
+//! is told, and the records are sorted and merged, as a run does it.
 
 use crate::{Target, files, root};
 use destage_trace::{ReaderOptions, with_stream};

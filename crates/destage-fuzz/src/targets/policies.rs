@@ -48,7 +48,7 @@ fn obeys(name: &'static str, (frames, params, trace, trims): Case) {
     let Ok(checked) = check_params(name, given) else { return };
     let setup = Setup { params: checked, trace_pages: Some(pages), ..Setup::new(frames) };
     let Ok(policy) = dense(name, &setup, pages as u32) else { return };
-    // Whoever knows the future is not told of trims, which would make it another one.
+    // Offline policies run without trims, which would change the future.
     let trims = if policy.requirements().contains(Requirements::NEXT_USE) { 0 } else { trims };
     let mut policy = Checked::new(policy, 1);
     let mut plan = Plan::new();

@@ -79,7 +79,7 @@ fn a_written_clean_page_passes_through_the_bottom_of_l_d_when_the_buffer_is_full
     let mut p = acr("acr-c");
     drive(&mut p, &MICRO[..10]);
     assert_eq!(lists(&p), "L_CT[3] L_CB[] L_DT[2 4 1] L_DB[] L_CH[5] L_DH[6]");
-    // Its hits count from there: it was hit as a clean page, and becomes a ghost all the same.
+    // Its hits count from there: it was hit as a clean page, and still becomes a ghost.
     drive(&mut p, &MICRO[10..12]);
     assert_eq!(lists(&p), "L_CT[7] L_CB[] L_DT[2 4 8] L_DB[] L_CH[3] L_DH[1]");
 }

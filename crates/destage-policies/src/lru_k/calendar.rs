@@ -197,7 +197,7 @@ mod tests {
                 0 => kept.insert(step, now),
                 1 => kept.insert(step, now - (state >> 20) % now), // late
                 2 => {
-                    // A hit: the time grows, the calendar is not told.
+                    // A hit: the time grows, the calendar stays.
                     if let Some(time) = kept.times.values_mut().nth((state % 7) as usize) {
                         *time = now;
                     }

@@ -1,7 +1,7 @@
 //! A binary min-heap of resident pages, from which any page can be taken.
 //!
-//! Its keys may be older, hence smaller, than those of the pages; whoever takes the least one puts
-//! its key right first.
+//! Its keys may be older, hence smaller, than those of the pages; a caller that takes the least one
+//! puts its key right first.
 
 use super::Key;
 use destage_core::{Places, Slot};

@@ -64,12 +64,12 @@ fn next_uses(steps: &[Step]) -> Vec<u64> {
     uses
 }
 
-/// Runs a policy over steps; holds it against the laws of section 4.2 on the way.
+/// Runs a policy over steps; checks the invariants of section 4.2 on the way.
 struct Drive<'a> {
     steps: &'a [Step],
     names: &'a [u64], // ascending: the dense id of a page is its rank
     dense: bool,
-    keeps_ghosts: bool, // wrongly: it is not told of pages that are not resident
+    keeps_ghosts: bool, // wrongly: `forget` is not called for pages that are not resident
 }
 
 impl Drive<'_> {

@@ -143,7 +143,7 @@ fn two_guards_that_share_one_write_through_are_counted_as_one_write() {
 fn a_group_with_padding_is_written_whole() {
     let pool = pool("bplru", 4);
     drop(pool.overwrite(1).unwrap());
-    pool.flush().unwrap(); // page 1 is clean, and its group is written all the same
+    pool.flush().unwrap(); // page 1 is clean, and its group is still written
     drop(pool.overwrite(2).unwrap());
     for page in [9, 10, 11] {
         drop(pool.overwrite(page).unwrap());

@@ -79,7 +79,7 @@ fn workload<S: destage_pool::Store>(pool: &Pool<S>, seed: u64, calls: u64) {
         };
         let length = if random.below(5) == 0 { 1 + random.below(6 * PAGE) } else { PAGE };
         let offset = (page * PAGE).min(PAGES * PAGE - length);
-        // Faults of the store are part of some runs: a call that fails was decided all the same.
+        // Faults of the store are part of some runs: a call that fails was still decided.
         match random.below(20) {
             0..8 => _ = pool.read_at(offset, &mut vec![0; length as usize]),
             8..14 => _ = pool.write_at(offset, &vec![1; length as usize]),

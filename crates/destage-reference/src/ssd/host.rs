@@ -439,7 +439,7 @@ impl Host {
         Ok(())
     }
 
-    /// The earliest instant from now on at which at most so many of the programs of the dirty
+    /// The earliest instant from now on at which at most a number of the programs of the dirty
     /// victims are unfinished (7.4, `staged`).
     fn all_but(&mut self, pages: u64) -> PendingTime {
         let (ssd, now) = (&self.ssd, self.ssd.now);

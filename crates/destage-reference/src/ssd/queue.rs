@@ -1,4 +1,4 @@
-//! The device as time goes by: units with their queues, the shared bus, remaining work, who is
+//! The device over time: units with their queues, the shared bus, remaining work, who is
 //! collecting, and the timers of idle collection (`docs/spec/device.md` 4.2 to 4.6 and 5.5).
 
 use std::collections::VecDeque;

@@ -294,7 +294,7 @@ impl<'t, E: Record> Tier1<'t, E> {
         (self.kv, self.tiers) = (kv, tiers);
     }
 
-    /// What has seen what happens below tier 1.
+    /// Observer of tier 2.
     pub(crate) fn events(&mut self) -> &mut E {
         &mut self.events
     }

@@ -42,9 +42,9 @@ pub struct Slots {
     unused: u32,                        // from here on no slot was ever taken
     trims: bool,
     pages_per_slot: u32,
-    /// What was done, in order.
+    /// Flash operations, in order.
     pub operations: Vec<SlotOperation>,
-    /// What was decided, for those who watch.
+    /// Decision below tier 1, for observers.
     pub decision: TierDecision,
 }
 

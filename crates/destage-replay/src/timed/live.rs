@@ -1,4 +1,4 @@
-//! A run with a device whose requests come one by one, at instants that nobody knows before
+//! A run with a device whose requests come one by one, at instants unknown before
 //! (`docs/spec/pool.md` 10.3). It takes the steps of a replay, over pages that are LPNs of the
 //! drive, so that the requests, replayed, have the same counters and completions.
 
@@ -125,7 +125,7 @@ impl LiveRun {
         self.completed(observer)
     }
 
-    /// A flush; `None` if the device is not told of it.
+    /// A flush; `None` if the device does not see it.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl LiveRun {
         self.frontend.dirty()
     }
 
-    /// What a run that ended here would have counted. Copies the device.
+    /// Outcome of a run that ended here. Copies the device.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl LiveRun {
     }
 }
 
-/// Completions are known when a request is submitted, and nobody waits for them to submit it.
+/// Completions are known when a request is submitted, and no submission waits for one.
 fn suits(device: &Device, host: &HostConfig) -> Result<(), RunError> {
     let config = device.config();
     let why = match () {

@@ -1,4 +1,4 @@
-//! The steps of a request, whoever has it: a trace ([`host`](super::host)) or a live run
+//! The steps of a request, from a trace ([`host`](super::host)) or a live run
 //! ([`live`](super::live)).
 
 use super::course::Course;

@@ -36,7 +36,7 @@ impl Drive {
         let name = self.named_with(policy, &changes);
         let drive = Drive::from_tables(name, self.preset.clone(), given.under(upper))
             .map_err(|error| DriveError::Change { spec: spec.clone(), error })?;
-        // A record has every key, whoever gave it.
+        // A record has every key, given or default.
         let (notes, states_address_mode) = (self.notes.clone(), self.states_address_mode);
         Ok(Drive { notes, states_address_mode, ..drive })
     }

@@ -1,6 +1,6 @@
 //! page-ideal: the page map in memory, with greedy garbage collection (`docs/spec/ftl.md` 5).
 //!
-//! The yardstick that Gupta, Kim and Urgaonkar hold DFTL against (ASPLOS 2009). It is not the timed
+//! The yardstick that Gupta, Kim and Urgaonkar compare DFTL with (ASPLOS 2009). It is not the timed
 //! FTL `page` of `docs/spec/device.md` 5, which has planes, thresholds and wear levelling of its
 //! own.
 //!

@@ -178,7 +178,7 @@ impl Pool {
         Ok(frontier.as_mut().expect("it has just been opened"))
     }
 
-    /// The block of the frontier, for whoever marks blocks.
+    /// The block of the frontier, for callers that mark blocks.
     pub(super) fn block_of(&self, page: Ppn) -> BlockId {
         BlockId(self.by_block.quotient(page))
     }

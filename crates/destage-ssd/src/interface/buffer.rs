@@ -43,7 +43,7 @@ pub(super) struct Buffer {
     slots: BinaryHeap<Reverse<Nanos>>, // ends of the programs that have one
     held: HashMap<u32, BufferedPage, BuildHasherDefault<ByNumber>>,
     // Programs in the order of their decisions, for pages that leave `held`. Ends are unordered, so
-    // that some stay a while longer: whoever looks compares.
+    // that some stay a while longer: readers compare.
     leaving: VecDeque<(Nanos, u32)>,
     counts: InterfaceCounts,
 }

@@ -108,7 +108,7 @@ impl Queues {
         Served { end: PendingTime::at(end), transferred: PendingTime::at(transferred), submission }
     }
 
-    /// An operation of the host: its latency, and its end for whoever listens. Where something
+    /// An operation of the host: its latency, and its end for recorders. Where something
     /// stands before the flash, when the host sees it done is said later.
     fn note_end(&mut self, op: &Operation, submission: u64, [start, end, service_ns]: [Nanos; 3]) {
         let is_read = op.kind == OperationKind::Read;

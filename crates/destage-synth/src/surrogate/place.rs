@@ -1,4 +1,4 @@
-//! Where the extents of a stand-in lie.
+//! Positions of the extents of a surrogate trace.
 //!
 //! By default groups of extents lie in a random order, without gaps. For SAC (Chen, Xiao, Liu 2012)
 //! they are put so that the reads of a drive's channels are as unbalanced as its table 1 says:

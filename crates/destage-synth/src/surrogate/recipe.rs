@@ -3,7 +3,7 @@
 use destage_trace::{Result, TraceError};
 use serde::{Deserialize, Serialize};
 
-/// A request is at most so many times as long as the mean.
+/// Longest request, in multiples of the mean length.
 const LONGEST_MEANS: f64 = 64.0;
 
 /// Model by which requests are generated.

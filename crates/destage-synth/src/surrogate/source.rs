@@ -1,4 +1,4 @@
-//! Records of a stand-in, in batches, as a reader gives them.
+//! Records of a surrogate trace, in batches, as a reader gives them.
 
 use serde_json::{Value, json};
 

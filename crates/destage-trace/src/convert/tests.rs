@@ -182,7 +182,7 @@ proptest! {
 
     #[test]
     fn blktrace_comes_back(records in records(&OPS, 512, 1)) {
-        // Requests of one stamp go by sequence, which is the order of writing.
+        // Requests of one stamp are ordered by sequence, which is the order of writing.
         let names = ["8:16", "259:0", "7:1048575"];
         let written = write(&records, &names, "blktrace", &ConvertOptions::default());
         check(&written, &written.read("blktrace", |_| ()), &records, &names, false);

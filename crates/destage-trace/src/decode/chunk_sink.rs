@@ -134,7 +134,7 @@ impl Drop for SinkThread {
     fn drop(&mut self) {
         self.chunks = None;
         if let Some(thread) = self.thread.take() {
-            // Whoever drops it has another error to tell.
+            // A caller that drops it reports another error.
             let _ = thread.join();
         }
     }

@@ -153,7 +153,7 @@ extern "C" fn on_sigbus(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
         if start <= TAKEN || !(start..end).contains(&address) {
             continue;
         }
-        // SAFETY: the address lies in this mapping, so whoever reads it keeps the mapping, and with
+        // SAFETY: the address lies in this mapping, so its reader keeps the mapping, and with
         // it the sentence, alive. `write` and `_exit` may be called in a signal.
         unsafe {
             if let Some(sentence) = slot.sentence.load(Ordering::SeqCst).as_ref() {

@@ -80,8 +80,8 @@ impl Records {
         tally.lines += count as u64;
     }
 
-    /// Number of whole records of `record_bytes` bytes at hand, at most a batch; 0 at the end,
-    /// where a rest shorter than a record is malformed.
+    /// Number of whole records of `record_bytes` bytes in the buffer, at most a batch; 0 at the
+    /// end, where a rest shorter than a record is malformed.
     pub(crate) fn whole(&mut self, record_bytes: usize, tally: &mut Tally) -> Result<usize> {
         let batch = BATCH_RECORDS.min(MOST_WINDOW_BYTES / record_bytes).max(1);
         let at_hand = self.input.ensure(record_bytes * batch)?;

@@ -14,9 +14,9 @@
 //! one kind of event makes requests (`event = "D"`, `"Q"` or `"C"`), since each I/O passes through
 //! all of them.
 //!
-//! Records of one stamp go by CPU, then sequence, then place in the file. Across the files of one
-//! recording this is what sorting by time does when the files stand in the order of their CPUs;
-//! within a merged dump the reader does it here.
+//! Records of one stamp are ordered by CPU, then sequence, then place in the file. Across the files
+//! of one recording this is what sorting by time does when the files stand in the order of their
+//! CPUs; within a merged dump the reader does it here.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

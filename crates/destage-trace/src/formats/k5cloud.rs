@@ -5,7 +5,7 @@
 //! volume,time,R|W,offset,length
 //! ```
 //! Time in seconds with a fraction, offset and length in bytes, the volume is the device. No sample
-//! was at hand, so the reader is strict and the format marked unconfirmed.
+//! was available, so the reader is strict and the format marked unconfirmed.
 
 use super::text_format::*;
 

@@ -11,7 +11,7 @@
 //! depends on the model and is not in the file. Every block of a request arrives with it, in the
 //! order of the list, and is marked with its place in the chain ([`ChainMark`]).
 //!
-//! Readings. A prompt rarely fills its last block, which is there as a whole all the same;
+//! Readings. A prompt rarely fills its last block, which is still there as a whole;
 //! `input_length` decides how many of its tokens count. `output_length` and what tools add are read
 //! over. A number of blocks which is not that of `input_length` is a warning: such files have
 //! blocks of another size. There is no operation: all are reads unless `default_op` says otherwise.

@@ -1,4 +1,4 @@
-//! A pipe with a name: whoever writes to it may be long in coming, and an interrupt must not have
+//! A pipe with a name: its writer may be long in coming, and an interrupt must not have
 //! to wait for that.
 
 use std::fs::Metadata;

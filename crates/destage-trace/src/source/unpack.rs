@@ -76,7 +76,7 @@ fn skippable(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// Container or compression that begins with `head`, of which [`HEAD_BYTES`] should be at hand.
+/// Container or compression that begins with `head`, of which [`HEAD_BYTES`] should be available.
 pub(crate) fn identify(head: &[u8]) -> Layer {
     for codec in [Codec::Gzip, Codec::Bzip2, Codec::Xz, Codec::Zstd] {
         if codec.begins(head) {

@@ -69,7 +69,7 @@ impl Trace {
     }
 
     /// Gives the files that were read the names by which they are opened now: a decoded trace is
-    /// kept under what its files hold, and knows whoever decoded it first.
+    /// kept under what its files hold, and knows the first decoder.
     pub(crate) fn called(&mut self, files: &[PathBuf]) {
         let Some(read) = self.meta.summary.get_mut("files").and_then(Value::as_array_mut) else {
             return;

@@ -187,7 +187,7 @@ fn backwards<N: Number>(
     let (first_ids, pages_ops) = (rows.first_ids, rows.pages_ops);
     let accesses = rows.accesses;
     let mut seen = vec![N::NEVER; rows.pages as usize];
-    // The row at hand, and how many of its pages are still to come.
+    // The current row, and how many of its pages are still to come.
     let (mut row, mut left) = (first_ids.len(), 0u32);
     let mut trims = rows.trims.control_commands;
     let mut first = 0u32;

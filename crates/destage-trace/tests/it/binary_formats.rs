@@ -7,7 +7,7 @@ use crate::support::{self, options, read, sample};
 use destage_trace::RecordOp::{Flush, Read as R, Trim, Write as W};
 use destage_trace::{FORMATS, NO_RESPONSE, RecordOp};
 
-/// Twins of the formats that detection recognises: file and format.
+/// Samples of the formats that detection recognises: file and format.
 const SAMPLES: &[(&str, &str)] = &[
     ("srt.srt", "srt"),
     ("vscsi.vscsi", "vscsi"),

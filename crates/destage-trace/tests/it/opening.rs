@@ -415,7 +415,7 @@ fn every_packing_gives_identical_records() {
         let plain = std::fs::read(sample(file)).unwrap();
         let (expected, settings) = match read_bytes(file, &plain, &options(&[])) {
             Ok(found) => (content(&found), options(&[])),
-            // Twins that need options (csv, parquet, object ids) have tests of their own.
+            // Samples that need options (csv, parquet, object ids) have tests of their own.
             Err(_) => continue,
         };
         let without_checksum = zstd::encode_all(plain.as_slice(), 3).unwrap();

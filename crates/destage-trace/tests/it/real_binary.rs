@@ -1,5 +1,5 @@
-//! The real binary traces, where they are at hand: the counts of their index, and what independent
-//! programs make of the same bytes.
+//! The real binary traces, where they are available: the counts of their index, and what
+//! independent programs make of the same bytes.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! Real traces through the whole pipeline: unique pages, as an independent count has them
-//! (`docs/traces.md`). Skipped, with a word, where the traces are not at hand.
+//! (`docs/traces.md`). Skipped, with a word, where the traces are not available.
 
 use std::path::{Path, PathBuf};
 

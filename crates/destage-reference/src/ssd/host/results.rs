@@ -46,7 +46,7 @@ fn count(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
 }
 
 /// "R and W operations", which are the host's (4.1), and without which there is no WAF. What an
-/// FTL reads and programs of its own passes the channels all the same.
+/// FTL reads and programs of its own passes the channels too.
 fn of_host(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
     let host = ssd.operations.iter().filter(|operation| !operation.collection);
     host.filter(|operation| fits(operation.kind)).count()

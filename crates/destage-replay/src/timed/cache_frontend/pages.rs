@@ -8,7 +8,7 @@ use destage_core::{Op, Page, huge};
 use destage_ssd::{DriveLpn, PendingTime, Settled, WriteHint};
 use std::collections::HashMap;
 
-/// The instants of pages that nobody has accessed.
+/// The instants of pages without an access.
 const UNTOUCHED: CachedPage = CachedPage { frame: PendingTime::at(0), ready: PendingTime::at(0) };
 
 /// Pages of a run.

@@ -17,7 +17,7 @@ use destage_ssd::{Command, Device, WriterConfig};
 use std::ops::DerefMut;
 
 impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> CacheFrontend<'_, Q, T> {
-    /// With this writer, or none. Whoever built the policy has seen to it that it has an order.
+    /// With this writer, or none. The builder of the policy has checked that it has an order.
     pub(in crate::timed) fn write_ahead(&mut self, writer: Option<WriterConfig>) {
         assert!(writer.is_none() || P::ORDERED, "the policy shows its next victims");
         if writer.is_some() {

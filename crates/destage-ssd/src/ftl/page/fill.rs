@@ -2,8 +2,8 @@
 //!
 //! **In order, on an empty drive** (`docs/spec/device.md` 5.6). Nothing becomes invalid, and no
 //! plane gets more than cap = B*D - F - D pages, hence nothing is collected in any mode: the k-th
-//! page of a plane lies in block k / D at index k mod D, since free blocks go by index while none
-//! has been erased. Static allocation gives a plane its pages in ascending order. Dynamic
+//! page of a plane lies in block k / D at index k mod D, since free blocks are taken by index while
+//! none has been erased. Static allocation gives a plane its pages in ascending order. Dynamic
 //! allocation sees backlogs of 0 and takes the unit with the most free pages and the plane with the
 //! most in it, lowest first: page i goes to unit i mod U, and there to plane (i / U) mod planes. No
 //! plane reaches cap before its last page, because L < planes * cap.
