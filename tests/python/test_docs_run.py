@@ -21,6 +21,8 @@ DOCS = ROOT / "docs"
 ELSEWHERE = {
     "destage compare TRACE -p lru,ecr-e,gcar-cflru": "a large recording; test_asking.py",
     "destage advise my_trace.csv.gz -d small": "long where others run too; test_advise.py",
+    "destage doctor": "test_doctor.py",
+    "destage demo": "test_printed_output.py",
     "destage advise db.csv.zst": "a line that `destage record` prints; test_record.py",
     "destage mrc huge.csv.zst -p lru,arc,s3-fifo": "forty pages have no sample; test_sampling.py",
     "destage mrc huge.csv.zst -p lru,clock,cflru": "the same",
@@ -55,7 +57,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("long.csv", "huge.csv.zst"):
         (tmp_path / name).write_bytes(text)  # The content says what it is, not the name.
     (tmp_path / "my.toml").write_text(blocks(DOCS / "devices.md", "toml")[0])
-    (tmp_path / "my-drive.toml").write_text('[device]\npreset = "acr"\n')
+    (tmp_path / "my-device.toml").write_text('[device]\npreset = "acr"\n')
     traces = tmp_path / "traces"
     traces.mkdir()
     shutil.copy(tmp_path / "long.csv", traces / "one.csv.xz")
@@ -171,6 +173,7 @@ HELD = {
 #: Blocks that no test runs, each with the reason.
 NOT_RUN = {
     ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
+    ("choose-a-device", "sh"): "a device of 1 TB; test_docs.py opens it",
     ("cite", "bibtex"): "a reference, not code",
     ("install", "sh"): "installs a wheel; test_dist.py does",
     ("advise", "sh"): "a server's process; test_postgresql.py starts one",

@@ -100,16 +100,16 @@ def _describe(p: PolicyInfo) -> None:
     click.echo(wrapped(p.about))
     click.echo(wrapped(f"Source: {p.source}"))
     click.echo(f"  Time per access: {p.time}")
-    click.echo(f"  Looks at clean and dirty: {'yes' if p.flash_aware else 'no'}")
+    click.echo(f"  Clean/dirty-aware: {'yes' if p.flash_aware else 'no'}")
     click.echo(f"  Remembers evicted pages: {'yes' if p.ghosts else 'no'}")
     if p.clusters:
         click.echo("  Destages the pages of an erase block together (--pages-per-block)")
     if p.admission:
-        click.echo("  May refuse a page; a write that it refuses goes through to flash")
+        click.echo("  Admission control: may bypass a page; a bypassed write goes through to flash")
     if p.needs_device:
-        click.echo("  Looks into the device: needs one (--device)")
+        click.echo("  Device-aware: needs --device")
     if p.offline:
-        click.echo("  Knows the future: a bound, nothing to build")
+        click.echo("  Offline: knows the future; a bound")
     if not p.params:
         click.echo("  No parameters")
         return

@@ -325,10 +325,10 @@ pub static SCHEMA: &[Object] = &[
 const HEAD: &str = "\
 # Results
 
-What a run leaves behind: one schema for JSON, Python, the tables and the report. This page is made
-from the engine's own list (`crates/destage-engine/src/result/schema.rs`), and a test holds results
-and page to it. A key with a question mark may be absent. A table of results (CSV, Parquet,
-DataFrame) has a row for each run: what was asked for, and the metrics below.
+Results have one schema in JSON, Python, tables and reports. This page is generated from
+`crates/destage-engine/src/result/schema.rs`; a test compares results and page with it. A key with a
+question mark may be absent. A table of results (CSV, Parquet, DataFrame) has a row for each run:
+its configuration, and the metrics below.
 
 Compare writes by `flash_writes`: the pages written while the run was measured, and the change of
 the pending writes, the pages that are dirty in the cache. `physical_writes` leaves the second part
