@@ -178,3 +178,18 @@ def test_a_sweep_keeps_the_flash_tier_in_its_labels(tmp_path: Path) -> None:
 def test_screening_says_that_a_flash_tier_needs_whole_runs(zipf: ds.Trace) -> None:
     with pytest.raises(ds.UsageError, match=r"^screen: tier2 needs whole runs"):
         ds.screen(zipf, "lru,fifo", cache="10%", tier2="lru", tier2_cache="20%")
+
+
+def test_results_are_run_again_and_a_report_shows_both_tiers(
+    destage: Destage, prompts: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("altair")
+    kept, page = tmp_path / "kept.json", tmp_path / "report.html"
+    flags = ("--bytes-per-token", "8", "--kv", "-c", "40p", *TIERS, "-p", "lru,fifo")
+    done = destage("compare", prompts, *flags, "-d", "small", "--json", kept, "--report", page)
+    assert done.status == 0, done.err
+    text = page.read_text()
+    assert "lru over lru 40p" in text
+    assert "Token hit ratio" in text
+    done = destage("rerun", kept)
+    assert done.status == 0, (done.out, done.err)
