@@ -34,11 +34,14 @@ impl Core {
         Core { cache, log: Log::default(), trimming: Vec::new(), clock }
     }
 
-    /// The instant of a request, nanoseconds, which the record has from here on.
+    /// The instant of a request, nanoseconds, which the record has from here on; 0 if neither it
+    /// nor a simulated SSD looks at it.
     fn arrive(&mut self, what: Recorded, bytes: &Range<u64>) -> io::Result<u64> {
-        #[cfg(feature = "device")]
-        if let Cache::Device(cache) = &self.cache {
-            cache.check()?;
+        match &self.cache {
+            Cache::Policy(..) if self.log.record.is_none() => return Ok(0),
+            Cache::Policy(..) => {}
+            #[cfg(feature = "device")]
+            Cache::Device(cache) => cache.check()?,
         }
         let now_ns = self.clock.now_ns();
         if let Some(record) = &mut self.log.record {

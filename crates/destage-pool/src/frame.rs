@@ -13,8 +13,9 @@
 use crate::bytes::PageBytes;
 use crate::lock::lock;
 use crate::marks::{Class, Marks};
-use crate::sync::{Condvar, Mutex, MutexGuard, UnsafeCell};
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, UnsafeCell};
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// State of a page's bytes relative to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +90,7 @@ pub(crate) struct Frame {
     pub(crate) page: u64,
     state: Mutex<FrameState>,
     changed: Condvar,
+    waiting: AtomicUsize, // threads, changed under the lock
     bytes: UnsafeCell<Option<PageBytes>>,
 }
 
@@ -115,7 +117,8 @@ impl Frame {
             through: 0,
         };
         let (state, bytes) = (Mutex::new(state), UnsafeCell::new(None));
-        Frame { page, state, changed: Condvar::new(), bytes }
+        let (changed, waiting) = (Condvar::new(), AtomicUsize::new(0));
+        Frame { page, state, changed, waiting, bytes }
     }
 
     /// Locks the state; the sets follow when the lock is given back.
@@ -132,7 +135,11 @@ impl Frame {
 
     /// Waiting threads look again.
     pub(crate) fn notify(&self) {
-        self.changed.notify_all();
+        // Waking up is a call of the system, also where there is nobody. The caller has had the
+        // lock after its change: whoever waits for that change has been counted before.
+        if self.waiting.load(Relaxed) > 0 {
+            self.changed.notify_all();
+        }
     }
 
     /// The bytes, to be read.
@@ -172,7 +179,9 @@ impl FrameLock<'_> {
     pub(crate) fn wait(mut self) -> Self {
         self.follow();
         let state = self.state.take().expect("locked");
+        self.frame.waiting.fetch_add(1, Relaxed);
         let state = self.frame.changed.wait(state).expect("no holder of this lock panics");
+        self.frame.waiting.fetch_sub(1, Relaxed);
         self.before = state.class();
         self.state = Some(state);
         self

@@ -3,7 +3,7 @@
 //! A thread that holds pages here waits for the store alone, so waits are short.
 
 use crate::lock::lock;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use std::ops::Range;
@@ -19,6 +19,7 @@ pub(crate) struct InFlight {
 struct State {
     pages: HashSet<u64, FixedState>,
     discards: Vec<Range<u64>>,
+    waiting: usize, // threads
 }
 
 impl State {
@@ -28,11 +29,27 @@ impl State {
 }
 
 impl InFlight {
+    fn wait<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.waiting += 1;
+        let mut state = self.ended.wait(state).expect("no holder of this lock panics");
+        state.waiting -= 1;
+        state
+    }
+
+    /// Waking up is a call of the system, also where there is nobody.
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let some = state.waiting > 0;
+        drop(state);
+        if some {
+            self.ended.notify_all();
+        }
+    }
+
     /// Takes all the pages, once no thread has any of them.
     pub(crate) fn take<'a>(&'a self, pages: &'a [u64]) -> Taken<'a> {
         let mut state = lock(&self.state);
         while pages.iter().any(|&page| state.is_busy(page)) {
-            state = self.ended.wait(state).expect("no holder of this lock panics");
+            state = self.wait(state);
         }
         state.pages.extend(pages);
         Taken { all: self, pages }
@@ -43,11 +60,11 @@ impl InFlight {
         let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
         let mut state = lock(&self.state);
         while state.discards.iter().any(overlaps) {
-            state = self.ended.wait(state).expect("no holder of this lock panics");
+            state = self.wait(state);
         }
         state.discards.push(range.clone());
         while state.pages.iter().any(|page| range.contains(page)) {
-            state = self.ended.wait(state).expect("no holder of this lock panics");
+            state = self.wait(state);
         }
         TakenRange { all: self, range }
     }
@@ -65,8 +82,7 @@ impl Drop for Taken<'_> {
         for page in self.pages {
             state.pages.remove(page);
         }
-        drop(state);
-        self.all.ended.notify_all();
+        self.all.wake(state);
     }
 }
 
@@ -81,7 +97,6 @@ impl Drop for TakenRange<'_> {
         let mut state = lock(&self.all.state);
         let at = state.discards.iter().position(|range| *range == self.range);
         state.discards.swap_remove(at.expect("taken before"));
-        drop(state);
-        self.all.ended.notify_all();
+        self.all.wake(state);
     }
 }
