@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from test_serve import DESTAGE, needed, ran, served
 
 import destage as ds
+from destage import _destage
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="serve needs Unix")
 
@@ -97,3 +99,14 @@ def test_what_a_simulated_ssd_cannot_serve_is_named(keywords: dict[str, Any], pa
         keywords = {**keywords, "device": f"{device}{';' if '[' in device else '['}{empty}"}
     with pytest.raises((ds.UsageError, ds.MissingFile), match=part):
         ds.serve(":memory:", **keywords)
+
+
+def test_serving_adds_at_most_a_mebibyte_to_the_extension() -> None:
+    needed("nm")
+    mine = re.compile(r"destage_(pool|nbd)|(timed|engine)::live|serve::Server")
+    lines = ran("nm", "-S", "--defined-only", "-C", _destage.__file__).splitlines()
+    symbols = [line.split(None, 3) for line in lines]
+    sizes = [int(one[1], 16) for one in symbols if len(one) == 4 and mine.search(one[3])]
+    if len(sizes) < 100:
+        pytest.skip("the extension has no symbols: its parts are not measured")
+    assert sum(sizes) < 1 << 20

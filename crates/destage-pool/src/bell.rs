@@ -1,7 +1,6 @@
 //! How the writer is woken and stopped.
 
-use crate::lock::lock;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 #[derive(Default)]
@@ -17,19 +16,23 @@ struct State {
 }
 
 impl Bell {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
     pub(crate) fn wake(&self) {
-        lock(&self.state).is_woken = true;
+        self.lock().is_woken = true;
         self.rung.notify_one();
     }
 
     pub(crate) fn stop(&self) {
-        lock(&self.state).is_stopped = true;
+        self.lock().is_stopped = true;
         self.rung.notify_one();
     }
 
     /// Waits until it is woken or the period is over; false when it has to stop.
     pub(crate) fn wait(&self, period: Duration) -> bool {
-        let state = lock(&self.state);
+        let state = self.lock();
         let still = |state: &mut State| !state.is_woken && !state.is_stopped;
         let (mut state, _) =
             self.rung.wait_timeout_while(state, period, still).expect("no holder panics");

@@ -3,11 +3,11 @@
 
 use crate::lock::lock;
 use crate::store::Store;
+use crate::sync::Mutex;
 use destage_core::SplitMix64;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::Mutex;
 
 /// Bytes that a disk writes wholly or not at all.
 const SECTOR_BYTES: usize = 512;

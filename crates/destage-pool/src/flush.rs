@@ -5,6 +5,7 @@ use crate::frame::{Exclusive, Frame, Mark};
 use crate::lock::lock;
 use crate::shared::Shared;
 use crate::store::{Store, copy_of};
+use crate::sync::yield_now;
 use crate::work::Done;
 use std::io;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ impl<S: Store> Shared<S> {
                 self.write_pinned(frames, Reason::Late)?;
             }
             self.sync(failures)?;
+            yield_now(); // to whoever takes a page out that is clean already
         }
         Ok(())
     }

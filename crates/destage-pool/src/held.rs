@@ -1,7 +1,7 @@
 //! Guards of the calling thread, and hits that the policy has not seen yet.
 
 use crate::shared::Inner;
-use crate::sync::thread_local;
+use crate::sync::per_thread;
 use destage_core::Op;
 use std::cell::RefCell;
 use std::io;
@@ -11,9 +11,9 @@ use std::sync::{Arc, Weak};
 /// A guard: its pool, its page, whether it changes the page.
 type Guard = (*const Inner, u64, bool);
 
-thread_local! {
-    static GUARDS: RefCell<Vec<Guard>> = const { RefCell::new(Vec::new()) };
-    static BATCHES: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
+per_thread! {
+    static GUARDS: RefCell<Vec<Guard>> = RefCell::new(Vec::new());
+    static BATCHES: RefCell<Vec<Batch>> = RefCell::new(Vec::new());
 }
 
 /// Hits that were noted without the lock (`docs/spec/pool.md` 8.2).

@@ -3,7 +3,16 @@
 
 pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub(crate) use std::thread_local;
+
+pub(crate) use std::thread::yield_now;
+
+/// A value for each thread.
+macro_rules! per_thread {
+    ($(static $name:ident: $type:ty = $value:expr;)+) => {
+        std::thread_local! { $(static $name: $type = const { $value };)+ }
+    };
+}
+pub(crate) use per_thread;
 
 /// Locks that share the pages of a table.
 pub(crate) const SHARDS: u64 = 64;

@@ -5,7 +5,16 @@ pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize};
 pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
-pub(crate) use loom::thread_local;
+
+pub(crate) use loom::thread::yield_now;
+
+/// A value for each thread.
+macro_rules! per_thread {
+    ($(static $name:ident: $type:ty = $value:expr;)+) => {
+        loom::thread_local! { $(static $name: $type = $value;)+ }
+    };
+}
+pub(crate) use per_thread;
 
 /// One lock for all pages: a superset of what many have to wait for.
 pub(crate) const SHARDS: u64 = 1;
