@@ -23,7 +23,16 @@ from destage.results import Results, together
 from destage.runs import Interrupted, compare
 from destage.trace import Trace
 
-__all__ = ["EXACTLY", "FINALISTS", "Pool", "Runner", "finalists_of", "seeds_of", "settings"]
+__all__ = [
+    "ALIKE",
+    "EXACTLY",
+    "FINALISTS",
+    "Pool",
+    "Runner",
+    "finalists_of",
+    "seeds_of",
+    "settings",
+]
 
 #: Page accesses with a device, over all runs, up to which every candidate runs at every size.
 EXACTLY = 100_000_000
