@@ -365,7 +365,7 @@ fn a_drive_without_room_for_its_ftl_says_how_many_blocks_it_takes() {
             error,
             format!(
                 "my.toml:1:2: device: no room for ftl = {ftl}: 1024 logical pages and what the \
-                 FTL keeps beside them take {least} blocks, and the drive has 17 (change \
+                 FTL keeps beside them take {least} blocks, and the device has 17 (change \
                  logical_pages or the table [ftl])"
             )
         );
