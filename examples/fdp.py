@@ -145,13 +145,13 @@ def show_lmcache(orders: list[str], rates: list[str], spares: list[int], mib: in
 
 
 def show_cachelib(smalls: list[float], spares: list[int], block_pages: int) -> None:
-    """One handle and two, half of the drive in use and all of it."""
+    """One handle and two, half of the device in use and all of it."""
     setups = [
         Setup("one handle", placed=False, handles=1),
         Setup("initial", placed=True, handles=2),
         Setup("persistent", placed=True, handles=2, isolation="persistent"),
     ]
-    print("published: half of the drive 1.22 and 1.03 with handles, all of it 3.22 and 1.03")
+    print("published: half of the device 1.22 and 1.03 with handles, all of it 3.22 and 1.03")
     print(f"{'used':>5} {'small':>5} {'spare':>5}", *(f"{setup.name:>11}" for setup in setups))
     capacity = UNITS * PLANES * block_pages
     for used, small, spare in product((0.5, 1.0), smalls, spares):

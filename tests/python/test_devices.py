@@ -435,7 +435,7 @@ def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None
         (("ftls", "pgae"), "did you mean page?"),
     ):
         refused(destage(*args), 2, part)
-    assert "needs one (--device)" in destage("policies", "ecr").out
+    assert "needs --device" in destage("policies", "ecr").out
 
 
 def test_python_and_the_command_line_agree(destage: Destage, drive: Path) -> None:

@@ -72,6 +72,9 @@ command.papers_of = lambda names: [load_paper(Path("tiny.toml"))]
 main()
 """
 
+#: The pages behind the first one.
+TINY = ("claims.md", "f1.svg", "figures.md", "setup.md")
+
 #: What is run, what it writes, what it reads, and how it ends if that cannot be read.
 COMMANDS: dict[str, tuple[list[str], list[str], str]] = {
     "report": (
@@ -81,7 +84,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], str]] = {
     ),
     "reproduce": (
         ["reproduce", "tiny", "--scale", "0.002", "--seeds", "1", "--no-sensitivity", "--out", "."],
-        ["tiny.html", "tiny.json", "tiny.md", "tiny/f1.svg"],
+        ["tiny.html", "tiny.json", "tiny.md", *(f"tiny/{name}" for name in TINY)],
         "pgtpcb_first400k.csv.xz",
     ),
 }

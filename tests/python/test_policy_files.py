@@ -407,6 +407,7 @@ def test_a_policy_that_was_begun_passes_the_tests_of_every_policy() -> None:
     copy = ROOT / "target" / "added"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(ROOT / "crates", copy / "crates")
+    shutil.copytree(ROOT / "examples" / "own-policy", copy / "examples" / "own-policy")
     shutil.copytree(ROOT / "tests" / "vectors", copy / "tests" / "vectors")
     shutil.copytree(ROOT / "docs" / "spec", copy / "docs" / "spec")
     for name in ("Cargo.toml", "Cargo.lock", "README.md"):

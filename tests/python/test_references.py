@@ -30,6 +30,12 @@ OUTPUTS = {
     }
     | {"api/rust.md", "rust.md"},
 }
+#: Pages of other projects, and pages that had another name.
+ELSEWHERE = {
+    "CHANGELOG.md": {"docs/results.md", "docs/paper-files.md"},
+    "docs/tiers.md": {"lib/bindings/kvbm/README.md"},
+    "python/destage/advise/kv_settings.py": {"lib/bindings/kvbm/README.md"},
+}
 #: Specified, and built later; each may be absent until then.
 PENDING = {"device-today.jsonl", "tiers.jsonl", "kv.jsonl"}
 
@@ -79,15 +85,17 @@ def resolved(name: str, at: Path) -> Path | None:
     if beside.is_file() and beside.is_relative_to(ROOT):
         return beside
     # Paths that code puts together: `concat!(.., "/../../docs/x.md")`, `ROOT / "docs" / "x.md"`.
-    folders = (ROOT, ROOT / "docs") if at.suffix == ".py" else (ROOT,)
+    folders = [ROOT, ROOT / "docs", ROOT / "docs" / "contribute", ROOT / "docs" / "reference"]
+    folders.append(ROOT / "benches" / "record")
     paths = [folder / re.sub(r"^(\.?\./|/)+", "", name) for folder in folders]
     return next((path for path in paths if path.is_file()), None)
 
 
 def is_output(name: str, at: Path) -> bool:
-    """Whether the name is one of a file that a command writes."""
+    """Whether the name is one of a file that a command writes, or not one of this repository."""
     where = at.relative_to(ROOT).as_posix()
-    return any(where.startswith(folder) and name in names for folder, names in OUTPUTS.items())
+    known = [*OUTPUTS.items(), *ELSEWHERE.items()]
+    return any(where.startswith(folder) and name in names for folder, names in known)
 
 
 NAME = r"(?<![\w./-])[\w./-]*[\w-]\.md\b"

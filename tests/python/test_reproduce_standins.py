@@ -196,12 +196,12 @@ def test_a_page_tells_how_channels_and_caches_fit() -> None:
     )
     data = document(evaluate(one, Options(scale=0.002, seeds=1, sensitivity=False)))
     rows = channel_rows(data)
-    assert rows[0][:3] == ["load", "SSD0: published", "SSD0: has"]
+    assert rows[0][:3] == ["workload", "SSD0: published", "SSD0: has"]
     assert rows[1][:2] == ["USR", "0.785"]
     assert float(rows[1][2]) == pytest.approx(0.785, rel=0.15)
     assert rows[1][-2] == "1.87", "what is published of dynamic writes is told, too"
     # 2 GiB at a scale of 0.002 are 1,048 pages of 4 KiB: 16.4 blocks of 64.
-    assert any("has 1,048 pages, 16.4 of the device's erase blocks" in d for d in differences(data))
+    assert any("has 1,048 pages, 16.4 of its erase blocks" in d for d in differences(data))
 
 
 def test_bursts_leave_the_rate_as_it_is() -> None:

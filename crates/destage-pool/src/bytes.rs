@@ -95,7 +95,7 @@ impl Drop for Spare {
 }
 
 fn free(start: NonNull<u8>, length: usize) {
-    // SAFETY: allocated in `zeroed` with this layout, and whoever calls has owned it.
+    // SAFETY: allocated in `zeroed` with this layout, and the caller owned it.
     unsafe { dealloc(start.as_ptr(), PageBytes::layout(length)) }
 }
 

@@ -51,7 +51,7 @@ impl<S: Store> Shared<S> {
                 self.write_pinned(frames, Reason::Late)?;
             }
             self.sync(failures)?;
-            yield_now(); // to whoever takes a page out that is clean already
+            yield_now(); // to the thread that removes a page that is clean already
         }
         Ok(())
     }

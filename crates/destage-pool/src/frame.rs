@@ -135,8 +135,8 @@ impl Frame {
 
     /// Waiting threads look again.
     pub(crate) fn notify(&self) {
-        // Waking up is a call of the system, also where there is nobody. The caller has had the
-        // lock after its change: whoever waits for that change has been counted before.
+        // Waking up is a call of the system, also where no thread waits. The caller has had the
+        // lock after its change: a thread that waits for that change has been counted before.
         if self.waiting.load(Relaxed) > 0 {
             self.changed.notify_all();
         }

@@ -36,7 +36,7 @@ impl InFlight {
         state
     }
 
-    /// Waking up is a call of the system, also where there is nobody.
+    /// Waking up is a call of the system, also where no thread waits.
     fn wake(&self, state: MutexGuard<'_, State>) {
         let some = state.waiting > 0;
         drop(state);
