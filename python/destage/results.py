@@ -352,21 +352,32 @@ class Results(Tabled):
         return html
 
     def save_figures(
-        self, folder: Destination, *, show: str | Sequence[str] | None = None
+        self,
+        folder: Destination,
+        *,
+        show: str | Sequence[str] | None = None,
+        width: str | None = None,
+        font_size: float | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> list[Path]:
         """Write figures of stores for a paper, each as SVG, PDF and PNG beside its data as CSV.
 
         Parameters:
             folder: made if it is not there.
             show: metrics, by name; by default those that tables show.
+            width: of each figure, legend included: `"3.3in"`, `"84mm"`.
+            font_size: of all text, in points.
+            labels: names in the figures, by label: `{"lru": "LRU"}`.
 
         Raises as `report`, and `UsageError` for a name that there is not.
         """
         self._need_stores("results.plot.save(folder)")
         need_extra("saving figures")
-        from destage.charts.stored import save_stored
+        from destage.charts.figure_style import FigureStyle
+        from destage.charts.stored_figures import save_stored
 
-        return save_stored(folder, self.rows, self.missing, show=show)
+        style = FigureStyle.of(width, font_size, labels)
+        return save_stored(folder, self.rows, self.missing, show=show, style=style)
 
     def _need_stores(self, way: str) -> None:
         if self._stored is None:

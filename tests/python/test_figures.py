@@ -108,3 +108,10 @@ def test_a_distribution_names_its_cache_size() -> None:
     page = results[0].trace.page_bytes
     spec = results.plot.response_cdf(frames=64).to_dict()
     assert spec["title"] == f"Cache {64 * page // 1024} KiB"
+
+
+def test_thirty_policies_and_the_bounds_look_different_in_black_and_white() -> None:
+    from destage.charts.theme import LIGHT, styles
+
+    looks = styles(["lru", "min", *(f"policy-{k}" for k in range(30))], LIGHT).values()
+    assert len({(*look.dash, look.marker) for look in looks}) == 32

@@ -122,8 +122,10 @@ def test_every_run_is_in_it_done_failed_or_missing(page_file: Path, found: ds.Re
     assert re.search(r"s\.toml: \d+ runs missing: ", text)
     # Numbers are whole: a row of the store is a row of the page.
     row = next(k for k, r in enumerate(found.rows) if r["status"] == "done" and r["device"])
+    ids = model["told"]["id"]
+    place = ids["at"].index(ids["values"].index(found.rows[row]["id"]))
     for name in ("hit_ratio", "response_ns_p99", "physical_writes"):
-        assert model["numbers"][name][row] == found.rows[row][name]
+        assert model["numbers"][name][place] == found.rows[row][name]
 
 
 def test_the_missing_runs_know_what_they_would_have_been(found: ds.Results) -> None:
@@ -189,6 +191,26 @@ def test_figures_count_what_they_cannot_draw(found: ds.Results, tmp_path: Path) 
     assert gone["2%"][1] != ""
     svg = (tmp_path / "f" / "heat-hit_ratio.svg").read_text()
     assert "\u00d7" in re.sub(r"failed, \?", "", svg.partition("<title")[0] + svg)
+
+
+@pytest.mark.parametrize("width_in", [3.3, 7])
+def test_figures_have_their_width_their_font_and_their_names(
+    destage: Destage, store: Path, tmp_path: Path, width_in: float
+) -> None:
+    flags = ("--width", f"{width_in}in", "--font-size", "7", "--label", "lru=Recency")
+    destage("report", store, "--figures", tmp_path / "f", "--show", "hit", *flags)
+    made = sorted((tmp_path / "f").glob("*.svg"))
+    assert [path.stem for path in made] == [
+        "curves-hit_ratio", "front", "heat-hit_ratio", "spread-hit_ratio"
+    ]  # fmt: skip
+    for path in made:
+        svg = path.read_text()
+        width = re.search(r'<svg[^>]*? width="([0-9.]+)pt"', svg)
+        assert width is not None
+        assert float(width[1]) == pytest.approx(72 * width_in, abs=3)
+        assert "Recency" in svg
+        assert "lru<" not in svg
+        assert 'font-size="7px"' in svg
 
 
 def test_without_scripts_every_run_stands_in_a_table(page_file: Path, found: ds.Results) -> None:
@@ -469,11 +491,84 @@ def test_five_thousand_runs_are_filtered_without_five_thousand_elements(
         assert page.complaints == []
 
 
+AXES = """
+[sweep]
+traces = [{synth = "zipf", requests = 900, pages = 300}]
+policies = ["lru", "arc"]
+cache = ["5%"]
+repeat = 2
+devices = ["small"]
+[sweep.device]
+op_permille = [100, 70, 280]
+[sweep.host]
+queue_depth = [64, 8, 1]
+[host]
+mode = "closed"
+[device]
+precondition = "none"
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> ds.Results:
+    """Runs of one cache size that differ in over-provisioning, queue depth and seed."""
+    folder = tmp_path_factory.mktemp("axes")
+    (folder / "s.toml").write_text(AXES)
+    ds.sweep(folder / "s.toml", folder / "runs")
+    return ds.load_results(folder / "runs")
+
+
+def test_axes_are_keys_of_devices_then_what_else_runs_differ_in(swept: ds.Results) -> None:
+    from destage.model.axes import axes_of
+
+    found = axes_of(swept.rows)
+    names = [axis.name for axis in found]
+    assert names == ["device.op_permille", "queue_depth", "device", "seed"]
+    assert set(found[0].column) == {"70", "100", "280"}
+    assert set(found[0].rest) == {f"small[host.queue_depth={n}]" for n in (1, 8, 64)}
+    assert set(found[1].rest) == {f"small[op_permille={n}]" for n in (70, 100, 280)}
+
+
+@in_a_browser
+def test_every_axis_of_a_sweep_goes_across_with_its_numbers_in_order(
+    browser: Browser, swept: ds.Results, tmp_path: Path
+) -> None:
+    swept.report(tmp_path / "runs.html")
+    panel = "#curves figure:first-child"
+    across = f"{panel} .role-axis-label text"
+    with browser.page(tmp_path / "runs.html", hash="#panels=each") as page:
+        ready(page)
+        assert page.each("#x option", "e.value") == [
+            "device.op_permille",
+            "queue_depth",
+            "device",
+            "seed",
+        ]
+        assert "iops" in page.each("#metric option", "e.value")
+        assert page.text("over") == "Over op_permille"
+        # A panel for each queue depth: the device's other values are on the axis.
+        assert page.each("#curves figcaption > span:first-child", "e.textContent") == [
+            f"small[host.queue_depth={n}], queue depth {n}" for n in (1, 8, 64)
+        ]
+        assert page.each(across, "e.textContent")[:3] == ["70", "100", "280"]
+    for x, ticks in (("queue_depth", ["1", "8", "64"]), ("seed", ["1", "2"])):
+        with browser.page(tmp_path / "runs.html", hash=f"#metric=iops&x={x}") as page:
+            ready(page)
+            assert page.each(across, "e.textContent")[: len(ticks)] == ticks
+            assert page.complaints == []
+    with browser.page(tmp_path / "runs.html", hash="#metric=iops&x=device&panels=") as page:
+        ready(page)
+        devices = page.each("#heat figure:first-child .role-axis-label text", "e.textContent")
+        numbers = [tuple(map(int, re.findall(r"=(\d+)", d))) for d in devices if "[" in d]
+        assert numbers == sorted(numbers)
+        assert page.complaints == []
+
+
 def test_numbers_within_names_are_sorted_as_numbers() -> None:
-    from destage.report.stored import _natural
+    from destage.model.settings import natural_order
 
     names = [f"small[op_permille={n}]" for n in (100, 50, 7)] + ["ecr", "small"]
-    assert sorted(names, key=_natural) == [
+    assert sorted(names, key=natural_order) == [
         "ecr",
         "small",
         "small[op_permille=7]",

@@ -10,7 +10,7 @@ from typing import Any
 
 from destage.errors import UsageError
 
-__all__ = ["FigureStyle"]
+__all__ = ["UNSTYLED", "FigureStyle"]
 
 #: Units of the drawing in an inch and in a point: the engine writes one as a point of a PDF.
 INCH, POINT = 72.0, 1.0
@@ -49,10 +49,15 @@ class FigureStyle:
             dict(labels or {}),
         )
 
+    @property
+    def narrow(self) -> bool:
+        """Whether legends stand below, and panels one below the other."""
+        return self.width_pt is not None and self.width_pt < _NARROW
+
     def styled(self, spec: dict[str, Any]) -> dict[str, Any]:
         """The specification of a chart in this style; what has several charts keeps its widths."""
         found: dict[str, Any] = json.loads(json.dumps(spec))
-        if self.width_pt is not None and "vconcat" not in found:
+        if self.width_pt is not None and not found.keys() & {"vconcat", "facet"}:
             found["width"] = self.width_pt
             found["autosize"] = {"type": "fit-x", "contains": "padding"}
             found["height"] = min(float(found.get("height") or 260), 0.62 * self.width_pt)
@@ -72,7 +77,7 @@ class FigureStyle:
                 config[part] = {**config.get(part, {}), **sizes}
             config["title"] = {**config.get("title", {}), "fontSize": font}
             config["text"] = {**config.get("text", {}), "fontSize": font}
-        if self.width_pt is not None and self.width_pt < _NARROW:
+        if self.width_pt is not None and self.narrow:
             entry = _ENTRY * (font or 12.0)
             legend = {
                 "orient": "bottom",
@@ -86,6 +91,10 @@ class FigureStyle:
                 one["symbolSize"] = one.get("symbolSize", 80) / 2
             for mark in _marks(spec):
                 mark |= {key: mark[key] * part for key, part in _FINER.items() if key in mark}
+
+
+#: Figures as they are on the screen.
+UNSTYLED = FigureStyle()
 
 
 def _pixels(text: str) -> float:

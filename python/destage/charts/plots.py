@@ -130,7 +130,7 @@ class Figures(ABC):
                 target / f"{prefix}{name}",
                 style.styled(self._spec(name)),
                 self._csv(name),
-                in_points=style.width_pt is not None,
+                points=style.width_pt is not None,
             )
         ]
 
@@ -425,17 +425,17 @@ def _kind(kind: str) -> str:
 
 
 def write_figure(
-    stem: Path, spec: dict[str, Any], rows: str, *, in_points: bool = False
+    stem: Path, spec: dict[str, Any], rows: str, *, points: bool = False
 ) -> list[Path]:
     """Write one chart as SVG, PDF and PNG beside its data as CSV; return the files.
 
-    With `in_points` the SVG says its size in points, as the PDF does.
+    With `points` the SVG says its size in points, as the PDF does.
     """
     from destage.charts.engine import engine
 
     svg = numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))
-    if in_points:
-        svg = re.sub(r'(<svg[^>]*? width="[0-9.]+)(" height="[0-9.]+)"', r'\1pt\2pt"', svg, count=1)
+    if points:
+        svg = in_points(svg)
     written = []
     for suffix, content in (
         (".svg", svg),
@@ -447,6 +447,11 @@ def write_figure(
         write_whole(path, content)
         written.append(path)
     return written
+
+
+def in_points(svg: str) -> str:
+    """The SVG with its size in points, as that of a PDF."""
+    return re.sub(r'(<svg[^>]*? width="[0-9.]+)(" height="[0-9.]+)"', r'\1pt\2pt"', svg, count=1)
 
 
 def rows_text(rows: Sequence[Row]) -> str:

@@ -30,8 +30,10 @@ __all__ = [
 #: The grammar that Altair 6.3 writes, as vl-convert names it.
 VEGA_LITE = "6.4"
 
-#: Solid, which lru and min have, dashed, dotted, dash-dotted, long and short.
+#: Solid, which lru has, dashed, dotted, dash-dotted, long and short.
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [13, 4], [4, 2])
+#: That of min.
+_BOUND_DASH = [1, 2]
 #: Vega's names of the markers, and each as an SVG path around the origin.
 MARKERS = {
     "circle": "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
@@ -136,7 +138,8 @@ def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
     """A style for each label.
 
     Of six colours, five dashes and seven markers, without a common factor, any two tell thirty
-    labels apart: in colour, with markers or without, and in black and white.
+    labels apart: in colour, with markers or without, and in black and white. lru and min have
+    looks beside these.
     """
     found: dict[str, SeriesStyle] = {}
     markers = list(MARKERS)
@@ -145,7 +148,7 @@ def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
         if label == BASELINE:
             found[label] = SeriesStyle(theme.ink, DASHES[0], "circle")
         elif label == ORACLE:
-            found[label] = SeriesStyle(theme.oracle, DASHES[0], "circle")
+            found[label] = SeriesStyle(theme.oracle, _BOUND_DASH, "circle")
         else:
             color = theme.series[k % len(theme.series)]
             dash = DASHES[1 + k % (len(DASHES) - 1)]

@@ -115,9 +115,7 @@ def report(
         look_at_folder(figures)
     style = _style(arguments, figures)
     if any(is_store(name) for name in result):
-        if style:
-            raise UsageError(f"--{next(iter(style)).replace('_', '-')} is for files of results")
-        files = _of_stores(result, html_file, figures, where=where, show=show)
+        files = _of_stores(result, html_file, figures, style, where=where, show=show)
     elif where is not None or show is not None:
         flag_given = "--where" if where is not None else "--show"
         raise UsageError(f"{flag_given} is for stores of results: {result[0]} is none")
@@ -167,6 +165,7 @@ def _of_stores(
     names: Sequence[str],
     html_file: str | None,
     figures: str | None,
+    style: Mapping[str, Any],
     *,
     where: str | None,
     show: str | None,
@@ -179,4 +178,4 @@ def _of_stores(
         raise UsageError(f"{', '.join(names)}: there are no runs to draw")
     if html_file is not None:
         found.report(html_file, command=command_line())
-    return found.save_figures(figures, show=show) if figures is not None else ()
+    return found.save_figures(figures, show=show, **style) if figures is not None else ()

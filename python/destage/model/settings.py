@@ -23,6 +23,7 @@ __all__ = [
     "differing",
     "known_metrics",
     "label_order",
+    "natural_order",
     "on_the_front",
     "same_cover",
     "setting_name",
@@ -50,6 +51,12 @@ Row = Mapping[str, Any]
 def label_order(label: str) -> tuple[int, str]:
     """Policies by name, the one that others are measured against first, the bound last."""
     return (0 if label == BASELINE else 2 if label == ORACLE else 1, label)
+
+
+def natural_order(text: str) -> list[tuple[bool, float, str]]:
+    """The key that sorts numbers within names as numbers: `op=50` before `op=100`."""
+    parts = re.split(r"([0-9]+(?:\.[0-9]+)?)", text)
+    return [(k % 2 == 0, float(p) if k % 2 else 0.0, p) for k, p in enumerate(parts)]
 
 
 _SHARE = re.compile(r"([0-9.]+)\s*%")

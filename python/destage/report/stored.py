@@ -15,12 +15,14 @@ from typing import Any
 from destage import _destage
 from destage.charts.stored import StoredCharts
 from destage.charts.theme import PAGE
+from destage.model.axes import axes_of
 from destage.model.metrics import Metric, offline
 from destage.model.settings import (
     DIMENSIONS,
     cache_order,
     known_metrics,
     label_order,
+    natural_order,
     usual_pair,
 )
 from destage.model.words import NONE, cell, counted, join, number, printable, size, time_unit
@@ -56,6 +58,8 @@ def stored_page(
 ) -> str:
     """Return the page of rows of a store, and of the runs that it has not."""
     runs = [*rows, *({**dict(run), "status": "missing"} for run in missing)]
+    order = _orders(runs)
+    runs.sort(key=lambda run: [order[name](_text(run.get(name))) for name in DIMENSIONS])
     known = _sized(runs)
     metrics = known_metrics(rows)
     labels = sorted({str(run["label"]) for run in runs}, key=label_order)
@@ -149,20 +153,23 @@ def _model(
 ) -> dict[str, Any]:
     """The data of the page's script."""
     charts = StoredCharts(labels, PAGE, page=True)
-    frames = {str(run["cache"]): some["frames"] for run, some in zip(runs, known, strict=True)}
-    order: dict[str, Any] = {
-        "label": label_order,
-        "cache": lambda text: cache_order(text, frames[text]),
-        "queue_depth": lambda text: int(text) if text else -1,
-        "seed": lambda text: int(text) if text else -1,
-    }
+    order = _orders(runs)
     return {
         "runs": len(runs),
         "status": [STATUS.index(run["status"]) for run in runs],
         "dimensions": [
             {"name": name, "title": one, "several": several}
-            | _coded([_text(run.get(name)) for run in runs], order.get(name, _natural))
+            | _coded([_text(run.get(name)) for run in runs], order[name])
             for name, (one, several) in DIMENSIONS.items()
+        ],
+        "axes": [
+            {"name": axis.name, "title": axis.title, "of": axis.of}
+            | {
+                k: _coded(v, natural_order)
+                for k, v in (("column", axis.column), ("rest", axis.rest))
+                if v
+            }
+            for axis in axes_of(runs)
         ],
         "told": {name: _coded([_text(run.get(name)) for run in runs]) for name in TOLD},
         "sizes": {name: _column([some[name] for some in known]) for name in SIZES},
@@ -185,14 +192,19 @@ def _model(
     }
 
 
+def _orders(runs: Sequence[Row]) -> dict[str, Any]:
+    """How the values of each dimension are sorted."""
+    frames = {_text(run["cache"]): run.get("frames") for run in runs}
+    return dict.fromkeys(DIMENSIONS, natural_order) | {
+        "label": label_order,
+        "cache": lambda text: cache_order(text, frames[text]),
+        "queue_depth": lambda text: int(text) if text else -1,
+        "seed": lambda text: int(text) if text else -1,
+    }
+
+
 def _text(value: Any) -> str:
     return "" if value is None else printable(str(value))
-
-
-def _natural(text: str) -> list[tuple[bool, float, str]]:
-    """The key that sorts numbers within names as numbers: `op=50` before `op=100`."""
-    parts = re.split(r"([0-9]+(?:\.[0-9]+)?)", text)
-    return [(k % 2 == 0, float(p) if k % 2 else 0.0, p) for k, p in enumerate(parts)]
 
 
 def _coded(texts: Sequence[str], order: Any = None) -> dict[str, Any]:

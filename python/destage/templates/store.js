@@ -22,6 +22,14 @@
   const several = (name) => dimensions.get(name).values.length > 1;
   const labels = dimensions.get("label").values, caches = dimensions.get("cache").values;
   const outer = ["trace", "device", "ftl", "queue_depth", "options"].filter(several);
+  // The axes beside cache size, each with the dimension of its values; `rest` is what is left of
+  // the names that have the value in them, too.
+  const axes = new Map(model.axes.map((a) => [a.name, a]));
+  for (const a of axes.values()) {
+    if (a.column) dimensions.set(a.name, { name: a.name, title: a.title, ...a.column });
+    if (a.rest) dimensions.set(a.name + " rest", { name: a.name + " rest", ...a.rest });
+  }
+  const numeric = (name) => dimensions.get(name).values.every((v) => v === "" || Number.isFinite(Number(v)));
 
   function number(name, i) {
     if (model.status[i] !== DONE) return null;
@@ -117,13 +125,14 @@
     return pairs.map(([key, v]) => key + "=" + (typeof v === "string" ? v : JSON.stringify(v))).join(", ") || "no options";
   }
   const CALLED = { queue_depth: (v) => "queue depth " + (v || NONE), seed: (v) => "seed " + (v || NONE), device: (v) => v || "no device", options: options };
+  for (const a of axes.values()) if (a.of === "options") CALLED[a.name + " rest"] = options;
   const called = (names, codes) => names.map((name, k) => (CALLED[name] || ((v) => v || NONE))(dimensions.get(name).values[codes[k]])).join(", ");
   const lacking = (s) => [s.failed && s.failed + " failed", s.missing && s.missing + " missing", s.undefined && s.undefined + " without this number"].filter(Boolean).join(", ");
   // A point in words, as a pointer and the arrow keys show it.
   function tipOf({ s, row }) {
     const metric = metrics.get(view.metric), shown = (v) => text(v, metric, view.against);
     return {
-      "": row.label + ", " + row.cache, ...(s.n ? { [metric.title]: shown(s.mean) } : {}), ...(s.n > 1 ? { from: shown(s.low), to: shown(s.high) } : {}),
+      "": row.label + ", " + (axes.has(view.x) ? inner(titleOf(view.x)) + " " : "") + row.cache, ...(s.n ? { [metric.title]: shown(s.mean) } : {}), ...(s.n > 1 ? { from: shown(s.low), to: shown(s.high) } : {}),
       Runs: String(s.n), ...(s.lacks ? { "Not among them": lacking(s) } : {}),
     };
   }
@@ -232,47 +241,72 @@
   }
 
   // ---- The four charts
-  const panelNames = () => (view.panels === "" ? [] : view.panels === "each" ? outer : [view.panels]);
+  const split = () => (view.panels === "" ? [] : view.panels === "each" ? outer : [view.panels]);
+  // Panels of charts over an axis: its values meet in one panel, and cache sizes come apart.
+  function panelNames() {
+    const axis = axes.get(view.x), names = split();
+    if (!axis) return names;
+    const left = names.filter((n) => n !== axis.name).map((n) => (axis.rest && n === axis.of ? axis.name + " rest" : n));
+    return [...left, ...(names.length ? ["cache"] : [])].filter(several);
+  }
   function curvesAndHeat() {
     const metric = metrics.get(view.metric), names = panelNames();
     const found = grouped(runs, names).map((p) => ({ name: called(names, p.codes) || "All runs", cells: cellsOf(p.runs) }));
     const drawn = found.flatMap((p) => p.cells).filter((c) => c.s.n);
     const extent = (cells) => axisOf(cells.flatMap((c) => (c.s.n ? [c.s.low, c.s.high] : [])), metric, view.against, view.log);
-    const sizes = (cells) => Array.from(new Set(cells.map((c) => c.row.at).filter(Boolean))).sort((a, b) => a - b);
+    const sizes = (cells) => Array.from(new Set(cells.map((c) => c.row.at).filter((v) => v !== null))).sort((a, b) => a - b);
     const [allY, allX, allHeat] = [extent(drawn), sizes(drawn), depths(drawn, metric)];
     const wanted = drawn.length ? found : [];
-    const share = view.x === "cache_share";
+    const over = titleOf(view.x);
+    $("over").textContent = "Over " + inner(over);
+    $("by").textContent = "Policies by " + inner(over);
     function ways(cells) {
       const known = new Map(cells.map((c) => [c.row.told, c]));
       return { tell: (k) => tipOf(known.get(k)), runs: (k) => known.get(k).s.runs };
     }
     show("curves", wanted.map(function (p) {
-      const own = sizes(p.cells), xs = view.own ? own : allX, air = xs.length > 1 ? (xs[xs.length - 1] / xs[0]) ** 0.03 : 1.5;
-      const across = { domain: [xs[0] / air, xs[xs.length - 1] * air], ticks: own, title: share ? "Cache size, of the trace\u2019s pages (%, log scale)" : "Cache size (log scale)", kind: share ? "ratio" : "size", length: share ? 0.01 : 1, form: share ? ".2~r" : "" };
+      const across = acrossOf(view.own ? sizes(p.cells) : allX, p.cells);
       return {
-        name: p.name, note: "", about: metric.title + " over cache size, " + p.name + ", one line a policy", file: [view.metric, p.name],
-        data: { rows: p.cells.map((c) => c.row), ones: view.against ? [{ one: 1 }] : [] }, logs: view.log ? "y" : "",
+        name: p.name, note: "", about: metric.title + " over " + inner(over) + ", " + p.name + ", one line a policy", file: [view.metric, p.name],
+        data: { rows: p.cells.map((c) => c.row), ones: view.against ? [{ one: 1 }] : [] }, logs: (view.log ? "y" : "") + (across.log ? "x" : ""),
         signals: { across: across, up: view.own ? extent(p.cells) : allY }, ...ways(p.cells),
       };
     }));
     show("heat", wanted.map(function (p) {
       const depth = view.own ? depths(p.cells, metric) : allHeat;
       const rows = p.cells.map((c) => ({ ...c.row, ...(c.s.n ? depth.of(c.s.mean) : {}) }));
-      return { name: p.name, note: allY.title, about: "Heat map, " + p.name, file: ["heat", view.metric, p.name], data: { rows: rows }, ...ways(p.cells) };
+      return { name: p.name, note: allY.title, about: "Heat map, " + p.name, file: ["heat", view.metric, p.name], data: { rows: rows }, signals: { across: { title: over } }, ...ways(p.cells) };
     }));
     $("key").replaceChildren(...(drawn.length ? keyOf(view.own ? null : allHeat, metric) : []));
   }
-  // A policy at a cache size, with its row for the charts; sizes are means, if its runs differ.
+  const titleOf = (x) => (axes.has(x) ? axes.get(x).title : "Cache size");
+  // A title within a sentence: keys and abbreviations stay as they are.
+  const inner = (title) => (/^[A-Z][a-z]/.test(title) ? title[0].toLowerCase() + title.slice(1) : title);
+  // The axis from left to right: sizes and wide ranges by factors, other numbers as they are, names side by side.
+  function acrossOf(xs, cells) {
+    const [first, last] = [xs[0], xs[xs.length - 1]], axis = axes.get(view.x), share = view.x === "cache_share";
+    const names = axis && !numeric(view.x), log = !names && first > 0 && (!axis || last > 20 * first);
+    const air = log ? (xs.length > 1 ? (last / first) ** 0.03 : 1.5) : names ? 0.4 : 0.03 * (last - first) || 0.5;
+    return {
+      domain: log ? [first / air, last * air] : xs.length ? [first - air, last + air] : [0, 1], ticks: xs, log: log,
+      title: titleOf(view.x) + (share ? ", of the trace\u2019s pages (%, log scale)" : log ? " (log scale)" : ""),
+      kind: axis ? (names ? "name" : "real") : share ? "ratio" : "size", length: share ? 0.01 : 1, form: share ? ".2~r" : ",.6~g",
+      names: names ? Object.fromEntries(cells.map((c) => [c.row.at, c.row.cache])) : {},
+    };
+  }
+  // A policy at a value of the axis, with its row for the charts; sizes are means, if its runs differ.
   function cellsOf(runs) {
-    const where = new Map();
-    for (const c of grouped(runs, ["cache"])) {
-      const known = c.runs.map((i) => size(view.x, i)).filter(Boolean);
+    const axis = axes.has(view.x), by = axis ? view.x : "cache", where = new Map();
+    for (const c of grouped(runs, [by])) {
+      const text = dimensions.get(by).values[c.codes[0]];
+      const known = axis ? [numeric(by) ? Number(text) : c.codes[0]].filter(() => text !== "" || !numeric(by)) : c.runs.map((i) => size(view.x, i)).filter(Boolean);
       where.set(c.codes[0], known.length ? known.reduce((a, b) => a + b, 0) / known.length : null);
     }
-    return grouped(runs, ["label", "cache"]).map(function (c) {
+    const shown = (code) => (by.endsWith("options") ? called([by], [code]) : dimensions.get(by).values[code] || NONE);
+    return grouped(runs, ["label", by]).map(function (c) {
       const [label, cache] = c.codes, s = sum(c.runs, view.metric, view.against);
       const why = { failed: "\u2715", missing: "?", undefined: NONE }[LACKS.find((k) => s[k])] || "";
-      const row = { told: c.key, label: labels[label], place: label, cache: caches[cache], column: cache, at: where.get(cache), mean: s.mean, low: s.low, high: s.high, lacks: s.lacks, whole: !s.lacks, why: why };
+      const row = { told: c.key, label: labels[label], place: label, cache: shown(cache), column: cache, at: where.get(cache), mean: s.mean, low: s.low, high: s.high, lacks: s.lacks, whole: !s.lacks, why: why };
       return { s: s, row: row };
     });
   }
@@ -354,7 +388,7 @@
 
   // ---- Distributions: a row a policy, the best median on top, a stroke a run.
   function spread() {
-    const metric = metrics.get(view.metric), names = panelNames(), sign = metric.better === "higher" ? -1 : 1;
+    const metric = metrics.get(view.metric), names = split(), sign = metric.better === "higher" ? -1 : 1;
     const chosen = view.at === "" ? runs : runs.filter((i) => word("cache", i) === view.at);
     const found = grouped(chosen, names).map(function (p) {
       const rows = [], sums = new Map(), groups = grouped(p.runs, ["label"]).map((g) => ({ code: g.codes[0], s: sum(g.runs, view.metric, view.against) }));
@@ -391,7 +425,7 @@
   const core = model.metrics.filter((m) => m.core);
   const groups = grouped(every, outer).length;
   const usual = {
-    metric: (core[0] || model.metrics[0] || { name: "cache_bytes" }).name, against: "", x: caches.every((v) => v.endsWith("%")) ? "cache_share" : "cache_bytes",
+    metric: (core[0] || model.metrics[0] || { name: "cache_bytes" }).name, against: "", x: caches.length < 2 && axes.size ? axes.keys().next().value : caches.every((v) => v.endsWith("%")) ? "cache_share" : "cache_bytes",
     // Several sizes in one distribution would hide what traces and seeds do.
     at: caches[caches.length >> 1],
     panels: !outer.length ? "" : outer.length > 1 && groups <= MOST_PANELS ? "each" : outer[0],
@@ -400,7 +434,7 @@
   const view = { ...usual, all: false, filters: new Map(), picked: null };
   const weighed = ["cache_bytes", "cache_share", ...model.metrics.filter((m) => m.better !== "neither").map((m) => m.name)];
   const choices = {
-    metric: model.metrics.map((m) => m.name), against: ["", ...labels], x: ["cache_share", "cache_bytes"], at: ["", ...caches],
+    metric: model.metrics.map((m) => m.name), against: ["", ...labels], x: [...(caches.length > 1 || !axes.size ? ["cache_share", "cache_bytes"] : []), ...axes.keys()], at: ["", ...caches],
     panels: ["", ...outer, ...(outer.length > 1 ? ["each"] : [])], x2: weighed, y2: weighed,
   };
   function readAddress() {
@@ -435,8 +469,8 @@
     curvesAndHeat();
     pareto();
     spread();
-    const wanted = grouped(runs, panelNames()).length;
     for (const more of document.querySelectorAll(".more-panels")) {
+      const wanted = grouped(runs, more.previousElementSibling.id === "spread" ? split() : panelNames()).length;
       more.hidden = wanted <= MOST_PANELS;
       more.firstElementChild.textContent = (view.all ? "" : MOST_PANELS + " of ") + counted(wanted, "panel") + " drawn";
       more.lastElementChild.textContent = view.all ? "Fewer" : "All of them";
@@ -450,7 +484,7 @@
       s.failed && counted(s.failed, "run") + " failed", s.missing && counted(s.missing, "run is", "runs are") + " missing",
       s.undefined && counted(s.undefined, "run has", "runs have") + " no number here" + (view.against ? ", or none of " + view.against + " to stand beside" : ""),
     ].filter(Boolean);
-    const several = grouped(runs, [...outer, "label", "cache"]).length < runs.length;
+    const several = grouped(runs, [...panelNames(), "label", axes.has(view.x) ? view.x : "cache"]).length < runs.length;
     $("about").textContent = metric.title + ": " + metric.about + (view.against ? ", over that of " + view.against + " in the same place, run by run" : "") + "."
       + (several ? " Points and cells are means of the runs that meet there, bars reach from the least to the largest." : "")
       + (lacks.length ? " Not drawn: " + lacks.join(", ") + "; a cross, a hollow marker or a dashed cell says where." : "");
@@ -479,7 +513,7 @@
   function setUp() {
     for (const name of ["metric", "x2", "y2"]) select(name, named);
     select("against", (v) => [v === "" ? "as it is" : "over " + v]);
-    select("x", (v) => [v === "cache_share" ? "share of the trace\u2019s pages" : "bytes"]);
+    select("x", (v) => [axes.has(v) ? axes.get(v).title : v === "cache_share" ? "Cache size, share of the trace\u2019s pages" : "Cache size, bytes"]);
     select("panels", (v) => [v === "" ? "everything together" : v === "each" ? "each setting" : "each " + (v === "ftl" ? "FTL" : dimensions.get(v).title.toLowerCase())]);
     select("at", (v) => [v === "" ? "all sizes" : v]);
     for (const name of ["log", "own", "log2"]) {
@@ -692,7 +726,7 @@
     while (due || jobs.size) await (due || Promise.all(jobs));
   }
   window.addEventListener("beforeprint", () => drawn(true));
-  if (caches.length < 2) $("curves").closest("section").hidden = true;
+  if (caches.length < 2 && !axes.size) $("curves").closest("section").hidden = true;
   redraw();
   window.destageStore = { every, word, settings, front, drawn };
   root.dataset.ready = "true";
