@@ -555,6 +555,10 @@ def test_every_axis_of_a_sweep_goes_across_with_its_numbers_in_order(
         with browser.page(tmp_path / "runs.html", hash=f"#metric=iops&x={x}") as page:
             ready(page)
             assert page.each(across, "e.textContent")[: len(ticks)] == ticks
+            # Long names of devices break: nothing goes on beyond the side of the screen.
+            assert page.ask(
+                "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+            )
             assert page.complaints == []
     with browser.page(tmp_path / "runs.html", hash="#metric=iops&x=device&panels=") as page:
         ready(page)
