@@ -19,9 +19,11 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
+from destage.device import restored
 from destage.fit.collector import CANDIDATES
 from destage.fit.fio import read_fio
 from destage.fit.miniature import miniature
+from destage.fit.model import Model, base_of
 from destage.fit.slc import classes_of
 
 PAGE = 4096
@@ -505,3 +507,12 @@ def test_candidates_are_collectors_of_the_product() -> None:
     (known,) = [k.values for k in ds.device_keys() if (k.table, k.name) == ("device", "gc_victim")]
     assert {victim for victim, _ in CANDIDATES} <= set(known.split(", "))
     assert read_fio.__doc__
+
+
+@pytest.mark.parametrize("pages", [4096, 65_536, 1 << 20])
+def test_a_device_that_collects_next_to_nothing_has_room_to_collect(pages: int) -> None:
+    """As a loop device or a RAM disk fits: by the rates alone it would have no spare area."""
+    record = base_of("tlc-nvme")
+    for stream in ("shared", "by-generation"):
+        model = Model(record, pages, 4, 1, 60_000.0, 600_000.0, gc_stream=stream, op=0.0)
+        assert restored(json.dumps(model.device(model.keys()))).logical_pages == pages

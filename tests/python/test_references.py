@@ -23,7 +23,7 @@ OUTPUTS = {
     "python/destage/templates": {"beyond.md", "beyond/all.md", "../beyond.md"},
     "docs/reproduce.md": {"NAME.md"},
     "python/destage/cli": {"NAME.md"},
-    "tests/python": {"tiny.md", "o.md"},
+    "tests/python": {"tiny.md", "claims.md", "figures.md", "setup.md", "o.md"},
     "docs/site": {
         f"{kind}/index.md"
         for kind in ("api", "drives", "formats", "layers", "notebooks", "policies")

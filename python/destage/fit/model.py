@@ -111,7 +111,12 @@ class Model:
     def keys(self) -> dict[str, Any]:
         """The whole `[device]` table."""
         block = self.pages_per_block
-        raw = self.pages / (1 - self.op)
+        # Where the over-provisioning is too small for the device to collect, it is as small as
+        # collection allows: a threshold of two blocks and an open one for each write point.
+        data = block * write_points({"gc_victim": self.gc_victim, "gc_stream": self.gc_stream})
+        row = self.units * self.stripe
+        least = -(-self.pages // row) * row + 3 * data * self.units
+        raw = max(self.pages / (1 - self.op), least)
         blocks = max(6, -(-int(raw + 0.999) // (self.units * block)))
         keys: dict[str, Any] = {
             "channels": self.units,
@@ -149,7 +154,6 @@ class Model:
             keys["slc_read_ns"] = keys["read_ns"][0]
             keys["slc_erase_ns"] = keys["erase_ns"]
         # The part of a block that rounding up adds is kept free.
-        data = block * write_points(keys)
         keys["gc_low_pages"] = 2 * data + max(0, int(blocks * block - raw / self.units))
         return keys
 
