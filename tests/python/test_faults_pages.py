@@ -18,7 +18,8 @@ import destage as ds
 
 pytest.importorskip("altair")
 
-#: A paper of a few tenths of a second: a drawn load, a stand-in, and the recording that is shipped.
+#: A paper of a few tenths of a second: a drawn workload, a surrogate trace, and the recording that
+#: is shipped.
 PAPER = """
 schema = 1
 [paper]

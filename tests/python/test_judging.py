@@ -299,7 +299,7 @@ def test_the_endurance_of_a_drive_is_shown_and_needs_one(
     assert done.status == 0, done
     assert "years until every block was erased 3,000 times" in done.out
     assert 'data-name="drive_writes_per_day"' in (tmp_path / "r.html").read_text()
-    # A device's file may say it, and then nobody has to.
+    # A device's file may say it, in place of the flag.
     (tmp_path / "mine.toml").write_text('[device]\npreset = "small"\npe_cycles = 1500\n')
     done = destage("compare", msr, "-p", "lru", "-c", "4p", "-d", "mine.toml")
     assert "years until every block was erased 1,500 times" in done.out

@@ -42,7 +42,7 @@ def drawn(values: Mapping[str, tuple[float, float]], figure: Figure = FIGURE) ->
 
 def verdict(name: str, where: str, *cases: Case, says: str = "holds") -> Verdict:
     claim = replace(paper("sac").claims[0], id=name, where=where)
-    return Verdict(claim, Judgement(says, cases, ("stand-in",)))
+    return Verdict(claim, Judgement(says, cases, ("surrogate",)))
 
 
 def test_panels_of_a_row_share_a_scale_and_small_ones_have_rows_of_their_own() -> None:
@@ -177,7 +177,7 @@ def test_a_number_of_the_paper_is_put_where_the_figure_would_show_it(
     figure = next(f for f in whole.figures if f.id == "fig6")
     figure = replace(figure, relative=relative, unit="ms" if relative is None else "")
     rows = tuple(
-        Row("hm_0", "d", "own", "16MiB", policy, None, "stand-in", {"response_ns_mean": y})
+        Row("hm_0", "d", "own", "16MiB", policy, None, "surrogate", {"response_ns_mean": y})
         for policy, y in (("LRU", 4000.0), ("CFLRU", 3000.0), ("ECR", 2000.0))
     )
     runs = next(r for r in whole.runs if r.id == "real")
@@ -238,7 +238,7 @@ def document_of(name: str) -> dict[str, Any]:
         {"id": f"{name}-2", "claim": "Not shown.", "headline": False, "verdict": "partly"},
     ]
     counts = {"holds": 1, "partly": 1, "does not hold": 0, "can't be tested here": 0}
-    loads = [{"kind": "stand-in"}, {"kind": "recording"}, {"kind": "stand-in"}]
+    loads = [{"kind": "surrogate"}, {"kind": "recording"}, {"kind": "surrogate"}]
     told = {"name": name, "title": f"The paper {name}", "idea": "Asks.", "main": f"{name}-1"}
     return {
         "paper": told,

@@ -72,9 +72,9 @@ def document(claims: list[dict[str, Any]], knobs: list[dict[str, Any]]) -> dict[
         "restates": 0,
         "options": {"seeds": 3, "scale": 1.0},
         "loads": [
-            {"name": "long", "kind": "stand-in", "fit": [fit(1_000_000, 45_746_222)]},
-            {"name": "whole", "kind": "stand-in", "fit": [fit(990, 1000)]},
-            {"name": "minutes", "kind": "stand-in", "fit": [fit(1428, 86_400, "length (s)")]},
+            {"name": "long", "kind": "surrogate", "fit": [fit(1_000_000, 45_746_222)]},
+            {"name": "whole", "kind": "surrogate", "fit": [fit(990, 1000)]},
+            {"name": "minutes", "kind": "surrogate", "fit": [fit(1428, 86_400, "length (s)")]},
             {"name": "pgtpcb", "kind": "recording", "fit": []},
         ],
         "sensitivity": {"knobs": knobs},

@@ -266,7 +266,7 @@ def test_two_files_of_one_name_are_an_error_that_names_both(tmp_path: Path, shel
 def test_a_missing_original_has_a_stand_in_that_says_so(tmp_path: Path) -> None:
     loads = loads_of(tmp_path, None)
     load = loads.load("vol_0", any_paper())
-    assert (load.kind, load.note) == ("stand-in", "available from the shelf")
+    assert (load.kind, load.note) == ("surrogate", "available from the shelf")
     catalogued = loads.catalogue.traces["vol_0"]
     trace = loads.open(load, seed=1)
     # So small a trace is made longer: what is asked for less than a thousand requests is nothing.
@@ -331,7 +331,7 @@ def test_an_excerpt_among_the_originals_is_a_further_case_and_run_whole(tmp_path
     assert set(found) == {"pgtpcb", "hm_0-minutes"}
     excerpt = found["hm_0-minutes"]
     assert (excerpt.kind, excerpt.options["requests"]) == ("excerpt", 20_560)
-    assert loads.load("hm_0", paper("ecr")).kind == "stand-in", "minutes are not the original"
+    assert loads.load("hm_0", paper("ecr")).kind == "surrogate", "minutes are not the original"
     assert loads.open(excerpt, seed=1).requests == 1
 
 
@@ -541,7 +541,7 @@ def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path:
     data = json.loads((tmp_path / "destage-reproduce" / "ecr.json").read_text())
     assert {c["id"] for c in data["claims"]} >= {"table4-wait", "table4-proj-most"}
     assert data["command"] == "destage reproduce ecr --table 4 --scale 0.001 --seeds 1"
-    assert {load["kind"] for load in data["loads"]} >= {"stand-in", "recording"}
+    assert {load["kind"] for load in data["loads"]} >= {"surrogate", "recording"}
 
 
 def test_a_policy_that_fills_a_drive_is_left_out_and_named(

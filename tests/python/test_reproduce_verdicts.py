@@ -181,18 +181,18 @@ def test_loads_from_elsewhere_have_their_own_verdict_and_leave_the_papers_alone(
     cells = {**LOWER, **HIGHER}
     for check in (compared(">0"), ORDER, NEAR, RANK):
         for kinds, own, elsewhere in (
-            ({"w": "stand-in", "v": "recording"}, "holds", "does not hold"),
-            ({"v": "stand-in", "w": "excerpt"}, "does not hold", "holds"),
+            ({"w": "surrogate", "v": "recording"}, "holds", "does not hold"),
+            ({"v": "surrogate", "w": "excerpt"}, "does not hold", "holds"),
         ):
             found = verdict(check, cells, kinds=kinds)
             assert found.elsewhere is not None
             assert (found.verdict, found.elsewhere.verdict) == (own, elsewhere)
             assert (len(found.cases), len(found.elsewhere.cases)) == (1, 1)
             assert (set(found.own.loads), set(found.elsewhere.loads)) == (
-                {"stand-in"},
-                {k for k in kinds.values() if k != "stand-in"},
+                {"surrogate"},
+                {k for k in kinds.values() if k != "surrogate"},
             )
-    assert verdict(compared(">0"), cells, "stand-in").elsewhere is None
+    assert verdict(compared(">0"), cells, "surrogate").elsewhere is None
 
 
 def test_each_verdict_is_followed_by_its_own_cases() -> None:
@@ -207,7 +207,7 @@ def test_each_verdict_is_followed_by_its_own_cases() -> None:
 
 def test_numbers_and_ranges_of_the_paper_are_about_its_loads_only() -> None:
     cells = {**LOWER, ("v", "A"): [1.9], ("v", "B"): [2.0]}
-    kinds = {"w": "stand-in", "v": "recording"}
+    kinds = {"w": "surrogate", "v": "recording"}
     for check in (compared("~0.5"), compared("~0.5..0.5"), compared(">0.4", over="mean")):
         found = verdict(check, cells, kinds=kinds)
         assert (found.verdict, found.elsewhere) == ("holds", None)
@@ -614,7 +614,7 @@ def test_who_varies_less_is_steadier_and_what_is_zero_is_said() -> None:
 
 def test_a_statement_about_originals_cannot_be_tested_on_stand_ins() -> None:
     check = compared(">0", originals=True)
-    assert verdict(check, LOWER, "stand-in").verdict == "can't be tested here"
+    assert verdict(check, LOWER, "surrogate").verdict == "can't be tested here"
     assert verdict(check, LOWER, "original").verdict == "holds"
 
 

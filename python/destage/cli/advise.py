@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -20,7 +18,7 @@ from destage.advise.calls import SEEDS
 from destage.advise.calls import advise as find_advice
 from destage.checks import check_request
 from destage.cli import signals
-from destage.cli.advise_kv import is_kv_advice
+from destage.cli.advise_kv import is_kv_advice, write_advice
 from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -43,7 +41,6 @@ from destage.cli.screen import note_interrupted, progress
 from destage.cli.store import JOBS, STORE, experiment_of
 from destage.model.deployed import sizes_now
 from destage.policy import spec_label
-from destage.tables.advice import WIDE
 from destage.trace import Trace
 
 __all__ = ["advise"]
@@ -178,17 +175,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             store=experiment,
             progress=callback,
         )
-    outputs.write_with(
-        {
-            "json": advice.to_json,
-            "csv": advice.to_csv,
-            "parquet": advice.to_parquet,
-            "markdown": advice.to_markdown,
-        }
-    )
-    if outputs.to_screen:
-        width = get_terminal_size().columns if sys.stdout.isatty() else WIDE
-        click.echo(advice.text(explain=arguments["explain"], width=width), nl=False)
+    write_advice(outputs, advice, explain=arguments["explain"])
     outputs.write_with({"report": lambda path: advice.write_page(path, command_line())})
     if advice.ran.interrupted:
         note_interrupted()

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from destage.advise.asking import share_of
-from destage.advise.kv import KvGrid, advise_kv, kv_grid
+from destage.advise.calls import Advice
+from destage.advise.kv import KvAdvice, KvGrid, advise_kv, kv_grid
 from destage.cli import signals
 from destage.cli.load import load_one
 from destage.cli.options import run_values
@@ -65,6 +66,14 @@ def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
             store=experiment,
             progress=callback,
         )
+    write_advice(outputs, advice, explain=arguments["explain"])
+    if advice.ran.interrupted:
+        note_interrupted()
+        click.get_current_context().exit(signals.status())
+
+
+def write_advice(outputs: Outputs, advice: Advice | KvAdvice, *, explain: bool) -> None:
+    """Write the files that were asked for, and the answer on the screen unless one took it."""
     outputs.write_with(
         {
             "json": advice.to_json,
@@ -75,10 +84,7 @@ def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
     )
     if outputs.to_screen:
         width = get_terminal_size().columns if sys.stdout.isatty() else WIDE
-        click.echo(advice.text(explain=arguments["explain"], width=width), nl=False)
-    if advice.ran.interrupted:
-        note_interrupted()
-        click.get_current_context().exit(signals.status())
+        click.echo(advice.text(explain=explain, width=width), nl=False)
 
 
 def is_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> bool:

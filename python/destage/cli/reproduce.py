@@ -226,7 +226,7 @@ def _say_stand_ins(evaluation: Evaluation, quiet: bool) -> None:
         return
     places: dict[str, list[str]] = {}
     for load in evaluation.loads:
-        if load.kind == "stand-in":
+        if load.kind == "surrogate":
             places.setdefault(load.note, []).append(load.name)
     for place, names in places.items():
         note(f"{evaluation.paper.name}: surrogate traces for {', '.join(names)} ({place})")
@@ -242,7 +242,7 @@ def _table(evaluations: list[Evaluation]) -> Table:
     columns += [Column("paper's loads", right=False), Column("cases"), Column("on", right=False)]
     columns += [Column("elsewhere", right=False), Column("cases")]
     table = Table("Headline claims", columns)
-    if any(kind == "stand-in" for e in evaluations for v in e.verdicts for kind in v.own.loads):
+    if any(kind == "surrogate" for e in evaluations for v in e.verdicts for kind in v.own.loads):
         table.notes.append(
             "a verdict on surrogate traces describes the policies on workloads of that type, not"
             " the authors' measurements"

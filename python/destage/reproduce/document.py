@@ -219,7 +219,7 @@ def _channels(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
         if runs.channels != "published" or runs.busiest or runs.intensity != 1:
             continue
         rows = evaluation.sets[runs.id]
-        specs = {load.name: load.spec for load in rows.loads if load.kind == "stand-in"}
+        specs = {load.name: load.spec for load in rows.loads if load.kind == "surrogate"}
         for row in rows.rows:
             spec, value = specs.get(row.workload), row.numbers.get("max_deviation_reads")
             if row.policy == "none" and spec and value is not None and row.device in rows.drives:
@@ -262,7 +262,7 @@ def _load(evaluation: Evaluation, load: Load) -> dict[str, Any]:
         "title": load.title,
         "note": load.note,
         "published_in": load.spec.published if load.spec else None,
-        "ours": load.spec.ours if load.spec and load.kind == "stand-in" else None,
+        "ours": load.spec.ours if load.spec and load.kind == "surrogate" else None,
         "files": [p.name for p in load.paths],
         "made_of": evaluation.loading.made.get(load.name),
         "fit": [

@@ -145,7 +145,7 @@ def _workloads(data: Data) -> str:
     kinds: dict[str, list[str]] = {}
     for load in data["loads"]:
         kinds.setdefault(load["kind"], []).append(load["name"])
-    named = {"original": "original traces", "stand-in": "surrogate traces"}
+    named = {"original": "original traces", "surrogate": "surrogate traces"}
     named["specified"] = "workloads as the paper specifies them"
     parts = [f"{len(kinds[kind])} {text}" for kind, text in named.items() if kind in kinds]
     shorter = [text for load in data["loads"] if (text := _shorter(load))]

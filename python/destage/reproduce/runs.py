@@ -97,7 +97,7 @@ class Request:
         # A recording can only be used as it was recorded.
         unchanged = runs.intensity == 1 and not runs.busiest and runs.channels != "balanced"
         unchanged = unchanged and not self.only and not (self.variant and self.variant.of_workload)
-        if unchanged and any(load.kind == "stand-in" for load in found):
+        if unchanged and any(load.kind == "surrogate" for load in found):
             found += self.loads.recorded(runs)
         return found
 
@@ -170,7 +170,7 @@ class Runner:
             if drive is not None:
                 drives[request].setdefault(device, drive)
             options = request.options(load)
-            fitted = load.kind == "stand-in" and options.intensity == 1
+            fitted = load.kind == "surrogate" and options.intensity == 1
             if fitted and request.loads is requests[0].loads and load.name not in infos:
                 plain = request.loads.recipe(load, seed or 0, drive, options)
                 infos[load.name] = load, _task(load, seed, plain, question=_INFO)

@@ -43,7 +43,7 @@ SLIGHT, OPEN = "right order, lead under 1 %", "undecided"
 ORDER = (HOLDS, PARTLY, SLIGHT, OPEN, FAILS, UNTESTED)
 
 #: Kinds of load that are the paper's own, or stand in for them.
-OWN = ("original", "stand-in", "specified")
+OWN = ("original", "surrogate", "specified")
 
 _ORIGINALS = (
     "a statement about the content of the original traces; a surrogate trace has only their counts"

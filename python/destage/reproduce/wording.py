@@ -27,7 +27,7 @@ FACTORS = 10.0
 _NAMED = 6
 _PLURAL = {
     "original": "originals",
-    "stand-in": "surrogate traces",
+    "surrogate": "surrogate traces",
     "specified": "workloads as specified",
     "recording": "our recordings",
     "excerpt": "excerpts",

@@ -50,7 +50,7 @@ class Load:
 
     name: str
     kind: str
-    """`original`, `stand-in`, `specified`, `recording` or `excerpt`."""
+    """`original`, `surrogate`, `specified`, `recording` or `excerpt`."""
     title: str
     note: str
     """For a surrogate the archive of the original."""
@@ -64,7 +64,7 @@ class Load:
     @property
     def random(self) -> bool:
         """Whether it is generated from a seed."""
-        return self.kind in ("stand-in", "specified")
+        return self.kind in ("surrogate", "specified")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Loads:
             return Load(name, "original", spec.title, spec.origin.cite, found, spec.use, spec)
         note = f"available from {spec.origin.get}"
         share = requests_of(spec, self.scale) / requests_of(spec, 1.0)
-        return Load(name, "stand-in", spec.title, note, spec=spec, share=share)
+        return Load(name, "surrogate", spec.title, note, spec=spec, share=share)
 
     def recorded(self, runs: RunSet) -> list[Load]:
         """Return the recordings and excerpts that are there, for runs with a surrogate.
@@ -276,7 +276,7 @@ def label_of(drive: Device) -> str:
 
 def _channels(load: Load, drive: Device | None, options: LoadOptions) -> Channels | None:
     """The distribution of a surrogate over the channels of a device; None: as generated."""
-    if options.channels == "" or drive is None or load.kind != "stand-in":
+    if options.channels == "" or drive is None or load.kind != "surrogate":
         return None
     device = drive.record["device"]
     sizes = {

@@ -36,7 +36,7 @@ fn a_killed_process_has_lost_nothing_that_a_flush_acknowledged() {
 }
 
 #[test]
-#[ignore = "more of the same"]
+#[ignore = "takes half a minute; twenty kills always run"]
 fn sixty_killed_processes_have_lost_nothing_that_a_flush_acknowledged() {
     kill_often(60);
 }
