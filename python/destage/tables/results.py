@@ -245,7 +245,7 @@ def mark_meaning(runs: Sequence[Run]) -> str:
     parts = min((r.differences.parts for r in runs if r.differences.parts), default=FEW_PARTS)
     where = ""
     if parts < FEW_PARTS:
-        where = f" on this trace, which has only {parts} independent parts"
+        where = f" on this trace (its differences have {parts} independent parts or more)"
     return f"best of its size{where}: significant (95 %), and by 1 % or more"
 
 
