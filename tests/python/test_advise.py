@@ -211,7 +211,7 @@ def test_the_parts_of_the_trace_add_up_to_the_whole() -> None:
         assert mean == pytest.approx(run.hit_ratio, abs=1e-9)
     low, high = rival.interval
     assert low <= advice.run.hit_ratio - rival.run.hit_ratio <= high
-    assert rival.told == (low > 0 or high < 0)
+    assert rival.significant == (low > 0 or high < 0)
     assert rival.ahead(largest=True) == sum(a > b for a, b in rival.parts)
 
 

@@ -249,9 +249,9 @@ def _setting(
 ) -> Setting:
     nothing = (None,) * len(choices)
     if isinstance(made, str):
-        untold = (False,) * len(choices)
-        return Setting(system, None, made, size, nothing, nothing, untold, nothing)
-    values, worse, told, near = [], [], [], []
+        none = (False,) * len(choices)
+        return Setting(system, None, made, size, nothing, nothing, none, nothing)
+    values, worse, significant, near = [], [], [], []
     same = [run for run in known if run.label == system.label]
     for choice in choices:
         goal = choice.goal
@@ -259,11 +259,11 @@ def _setting(
         value = goal.value(made) if means else None
         values.append(value)
         worse.append(None if value is None else goal.worse_by(value, choice.best_value))
-        told.append(value is not None and goal.is_significant(made, choice.best))
+        significant.append(value is not None and goal.is_significant(made, choice.best))
         near.append(_smallest(same, choice, within) if means else None)
     return Setting(
         *(system, made, "", size),
-        *(tuple(values), tuple(worse), tuple(told), tuple(near)),
+        *(tuple(values), tuple(worse), tuple(significant), tuple(near)),
     )
 
 

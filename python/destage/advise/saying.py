@@ -134,7 +134,7 @@ def _choice(choice: Choice) -> dict[str, Any]:
         | {
             "value": goal.value(rival.run),
             "interval": rival.interval,
-            "told": rival.told,
+            "significant": rival.significant,
             "parts_of": rival.parts_name or None,
             "parts": rival.parts,
             "seeds_of": rival.seeds_of or None,
@@ -146,7 +146,7 @@ def _choice(choice: Choice) -> dict[str, Any]:
                 "what": w.what,
                 "value": goal.value(w.run),
                 "worse_by": w.worse_by,
-                "told": w.told,
+                "significant": w.significant,
             }
             for w in choice.wrong
         ],
@@ -169,7 +169,7 @@ def _setting(setting: Setting, goals: Sequence[Goal]) -> dict[str, Any]:
         "why_not": setting.why_not or None,
         "values": by_goal(setting.values),
         "worse_by": by_goal(setting.worse_by),
-        "told": by_goal(setting.told),
+        "significant": by_goal(setting.significant),
         "near_from": by_goal([None if r is None else r.cache_bytes for r in setting.near_from]),
         "hit_ratio": None if run is None else run.hit_ratio,
         "lacks": system.lacks,

@@ -1,6 +1,6 @@
 """Advice from runs: the smallest cache and the policy near the best, with confidence.
 
-Everything here is worked out from runs that are there; `destage.advise` makes them.
+Calculated from finished runs; `destage.advise` makes them.
 """
 
 from __future__ import annotations
@@ -39,58 +39,58 @@ class SizePoint:
     """A cache size on the curve."""
 
     run: Run
-    """The best policy there."""
+    """Best policy at this size."""
     value: float
-    """Its number."""
+    """Its value of the objective."""
     judged: float
-    """The same with the writes that it leaves out."""
+    """`value` with pending writes counted."""
     near: bool
-    """Whether it is within the share of the best."""
+    """Whether it is within the share of the best run."""
     ties: tuple[str, ...]
-    """Others that the trace cannot tell from it there."""
+    """Policies not significantly worse at this size."""
     baseline: Run | None
-    """lru at this size."""
+    """Run of LRU at this size."""
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """Another choice, and what it costs."""
+    """Another choice of policy or size, and how much worse it is."""
 
     what: str
     """`the usual`, `the worst`, `smaller`, `larger`."""
     run: Run
-    """The run that it stands for."""
+    """Its run."""
     worse_by: float | None
-    """How much worse than what is advised, as a share of that; below 0 it is better."""
-    told: bool
-    """Whether the trace tells the two apart."""
+    """Change of the objective against the advised run, as a share of it; below 0 it is better."""
+    significant: bool
+    """Whether the difference from the advised run is significant."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """The next best policy at the size that is advised, and how surely it is behind."""
+    """The second-best policy at the advised size, and the evidence that it is worse."""
 
     run: Run
-    """It."""
+    """Run of the second-best policy."""
     interval: tuple[float, float] | None
-    """Where what is advised less the rival lies, 95 %; None where this trace does not tell."""
-    told: bool
-    """Whether the trace tells the two apart."""
+    """95 % confidence interval of advised run less rival; None where it has none."""
+    significant: bool
+    """Whether the difference from the advised run is significant."""
     parts_name: str
-    """Head of the column that compares parts of the trace."""
+    """Heading of the column that compares parts of the trace."""
     parts: tuple[tuple[float | None, float | None], ...]
-    """The number of both in equal parts of the trace, one warm run each."""
+    """Values of both in equal parts of the trace, one warm run each."""
     seeds: tuple[tuple[float | None, float | None], ...] = ()
-    """The number of both under other seeds, the first first; empty where nothing is drawn."""
+    """Values of both by seed; empty where neither uses random numbers."""
     seeds_of: str = ""
-    """The source of randomness that the seeds vary."""
+    """Source of randomness that the seeds vary."""
 
     def ahead(self, largest: bool) -> int:
-        """Parts in which what is advised is better."""
+        """Number of parts in which the advised run is better."""
         return sum(_ahead(pair, largest) for pair in self.parts)
 
     def ahead_by_seed(self, largest: bool) -> int:
-        """Seeds with which what is advised is better, or as good."""
+        """Number of seeds with which the advised run is no worse."""
         return sum(not _ahead((b, a), largest) for a, b in self.seeds)
 
 
@@ -103,26 +103,26 @@ def _ahead(pair: tuple[float | None, float | None], largest: bool) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """A system that is deployed, under the setting nearest to what is advised."""
+    """A deployed system with the setting nearest to the advice."""
 
     system: System
     """The system."""
     run: Run | None
-    """The nearest policy at the size that it takes; None where it could not be run."""
+    """Run of its nearest policy at `size_bytes`; None where it could not be run."""
     why_not: str
     """Why there is no run."""
     size_bytes: int
-    """The size that is typed."""
+    """Cache size of the setting."""
     values: tuple[float | None, ...]
-    """By objective."""
+    """Values by objective."""
     worse_by: tuple[float | None, ...]
-    """By objective, behind the best of all runs; None where it does not compare."""
-    told: tuple[bool, ...]
-    """By objective, whether the trace tells it from what is advised."""
+    """By objective, share by which it is worse than the best run; None where not comparable."""
+    significant: tuple[bool, ...]
+    """By objective, whether the difference from the advised run is significant."""
     near_from: tuple[Run | None, ...]
-    """By objective, the smallest run of its policy that is within the share of the best."""
+    """By objective, the smallest run of its policy within the share of the best."""
     typed: str = ""
-    """What to type; empty where nothing should be."""
+    """Configuration line to type; empty where nothing needs to change."""
 
 
 @dataclass(frozen=True)
@@ -131,35 +131,35 @@ class Choice:
 
     goal: Goal
     run: Run
-    """The policy and the size."""
+    """Advised run: policy and size."""
     best: Run
     """The best of all runs."""
     curve: tuple[SizePoint, ...]
-    """By cache size, the smallest first."""
+    """Points by cache size, ascending."""
     plain: Run
-    """The advice if pending or late writes cost nothing."""
+    """Advised run if pending writes were not counted."""
     skipped: tuple[Run, ...]
-    """Candidates that have no number, or too many pending writes for one."""
+    """Candidates without a value, or with too many pending writes for one."""
     rival: Rival | None = None
     wrong: tuple[Wrong, ...] = ()
 
     @property
     def value(self) -> float:
-        """The number of what is advised."""
+        """Value of the objective in the advised run."""
         found = self.goal.value(self.run)
         assert found is not None
         return found
 
     @property
     def best_value(self) -> float:
-        """The best number of all runs."""
+        """Best value of the objective among all runs."""
         found = self.goal.value(self.best)
         assert found is not None
         return found
 
     @property
     def point(self) -> SizePoint:
-        """Its place on the curve."""
+        """Point of the curve that is advised."""
         return next(p for p in self.curve if p.run is self.run)
 
 

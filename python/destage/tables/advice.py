@@ -136,14 +136,14 @@ def sure_lines(choice: Choice) -> list[str]:
     if rival is None:
         return ["No other candidate ran at that size: significance is unknown."]
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
-    if rival.told:
+    if rival.significant:
         said = [f"The next best there is {theirs}, and the difference is significant"]
     else:
         said = [f"The next best there is {theirs}, and the difference is not significant"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
         said[0] += f": {mine} less {rival.run.label} is {low} to {high} (95{NBSP}%)"
-    elif rival.told:
+    elif rival.significant:
         said[0] += " (by more than 1\u00a0%; it is too short for an interval)"
     said[0] += "."
     said += [*_of_parts(choice, rival), *_of_seeds(choice, rival)]
@@ -204,7 +204,7 @@ def _wrong(choice: Choice, wrong: Wrong) -> str:
     goal, run = choice.goal, wrong.run
     value = goal.text(goal.value(run))
     far = _behind(wrong.worse_by, "what is advised")
-    if not wrong.told and run.frames == choice.run.frames:
+    if not wrong.significant and run.frames == choice.run.frames:
         far = "which the trace does not tell from what is advised"
     names = {
         "the usual": f"{run.label}, the usual choice, at that size",
@@ -326,7 +326,7 @@ def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
     cells = [Cell(t) for t in (system.name, system.setting, size(setting.size_bytes), named)]
     for k, goal in enumerate(goals):
         far, near = setting.worse_by[k], setting.near_from[k]
-        within = far is not None and not setting.told[k] and far != 0
+        within = far is not None and not setting.significant[k] and far != 0
         text = NONE if far is None else _share(far) + (" (tie)" if within else "")
         cells += [
             Cell(goal.text(setting.values[k])),

@@ -124,7 +124,7 @@ def _sure(choice: Choice) -> str:
     if rival is None:
         return "No other candidate ran at that size, so nothing can be said of chance."
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
-    if rival.told:
+    if rival.significant:
         return f"The next best there, {theirs}, is significantly different."
     return f"The next best there, {theirs}, is not significantly different."
 
