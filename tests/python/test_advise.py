@@ -70,7 +70,7 @@ def put_off(row: dict[str, object], runs: ds.Results, k: int) -> float:
 def by_the_table(
     results: ds.Results, name: str, within: float
 ) -> tuple[int, str, dict[tuple[int, str], float]]:
-    """The choice, from the rows of `compare` alone, by the rule that docs/advise.md states."""
+    """The choice, from the rows of `compare` alone, by the rule in docs/reference/advise.md."""
     column, largest = COLUMNS[name]
     judged: dict[tuple[int, str], float] = {}
     for k, row in enumerate(results.to_dicts()):

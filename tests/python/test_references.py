@@ -33,7 +33,7 @@ OUTPUTS = {
 #: Pages of other projects, and pages that had another name.
 ELSEWHERE = {
     "CHANGELOG.md": {"docs/results.md", "docs/paper-files.md"},
-    "docs/tiers.md": {"lib/bindings/kvbm/README.md"},
+    "docs/reference/tiers.md": {"lib/bindings/kvbm/README.md"},
     "python/destage/advise/kv_settings.py": {"lib/bindings/kvbm/README.md"},
 }
 #: Specified, and built later; each may be absent until then.

@@ -143,7 +143,7 @@ def advise(
             several, `"p99,waf"`, give a Pareto front. By default the mean response with a device,
             else the hit ratio.
         budget, within: the largest cache (`"64MiB"`), and how near to the best is near enough.
-        price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/advise.md.
+        price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/reference/advise.md.
         policies, cache: what may be advised, and at which sizes, if not the usual ones.
         pe_cycles: erases that a block endures; by default what the device's file says.
         finalists: run so many candidates at every size, chosen by the objective at a few.

@@ -3,7 +3,7 @@
     dollars a year = dram * GiB / years  +  device * (share of its life that a year takes)
 
 The share is the host's writes of a year over the rating (`tbw`), else that of the erases over what
-the blocks endure (`pe_cycles`). Docs: `docs/advise.md`.
+the blocks endure (`pe_cycles`). Docs: `docs/reference/advise.md`.
 """
 
 from __future__ import annotations
