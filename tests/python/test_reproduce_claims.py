@@ -120,7 +120,7 @@ def test_every_load_and_metric_of_the_papers_is_known() -> None:
     known = {m.name for m in ds.metrics()} | set(DERIVED)
     # Counters of block policies and FTLs, and what a result keeps of distributions.
     known |= {"alpha", "pird_thd_variation", "p_list_hits", "b_list_hits", "translation_writes"}
-    known |= {"unbalance_permille", "wf_over_true"}
+    known |= {"unbalance_permille", "wf_over_true", "wf_mean"}
     traces = catalogue().traces
     for name in PAPERS:
         one = paper(name)

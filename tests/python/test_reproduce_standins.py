@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,7 @@ def test_a_recent_load_hits_more_often_the_smaller_its_depths_are() -> None:
         trace = trace_of(made)
         one = ds.compare(trace, "lru", cache="400p")[0]
         again = 1 - trace.unique_pages / trace.accesses
+        assert one.hit_ratio is not None
         found[depth] = one.hit_ratio / again
     for depth, share in found.items():
         d = depth if depth != 1 else 1 + 1e-9
@@ -204,6 +206,37 @@ def test_a_page_tells_how_channels_and_caches_fit() -> None:
     assert any("has 1,048 pages, 16.4 of its erase blocks" in d for d in differences(data))
 
 
+def phi(trace: ds.Trace) -> float:
+    """The correlation of successive operations on a page: whether they write."""
+    last: dict[int, bool] = {}
+    pairs = {(a, b): 0 for a in (False, True) for b in (False, True)}
+    for request in trace:
+        writes = request.op == "write"
+        for page in range(request.page, request.page + request.pages):
+            if page in last:
+                pairs[last[page], writes] += 1
+            last[page] = writes
+    rr, rw, wr, ww = (pairs[a, b] for a in (False, True) for b in (False, True))
+    sums = (rr + rw) * (wr + ww) * (rr + wr) * (rw + ww)
+    return (rr * ww - rw * wr) / math.sqrt(sums)
+
+
+@pytest.mark.parametrize("name", ["hm_0", "Fin1", "USR"])
+def test_successive_operations_on_a_page_are_correlated_as_in_real_traces(name: str) -> None:
+    spec = catalogue().traces[name]
+    scale = 40_000 / spec.known["requests"]
+    trace = trace_of(dict(recipe(spec, scale, 4096)))
+    assert spec.origin.affinity > 0.8
+    assert phi(trace) == pytest.approx(spec.origin.affinity, abs=0.03)
+    none = trace_of(dict(recipe(spec, scale, 4096, affinity=0.0)))
+    assert phi(none) < 0.15
+    # The same pages at the same times, and as many writes.
+    assert trace.duration_ns == none.duration_ns
+    assert (trace.accesses, trace.unique_pages) == (none.accesses, none.unique_pages)
+    assert trace.info().read_share == pytest.approx(none.info().read_share, abs=0.03)
+    assert [r.page for r in trace.head(1000)] == [r.page for r in none.head(1000)]
+
+
 def test_bursts_leave_the_rate_as_it_is() -> None:
     spec = catalogue().traces["hm_0"]
     for burst in (54.0, 8.0, 1.0):
@@ -219,6 +252,11 @@ def test_hot_sets_that_are_apart_are_those_of_the_paper() -> None:
     trace = trace_of(dict(made))
     assert (trace.page_bytes, trace.requests) == (2048, 40_000)
     assert 1 - trace.info().read_share == pytest.approx(0.2, abs=0.01)
+    first = trace_of(dict(apart({"preset": "t4", "requests": 40_000, "phases": 2}))).head(20_000)
+    writes = sum(r.op == "write" for r in first) / len(first)
+    assert writes == pytest.approx(0.2, abs=0.015), "the second half has the other 0.8"
+    both = trace_of(dict(apart({"preset": "t4", "requests": 40_000, "phases": 2})))
+    assert both.info().read_share == pytest.approx(0.5, abs=0.01)
     with pytest.raises(ds.UsageError, match="two hot sets of 60 pages do not fit 100 pages"):
         trace_of(dict(apart({**PRESET["t4"], "pages": 100, "requests": 10, "page_share": 0.6})))
 

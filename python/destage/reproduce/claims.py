@@ -334,6 +334,8 @@ class Variant(Declared, frozen=True):
     """How surrogate traces are generated."""
     burst: Positive | None = None
     """Mean requests of a burst of the surrogate traces; 1: no bursts."""
+    affinity: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """Correlation of successive operations on a page of the surrogate traces."""
 
     @property
     def changes(self) -> bool:
@@ -344,7 +346,7 @@ class Variant(Declared, frozen=True):
     @property
     def of_workload(self) -> bool:
         """Whether it changes the workloads."""
-        changed = (self.intensity, self.draw, self.burst)
+        changed = (self.intensity, self.draw, self.burst, self.affinity)
         return bool(self.synth) or any(value is not None for value in changed)
 
 

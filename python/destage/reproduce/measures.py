@@ -84,9 +84,9 @@ def gauges(series: Sequence[Mapping[str, float]], run: Numbers) -> dict[str, flo
     """Return what a policy had adapted to at the end, and how it varied on the way.
 
     `run` has the numbers of the same run. `wf_over_true` is AALRU's equation 5, the mean over its
-    periods, over equation 4: what buffer and collection wrote over what the buffer wrote. `alpha`
-    is BPAC's mean over its periods (figure 10). A variation is the standard deviation over the
-    mean; the first period, before anything is known, does not count.
+    periods, over equation 4: what buffer and collection wrote over what the buffer wrote; `wf_mean`
+    is that mean. `alpha` is BPAC's mean over its periods (figure 10). A variation is the standard
+    deviation over the mean; the first period, before anything is known, does not count.
     """
     if not series:
         return {}
@@ -100,6 +100,8 @@ def gauges(series: Sequence[Mapping[str, float]], run: Numbers) -> dict[str, flo
         variance = sum((v - mean) ** 2 for v in values) / len(values)
         found["pird_thd_variation"] = math.sqrt(variance) / mean
     told = [float(period["wf"]) for period in series[1:] if "wf" in period]
+    if told:
+        found["wf_mean"] = sum(told) / len(told)
     if told and run.get("physical_writes") and "gc_writes" in run:
         true = 1 + run["gc_writes"] / run["physical_writes"]
         found["wf_over_true"] = sum(told) / len(told) / true

@@ -90,6 +90,8 @@ class Source(Declared, frozen=True):
     get: str
     cite: str
     recency: Recency | None = None
+    affinity: Share = 0.0
+    """Correlation (phi) of successive operations on a page, measured on a real trace."""
 
 
 class TraceSpec(Declared, frozen=True):

@@ -83,7 +83,9 @@ class Request:
         runs, variant = self.changed, self.variant or Variant()
         intensity = runs.intensity if load.random else 1.0
         synth = variant.synth if self.variant else None
-        return LoadOptions(intensity, synth, variant.draw, runs.channels, variant.burst)
+        return LoadOptions(
+            intensity, synth, variant.draw, runs.channels, variant.burst, variant.affinity
+        )
 
     def workloads(self, paper: Paper) -> list[Load]:
         """The workloads, recordings beside surrogates included."""

@@ -10,8 +10,9 @@ whole, drawn in one of two ways:
 * `independent`: every request draws an extent by its popularity, k^-alpha for the k-th, whatever
   came before.
 
-A share of the requests writes a log, round and round. Requests come in bursts of so many on
-average, `gap_ns` apart, with silence between.
+A share of the requests writes a log, round and round. Successive operations on a page have a
+correlation (phi, `affinity`), which is measured on a real trace of the source. Requests come in
+bursts of so many on average, `gap_ns` apart, with silence between.
 """
 
 from __future__ import annotations
@@ -56,10 +57,11 @@ def recipe(
     page_bytes: int,
     kind: str | None = None,
     burst: float | None = None,
+    affinity: float | None = None,
 ) -> Recipe:
     """Return the parameters of a surrogate trace: counts, scaled; rates and sizes stay.
 
-    `kind` and `burst` are other than the trace's if they are given.
+    `kind`, `burst` and `affinity` are other than the trace's if they are given.
     """
     known, shape = spec.known, spec.standin
     burst = burst or shape.burst
@@ -80,6 +82,7 @@ def recipe(
         "unique_pages": max(64, round(pages)),
         "page_bytes": page_bytes,
         "write_ratio": known["write_ratio"],
+        "affinity": spec.origin.affinity if affinity is None else affinity,
         "mean_pages": round(max(1.0, mean_pages), 4),
         "cluster_pages": max(1, round(shape.cluster_pages * PAGE / page_bytes)),
         "log_share": min(shape.log_share, known["write_ratio"]),
@@ -190,7 +193,8 @@ def apart(parameters: Mapping[str, Any]) -> Recipe:
     """Return a load of locality in which reads and writes have hot sets of their own.
 
     `parameters` are those of the kind `locality`: a share of the reads goes to the first pages,
-    and the same share of the writes to as many pages behind these.
+    and the same share of the writes to as many pages behind these. In every second of `phases`
+    reads and writes exchange their shares.
     """
     given = {**PRESET[parameters["preset"]], **parameters} if "preset" in parameters else parameters
     return {
@@ -201,5 +205,6 @@ def apart(parameters: Mapping[str, Any]) -> Recipe:
         "write_ratio": round(1 - given["read_ratio"], 12),
         "access_share": given["access_share"],
         "page_share": given["page_share"],
+        "phases": given.get("phases", 1),
         "gap_ns": 1_000_000,
     }

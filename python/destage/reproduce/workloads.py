@@ -81,6 +81,8 @@ class LoadOptions:
     """`published` or `balanced`: distribution of surrogates over a device's channels."""
     burst: float | None = None
     """Mean requests of a surrogate's burst, if not as its trace says; 1: no bursts."""
+    affinity: float | None = None
+    """Correlation of successive operations on a surrogate's page, if not as its source says."""
     most_requests: int | None = None
 
 
@@ -210,7 +212,8 @@ class Loads:
         """The parameters of a surrogate in front of a device."""
         assert load.spec is not None
         page = drive.page_bytes if drive else PAGE
-        made = recipe(load.spec, self.scale, page, options.draw, options.burst)
+        changes = (options.draw, options.burst, options.affinity)
+        made = recipe(load.spec, self.scale, page, *changes)
         most = options.most_requests
         if most is not None and most < made["requests"]:
             pages = max(FEWEST, round(made["unique_pages"] * most / made["requests"]))

@@ -1,7 +1,8 @@
 //! A load of locality in which reads and writes have hot sets of their own.
 //!
 //! A share of the reads goes to the first pages, and the same share of the writes to as many pages
-//! behind these; all others go to the other pages.
+//! behind these; all others go to the other pages. In every second phase reads and writes exchange
+//! their shares.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -23,13 +24,16 @@ pub(super) fn generate(
             "page_share: two hot sets of {hot} pages do not fit {pages} pages"
         )));
     }
+    let phases = recipe.phases.round() as u64;
     let mut random = Pcg64::seed_from_u64(seed);
     let mut requests = Vec::with_capacity(recipe.requests.min(AT_ONCE) as usize);
     for k in 0..recipe.requests {
         if k % LOOK == 0 {
             step(hooks, Stage::Reading, k, Some(recipe.requests))?;
         }
-        let writes = chance(&mut random, recipe.write_ratio);
+        let turned = k * phases / recipe.requests % 2 == 1;
+        let ratio = if turned { 1.0 - recipe.write_ratio } else { recipe.write_ratio };
+        let writes = chance(&mut random, ratio);
         let first = if writes { hot } else { 0 };
         let page = if chance(&mut random, recipe.access_share) {
             first + below(&mut random, hot)
@@ -54,7 +58,18 @@ mod tests {
 
     fn recipe(page_share: f64) -> Recipe {
         let kind = RecipeKind::Apart;
-        Recipe { kind, page_share, access_share: 0.8, write_ratio: 0.2, ..plain() }
+        Recipe { kind, page_share, access_share: 0.8, write_ratio: 0.2, phases: 1.0, ..plain() }
+    }
+
+    #[test]
+    fn reads_and_writes_exchange_their_shares_in_every_second_phase() {
+        let load = generate(&Recipe { phases: 4.0, ..recipe(0.2) }, 1, &mut NoHooks).unwrap();
+        for (phase, requests) in load.requests.chunks(5_000).enumerate() {
+            let writes = requests.iter().filter(|r| r.writes).count() as f64 / 5_000.0;
+            let expected = if phase % 2 == 0 { 0.2 } else { 0.8 };
+            // Five standard deviations.
+            assert!((writes - expected).abs() < 0.03, "phase {phase}: {writes}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use rand::distr::Distribution;
 use rand_distr::Exp1;
 use rand_pcg::Pcg64;
 
+use super::affinity::Affinity;
 use super::apart;
 use super::independent::Independent;
 use super::load::{AT_ONCE, Extents, LOOK, Request, RequestTarget, SurrogateTrace, length};
@@ -46,6 +47,7 @@ pub fn generate(recipe: &Recipe, seed: u64, hooks: &mut dyn Hooks) -> Result<Arc
     } else {
         Generator::Independent(Independent::new(recipe, &mut random, pages, count, &mut extents))
     };
+    let mut affinity = Affinity::new(recipe, seed, u64::from(log_pages));
     let reads = if not_log > 0.0 { ((1.0 - recipe.write_ratio) / not_log).min(1.0) } else { 0.0 };
     let (mut log_at, mut now) = (0, 0.0f64);
     let mut requests = Vec::with_capacity(recipe.requests.min(AT_ONCE) as usize);
@@ -65,10 +67,11 @@ pub fn generate(recipe: &Recipe, seed: u64, hooks: &mut dyn Hooks) -> Result<Arc
                 Generator::Recency(by) => by.sample(&mut random, &mut extents),
                 Generator::Independent(by) => by.sample(&mut random),
             };
+            let sampled = !chance(&mut random, reads);
             (
                 RequestTarget::Extent(extent),
                 extents.pages[extent as usize],
-                !chance(&mut random, reads),
+                affinity.operation(extent, sampled),
             )
         };
         requests.push(Request { time_ns: now as u64, asked, pages, writes });
@@ -105,6 +108,7 @@ pub(crate) mod tests {
             unique_pages: 4_000,
             page_bytes: 4096,
             write_ratio: 0.6,
+            affinity: 0.0,
             mean_pages: 2.0,
             cluster_pages: 8.0,
             log_share: 0.1,
@@ -165,6 +169,7 @@ pub(crate) mod tests {
         for (recipe, key) in [
             (Recipe { requests: 0, ..plain() }, "requests"),
             (Recipe { write_ratio: 1.5, ..plain() }, "write_ratio"),
+            (Recipe { affinity: -0.1, ..plain() }, "affinity"),
             (Recipe { streams: 0.0, ..plain() }, "streams"),
             (Recipe { depth: f64::NAN, ..plain() }, "depth"),
             (Recipe { unique_pages: 1 << 33, ..plain() }, "unique_pages"),

@@ -12,12 +12,14 @@
 //!   whatever came before.
 //! * `apart`: single pages, of which reads and writes have hot ones of their own.
 //!
-//! In the first two, a share of the requests writes a log, round and round, and requests come in
-//! bursts of a given mean length, with silence between.
+//! In the first two, a share of the requests writes a log, round and round; a page's successive
+//! operations may be correlated; and requests come in bursts of a given mean length, with silence
+//! between.
 //!
 //! The same recipe and seed give the same workload: the generator is PCG64. Lengths, depths, ranks
 //! and gaps go through the mathematical library of the platform.
 
+mod affinity;
 mod apart;
 mod generate;
 mod independent;

@@ -32,6 +32,9 @@ pub struct Recipe {
     pub page_bytes: u64,
     /// Share of requests that write, 0..=1.
     pub write_ratio: f64,
+    /// Correlation (phi) of successive operations on a page, 0..=1; 0: each is drawn by itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub affinity: f64,
     /// Mean length, pages, from 1.
     #[serde(default = "one")]
     pub mean_pages: f64,
@@ -67,7 +70,8 @@ pub struct Recipe {
     /// `recency`: streams on which new extents are born side by side.
     #[serde(default = "one")]
     pub streams: f64,
-    /// `recency`: phases, early in each of which most new extents come.
+    /// `recency`: phases, early in each of which most new extents come; `apart`: phases, in every
+    /// second of which reads and writes exchange their shares.
     #[serde(default = "one")]
     pub phases: f64,
     /// `apart`: share of reads, and of writes, that go to their hot pages, 0..=1.
@@ -80,6 +84,12 @@ pub struct Recipe {
 
 fn one() -> f64 {
     1.0
+}
+
+/// Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Recipe {
@@ -106,6 +116,7 @@ impl Recipe {
         }
         let shares = [
             ("write_ratio", self.write_ratio),
+            ("affinity", self.affinity),
             ("log_share", self.log_share),
             ("log_page_share", self.log_page_share),
             ("near", self.near),
