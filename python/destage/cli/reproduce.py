@@ -46,7 +46,7 @@ Examples:
   destage reproduce all --store runs --shard 1/4
 
 Original traces are detected by name and checked. A missing one is replaced by a surrogate trace,
-which the page marks. docs/reproduce.md lists the sources of the originals.
+which the page marks. docs/reference/paper-files.md lists the sources of the originals.
 """
 
 RESULTS = [
