@@ -7,16 +7,20 @@ a folder that has the package: nothing of it is installed, and what it imports o
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.metadata
+import json
 import os
 import random
 import sys
 import types
+import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -26,6 +30,7 @@ from hypothesis import strategies as st
 
 import destage as ds
 from destage.hosts import vllm as host
+from destage.model.kv_settings import kv_settings
 
 BASE = "vllm.v1.kv_offload.cpu.policies.base"
 #: Read before the fixture that takes such variables away.
@@ -424,3 +429,61 @@ def test_vllms_own_lru_and_ours_evict_alike(real: Any) -> None:
             manager.on_request_finished(context)
     assert evicted[0] == evicted[1]
     assert sum(map(len, evicted[0])) > 300
+
+
+def released(name: str) -> str:
+    """A module of the release, as text."""
+    assert REAL is not None
+    if zipfile.is_zipfile(REAL):
+        with zipfile.ZipFile(REAL) as wheel:
+            return wheel.read(name).decode()
+    return (Path(REAL) / name).read_text(encoding="utf-8")
+
+
+def test_the_release_has_the_contract_and_the_keys_that_advice_prints(
+    real: Any, tmp_path: Path
+) -> None:
+    found = importlib.import_module(BASE).CachePolicy.__abstractmethods__
+    assert found == CachePolicy.__abstractmethods__
+    version = released("vllm/_version.py")
+    assert f"'{host.CONTRACT}." in version
+    prompts = tmp_path / "prompts.jsonl"
+    lines = [{"timestamp": k, "hash_ids": [k % 7, 10 + k % 11]} for k in range(400)]
+    prompts.write_text("\n".join(map(json.dumps, lines)))
+    trace = ds.open_trace(prompts, bytes_per_token=1024)
+    advice = ds.advise_kv(
+        trace, policies="s3-fifo,arc", cache="3p,5p", tier2="lru", tier2_cache="9p", admit="nth"
+    )
+    folder = "vllm/v1/kv_offload/"
+    reads = "".join(released(f"{folder}{name}/spec.py") for name in ("cpu", "tiering"))
+    reads += released(f"{folder}factory.py")
+    tier = next(
+        node
+        for node in ast.walk(ast.parse(released(f"{folder}tiering/fs/manager.py")))
+        if isinstance(node, ast.ClassDef) and node.name == "FileSystemTierManager"
+    )
+    made = next(n for n in tier.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    parameters = {argument.arg for argument in made.args.args}
+    factory = importlib.import_module("vllm.v1.kv_offload.cpu.policies.factory")
+    seen = set()
+    for one in advice.candidates:
+        setting = kv_settings(one)[0]
+        # The commit of the wheel, as its own version says.
+        assert f"commit {version.partition('commit_id = ')[2][2:11]})" in setting.source
+        extra = json.loads(setting.typed.partition("'")[2][:-1])["kv_connector_extra_config"]
+        seen |= set(extra)
+        for key in extra:
+            assert f'.get("{key}"' in reads.replace("(\n            ", "("), key
+        for entry in extra.get("secondary_tiers", ()):
+            assert f'"{entry.pop("type")}"' in released(f"{folder}tiering/factory.py")
+            assert set(entry) <= parameters
+        name, module = extra["eviction_policy"], extra.get("cache_policy_module_path")
+        made_class = factory.CachePolicyFactory.get_cache_policy_cls(name, module)
+        assert made_class.__module__.startswith("destage" if name == "s3-fifo" else "vllm")
+    assert seen == {
+        "cpu_bytes_to_use",
+        "eviction_policy",
+        "cache_policy_module_path",
+        "spec_name",
+        "secondary_tiers",
+    }

@@ -9,12 +9,11 @@ from typing import Any, Unpack
 
 from destage import _destage
 from destage.advise.asking import WITHIN, share_of
-from destage.advise.kv_saying import everything, kv_table, kv_text, row_of
 from destage.checks import one_trace, sizes_json
 from destage.errors import DataError, UsageError
 from destage.experiment.experiment import Experiment, StoreLike, experiment_of
 from destage.io.files import Destination
-from destage.model.kv_advice import HIT, KvAdvised, KvConfiguration, KvRan, choose
+from destage.model.kv_advice import HIT, KvAdvised, KvConfiguration, KvRan, choose, rated
 from destage.model.prices import Prices, prices_of
 from destage.model.run import Run
 from destage.options import ProgressCallback, RunOptions, options_json, thread_count
@@ -23,6 +22,7 @@ from destage.results import Results, together
 from destage.runs import Interrupted, compare
 from destage.tables.advice import WIDE
 from destage.tables.frames import Tabled, by_column
+from destage.tables.kv_advice import everything, kv_table, kv_text, row_of
 from destage.tables.table import Table
 from destage.trace import Trace
 
@@ -68,6 +68,22 @@ class KvAdvice(KvAdvised, Tabled):
     def text(self, *, explain: bool = False, width: int = WIDE) -> str:
         """Return what the command line prints; `explain` adds filters, settings and method."""
         return kv_text(self, explain=explain, width=width)
+
+    def write_page(self, path: Destination, command: str | None = None) -> None:
+        """Write a page that opens offline: the advice, its curves, and the settings of each host.
+
+        `command` is the command line that makes it again. Raises `MissingExtra` without the extra
+        `report`, and `OutputError`.
+        """
+        from destage.io.files import write_whole
+        from destage.io.names import check_page
+        from destage.reports import need_report
+
+        need_report()
+        check_page(path)
+        from destage.report.kv_advice import kv_advice_page
+
+        write_whole(path, kv_advice_page(self, self.results.result_sets, command))
 
     def to_markdown(self, path: Destination | None = None) -> str:
         """Return all of it as Markdown, and write it to `path` if given."""
@@ -157,16 +173,17 @@ def advise_kv(
 ) -> KvAdvice:
     """Find policy, DRAM, flash and admission filter for the prompts of a language model.
 
-    Of the configurations whose token hit ratio is within a share of the highest, the one with the
-    least DRAM is advised, then with the least flash, then with the fewest flash writes. With the
-    drive's rated writes (`tbw`), only configurations that last `years` are candidates; with the
-    price of memory too, the one that costs least a year is advised.
+    Of the configurations whose token hit ratio is within a share of the highest, those whose drive
+    lasts `years` are preferred; of these, the one with the least DRAM is advised, then with the
+    least flash, then with the fewest flash writes. A drive is assumed to be rated for one write of
+    its whole capacity a day. With its rated writes (`tbw`), only configurations that last are
+    candidates; with the price of memory too, the one that costs least a year is advised.
 
     Parameters:
         trace: prompts, opened with `bytes_per_token` of the model.
         budget: the largest DRAM.
         within: how near to the most hits is near enough.
-        price: as in `advise`; `tbw=600TB` is the rating of the drive, and gives its life in years.
+        price: as in `advise`; `tbw=600TB` is the rating of the drive, `years` its least life.
         policies, cache: policies of tier 1, and sizes of DRAM.
         force: settings also where the trace is short or has few hits.
         options: those of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
@@ -210,11 +227,11 @@ def _advised(
         within=near,
         prices=prices,
         chosen=chosen,
-        best=max((one for one in candidates if one.lasts), key=lambda one: one.hits),
+        best=max(rated(candidates), key=lambda one: one.hits),
         dram_only=dram_only,
         gain=_gain(results, chosen.run, dram_only.run),
         bound=_bound(trace, candidates, grid, experiment),
-        curve=tuple(_curve(candidates, near)),
+        curve=tuple(_curve(candidates, chosen, near)),
         filters=tuple(_filters(candidates, chosen)),
         candidates=candidates,
         ran=KvRan(0, ""),
@@ -252,12 +269,15 @@ def _of_one_tier(grid: KvGrid) -> dict[str, Any]:
     return {key: value for key, value in grid.options.items() if key not in grid.tiers}
 
 
-def _curve(candidates: Sequence[KvConfiguration], within: float) -> Iterable[KvConfiguration]:
-    """The choice at each pair of sizes, ascending."""
+def _curve(
+    candidates: Sequence[KvConfiguration], chosen: KvConfiguration, within: float
+) -> Iterable[KvConfiguration]:
+    """The choice at each pair of sizes, ascending; the advice at its own."""
     at: dict[tuple[int, int], list[KvConfiguration]] = {}
     for one in candidates:
-        at.setdefault((one.dram_bytes, one.flash_bytes), []).append(one)
-    return (choose(at[sizes], within) for sizes in sorted(at))
+        at.setdefault(one.sizes, []).append(one)
+    for sizes in sorted(at):
+        yield chosen if sizes == chosen.sizes else choose(at[sizes], within)
 
 
 def _filters(

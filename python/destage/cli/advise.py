@@ -34,7 +34,7 @@ from destage.cli.options import (
     run_values,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, command_line, file_flag, print_table
+from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress
@@ -176,7 +176,6 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             progress=callback,
         )
     write_advice(outputs, advice, explain=arguments["explain"])
-    outputs.write_with({"report": lambda path: advice.write_page(path, command_line())})
     if advice.ran.interrupted:
         note_interrupted()
         click.get_current_context().exit(signals.status())

@@ -15,7 +15,7 @@ from destage.advise.kv import KvAdvice, KvGrid, advise_kv, kv_grid
 from destage.cli import signals
 from destage.cli.load import load_one
 from destage.cli.options import run_values
-from destage.cli.output import Outputs, print_table
+from destage.cli.output import Outputs, command_line, print_table
 from destage.cli.planned import planned_kv_table
 from destage.cli.screen import note_interrupted, progress
 from destage.cli.store import experiment_of
@@ -33,7 +33,6 @@ OTHERS = {
     "pe_cycles": "give the rating of the drive: --price tbw=600TB",
     "finalists": "every configuration runs",
     "now": "no setting depends on it",
-    "report_file": "--markdown and --json have all of it",
 }
 
 
@@ -41,8 +40,7 @@ def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
     """Run the grid and print the advice."""
     for name, why in OTHERS.items():
         if arguments[name] is not None:
-            flag = {"report_file": "report"}.get(name, name).replace("_", "-")
-            raise UsageError(f"--kv excludes --{flag}: {why}")
+            raise UsageError(f"--kv excludes --{name.replace('_', '-')}: {why}")
     share_of(arguments["within"])
     if arguments["price"] is not None:
         prices_of(arguments["price"])
@@ -85,6 +83,7 @@ def write_advice(outputs: Outputs, advice: Advice | KvAdvice, *, explain: bool) 
     if outputs.to_screen:
         width = get_terminal_size().columns if sys.stdout.isatty() else WIDE
         click.echo(advice.text(explain=explain, width=width), nl=False)
+    outputs.write_with({"report": lambda path: advice.write_page(path, command_line())})
 
 
 def is_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> bool:

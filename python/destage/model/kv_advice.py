@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from destage.model.prices import YEAR_NS, Prices
 from destage.model.run import Run, TraceIdentity
 
-__all__ = ["HIT", "KvAdvised", "KvConfiguration", "KvRan", "choose"]
+__all__ = [
+    "ASSUMED_YEARS",
+    "HIT",
+    "KvAdvised",
+    "KvConfiguration",
+    "KvRan",
+    "choose",
+    "rated",
+]
 
 #: What advice for KV caches makes large.
 HIT = "token_hit_ratio"
@@ -17,6 +25,11 @@ LEAST_NS = 600e9
 #: Fewer hits save so little that no cache is worth it.
 LEAST_HITS = 0.01
 _DAY_NS = 86_400e9
+#: Rating of the drive where none is given: drive writes a day, over the years of its warranty. That
+#: of SSDs for reading in data centres.
+ASSUMED_WRITES_PER_DAY, ASSUMED_YEARS = 1.0, 5.0
+#: Where no drive lasts: lives at least this share of the longest count as equal.
+LONG_LIVED = 0.5
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,11 @@ class KvConfiguration:
         return int(self.run["tier2_frames"] or 0) * self.run.trace.page_bytes
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """DRAM and flash."""
+        return self.dram_bytes, self.flash_bytes
+
+    @property
     def written(self) -> int:
         """Blocks written to flash."""
         return int(self.run["tier2_writes"] or 0)
@@ -57,11 +75,25 @@ class KvConfiguration:
         return None if found is None else float(found)
 
     @property
+    def rated_bytes(self) -> float:
+        """Rated writes of the drive; those of a drive write a day where none are given."""
+        if self.prices.tbw is not None:
+            return self.prices.tbw
+        days = ASSUMED_YEARS * YEAR_NS / _DAY_NS
+        return ASSUMED_WRITES_PER_DAY * days * self.flash_bytes
+
+    @property
     def life_years(self) -> float | None:
-        """Years until the rated writes of the drive are used up; None if they are not given."""
-        if self.prices.tbw is None or not self.written_per_day:
+        """Years until the rated writes are used up; None without flash, or without times."""
+        if not self.written_per_day:
             return None
-        return self.prices.tbw / self.written_per_day * _DAY_NS / YEAR_NS
+        return self.rated_bytes / self.written_per_day * _DAY_NS / YEAR_NS
+
+    @property
+    def wears_out(self) -> bool:
+        """Whether the drive ends before the years that it is asked to last."""
+        years = self.life_years
+        return years is not None and years < self.prices.years
 
     @property
     def dollars(self) -> float | None:
@@ -75,12 +107,8 @@ class KvConfiguration:
 
     @property
     def lasts(self) -> bool:
-        """Whether the drive lasts as long as it is asked to; wear that is priced may be anything.
-
-        Without the rating of the drive every configuration does.
-        """
-        years = self.life_years
-        return self.dollars is not None or years is None or years >= self.prices.years
+        """Whether the drive lasts as long as it is asked to; priced wear may be anything."""
+        return self.dollars is not None or not self.wears_out
 
     @property
     def cost(self) -> tuple[float, ...]:
@@ -92,16 +120,26 @@ class KvConfiguration:
         return sizes if self.dollars is None else (self.dollars, *sizes)
 
 
+def rated(candidates: Sequence[KvConfiguration]) -> Sequence[KvConfiguration]:
+    """Those that may be advised: with the rating of the drive given, those whose drive lasts."""
+    lasting = [one for one in candidates if one.prices.tbw is None or one.lasts]
+    return lasting or candidates
+
+
 def choose(candidates: Sequence[KvConfiguration], within: float) -> KvConfiguration:
     """The cheapest whose hits are within a share of the most; of equals the first.
 
-    Of those whose drive lasts; if none does, the one that lasts longest.
+    Of those near enough, one whose drive lasts is preferred; if none lasts, one that lives at least
+    half as long as the longest-lived.
     """
-    lasting = [one for one in candidates if one.lasts]
+    known = rated(candidates)
+    best = max(one.hits for one in known)
+    near = [one for one in known if one.hits >= best * (1 - within)]
+    lasting = [one for one in near if one.lasts]
     if not lasting:
-        return min(candidates, key=lambda one: one.written)
-    best = max(one.hits for one in lasting)
-    return min((one for one in lasting if one.hits >= best * (1 - within)), key=_cost)
+        longest = max(one.life_years or 0.0 for one in near)
+        lasting = [one for one in near if (one.life_years or 0.0) >= LONG_LIVED * longest]
+    return min(lasting, key=_cost)
 
 
 def _cost(one: KvConfiguration) -> tuple[float, ...]:
@@ -133,7 +171,7 @@ class KvAdvised:
     chosen: KvConfiguration
     """The advice."""
     best: KvConfiguration
-    """Most hits of all candidates whose drive lasts."""
+    """Most hits of all candidates; with a rating given, of those whose drive lasts."""
     dram_only: KvConfiguration
     """Most hits without flash, with at most the DRAM of the advice."""
     gain: tuple[float, float] | None

@@ -36,7 +36,7 @@ from destage.tables.results import results_table
 from destage.tables.table import Table
 from destage.tables.words import share_text
 
-__all__ = ["advice_page"]
+__all__ = ["advice_page", "group_part", "table_part"]
 
 
 def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str:
@@ -58,11 +58,11 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
         life=advised.life_said,
         front=front,
         policies=policies,
-        settings=_table(settings_table(advised)),
+        settings=table_part(settings_table(advised)),
         nearest=NEAREST,
         typed=typed_lines(advised),
         notes=advised.notes,
-        runs=_table(results_table(result.runs)),
+        runs=table_part(results_table(result.runs)),
         made=made(result),
         version=str(result.source.get("version", "")),
         command=command,
@@ -70,7 +70,7 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
     return with_contents(html)
 
 
-def _table(table: Table) -> Part:
+def table_part(table: Table) -> Part:
     """A table as the template lays it out; what is marked is bold."""
     return {
         "title": table.title,
@@ -83,7 +83,8 @@ def _table(table: Table) -> Part:
     }
 
 
-def _group(name: str, charts: list[Part], rows: Any = (), shown: Any = ()) -> Part:
+def group_part(name: str, charts: list[Part], rows: Any = (), shown: Any = ()) -> Part:
+    """Charts as the scripts of the page take them."""
     return {"id": name, "rows": list(rows), "shown": list(shown), "charts": charts}
 
 
@@ -95,7 +96,7 @@ def _choice(k: int, choice: Choice, advised: Advised, groups: list[Part]) -> Par
     rows = [_point(p, choice) for p in choice.curve]
     note = f"dashed: within {near} of the best; diamond: advised"
     part |= {"wide": True, "note": note, "points": points(rows)}
-    groups.append(_group(name, [part]))
+    groups.append(group_part(name, [part]))
     parts = parts_table(choice)
     return {
         "title": title,
@@ -103,8 +104,8 @@ def _choice(k: int, choice: Choice, advised: Advised, groups: list[Part]) -> Par
         "sure": sure_lines(choice),
         "wrong": wrong_lines(choice),
         "chart": part,
-        "table": _table(advice_table(advised, choice)),
-        "parts": None if parts is None else _table(parts),
+        "table": table_part(advice_table(advised, choice)),
+        "parts": None if parts is None else table_part(parts),
     }
 
 
@@ -124,8 +125,8 @@ def _front(advised: Advised, groups: list[Part]) -> Part:
     title = f"{first.title} and {second.title}"
     part = chart_part("front", "front", title, chart, f"{advised.trace.name}-front")
     part |= {"wide": True, "note": "joined: no other run is as good in all; no axis begins at zero"}
-    groups.append(_group("front", [part]))
-    return {"chart": part, "table": _table(front_table(advised))}
+    groups.append(group_part("front", [part]))
+    return {"chart": part, "table": table_part(front_table(advised))}
 
 
 def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part | None:
@@ -146,5 +147,5 @@ def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part |
     if not drawn:
         return None
     drawn[-1]["points"] = points(chart_rows(result))
-    groups.append(_group("p", drawn, chart_rows(result), shown))
+    groups.append(group_part("p", drawn, chart_rows(result), shown))
     return {"id": "p", "charts": drawn, "chips": chips(result, shown)}

@@ -7,9 +7,9 @@
 //! `timestamp` is milliseconds from the start. `hash_ids` names the blocks of the prompt in order:
 //! each id stands for 512 tokens (`block_size`, where records have that key) together with all that
 //! came before them, so that an equal id is a block that can be read instead of computed. A block
-//! is one page here, at id times its size; its size is its tokens times `bytes_per_token`, which
-//! depends on the model and is not in the file. Every block of a request arrives with it, in the
-//! order of the list, and is marked with its place in the chain ([`ChainMark`]).
+//! is one page here, at id times its size; its size is its tokens times `bytes_per_token`, or
+//! `block_bytes`: it depends on the model and is not in the file. Every block of a request arrives
+//! with it, in the order of the list, and is marked with its place in the chain ([`ChainMark`]).
 //!
 //! Readings. A prompt rarely fills its last block, which is still there as a whole;
 //! `input_length` decides how many of its tokens count. `output_length` and what tools add are read
@@ -21,6 +21,7 @@ use std::ops::Range;
 use super::mapping::usage;
 use super::text_format::*;
 use crate::format::Tally;
+use crate::options::ReaderOptions;
 use crate::record::ChainMark;
 
 /// The row of the table.
@@ -32,7 +33,7 @@ pub static FORMAT: Format = Format {
         "mooncake",
         "key-value blocks of a language model (Mooncake)",
         "one JSON object a line: timestamp (ms), hash_ids; each id a block of 512 tokens, \
-         --bytes-per-token says how large",
+         its size is --bytes-per-token or --block-bytes",
         detect,
         open,
     )
@@ -63,17 +64,36 @@ impl Layout {
     /// A reader of the layout.
     pub(super) fn open(self, input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         let format = self.format;
-        let Some(bytes_per_token) = opening.options.bytes_per_token else {
-            return Err(usage(format!(
-                "{format}: bytes_per_token (--bytes-per-token) must be given: what the keys and \
-                 values of a token take, 2 x layers x heads of keys x their width x bytes of a \
-                 number",
-            )));
-        };
+        let size = BlockSize::of(format, &opening.options)?;
         let default_op = opening.options.default_op.unwrap_or(RecordOp::Read);
-        let parser =
-            Chains { layout: self, bytes_per_token, block_tokens: None, default_op, warned: false };
+        let parser = Chains { layout: self, size, block_tokens: None, default_op, warned: false };
         TextReader::boxed(input, opening, parser)
+    }
+}
+
+/// Size of a block, as the options give it.
+#[derive(Clone, Copy)]
+enum BlockSize {
+    PerToken(u64),
+    PerBlock(u64),
+}
+
+impl BlockSize {
+    /// The size that the options give. Exactly one of them must be there.
+    fn of(format: &str, options: &ReaderOptions) -> Result<BlockSize> {
+        match (options.bytes_per_token, options.block_bytes) {
+            (Some(bytes), None) => Ok(BlockSize::PerToken(bytes)),
+            (None, Some(bytes)) => Ok(BlockSize::PerBlock(bytes)),
+            (None, None) => Err(usage(format!(
+                "{format}: bytes_per_token (--bytes-per-token) or block_bytes (--block-bytes) must \
+                 be given: a token takes 2 x layers x KV heads x their width x bytes of a number; \
+                 131072 for Llama-3.1-8B (docs/reference/tiers.md has other models)",
+            ))),
+            (Some(token), Some(block)) => Err(usage(format!(
+                "{format}: expected one of bytes_per_token (--bytes-per-token) and block_bytes \
+                 (--block-bytes), found both ({token} and {block})",
+            ))),
+        }
     }
 }
 
@@ -214,7 +234,7 @@ impl Json<'_> {
 #[derive(Clone)]
 struct Chains {
     layout: Layout,
-    bytes_per_token: u64,
+    size: BlockSize,
     /// Tokens of a block, once a record said them.
     block_tokens: Option<u64>,
     default_op: RecordOp,
@@ -252,7 +272,10 @@ impl Chains {
 
     fn block_bytes(&self) -> u64 {
         let tokens = self.block_tokens.unwrap_or(self.layout.block_tokens);
-        self.bytes_per_token.saturating_mul(tokens)
+        match self.size {
+            BlockSize::PerToken(bytes) => bytes.saturating_mul(tokens),
+            BlockSize::PerBlock(bytes) => bytes,
+        }
     }
 
     /// The tokens of the prompt; 0 if they are unknown.
@@ -354,7 +377,6 @@ fn blocks_of(line: &[u8], list: Range<usize>) -> std::result::Result<Vec<Range<u
 mod tests {
     use super::*;
     use crate::formats::testing::{self, read_with, request};
-    use crate::options::ReaderOptions;
 
     const TWO: &str = "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 5, \
                        \"hash_ids\": [0, 1]}\n\
@@ -403,8 +425,32 @@ mod tests {
     fn the_size_of_a_token_is_asked_for() {
         let error = testing::error_with(&FORMAT, TWO, "x", |_| ());
         assert_eq!(error.exit_status(), 2);
-        assert!(
-            error.to_string().starts_with("mooncake: bytes_per_token (--bytes-per-token) must")
+        assert!(error.to_string().starts_with(
+            "mooncake: bytes_per_token (--bytes-per-token) or block_bytes (--block-bytes) must"
+        ));
+    }
+
+    #[test]
+    fn a_block_has_the_bytes_that_are_given_whatever_its_tokens() {
+        let text = "{\"timestamp\":1,\"input_length\":20,\"block_size\":16,\"hash_ids\":[0,3]}\n";
+        for text in [TWO, text] {
+            let trace = read_with(&FORMAT, text, "x", |o| o.block_bytes = Some(70_001));
+            assert_eq!(trace.facts.page_bytes, Some(70_001));
+            let ids: Vec<u64> = trace.records.iter().map(|r| r.offset_bytes).collect();
+            assert!(ids.iter().all(|at| at % 70_001 == 0), "{ids:?}");
+            assert!(trace.records.iter().all(|r| r.length_bytes == 70_001));
+            let tokens = read_with(&FORMAT, text, "x", of_a_kilobyte).records;
+            assert!(trace.records.iter().zip(&tokens).all(|(a, b)| a.chain == b.chain));
+        }
+        let both = testing::error_with(&FORMAT, TWO, "x", |o| {
+            of_a_kilobyte(o);
+            o.block_bytes = Some(512 << 10);
+        });
+        assert_eq!(both.exit_status(), 2);
+        assert_eq!(
+            both.to_string(),
+            "mooncake: expected one of bytes_per_token (--bytes-per-token) and block_bytes \
+             (--block-bytes), found both (1024 and 524288)"
         );
     }
 

@@ -20,7 +20,7 @@ pub static FORMAT: Format = Format {
         "qwen-bailian",
         "key-value blocks of a language model (Qwen, Aliyun Bailian)",
         "one JSON object a line: chat_id, timestamp (s), hash_ids; each id a block of 16 tokens, \
-         --bytes-per-token says how large",
+         its size is --bytes-per-token or --block-bytes",
         detect,
         open,
     )

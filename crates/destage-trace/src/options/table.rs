@@ -74,9 +74,9 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.time_unit, Kind::Choice(TimeUnit::NAMES), Nothing)
         .of(&["mqsim", "csv", "parquet", "bin"])
         .about("unit of the time column"),
-    field!(O.block_bytes, BYTES, From("512"), unit_size_or_none, AsValue::value)
-        .of(&["spc", "disksim"])
-        .about("unit of block addresses"),
+    field!(O.block_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
+        .of(&["spc", "disksim", "mooncake", "qwen-bailian"])
+        .about("unit of block addresses (512), or size of a KV block"),
     field!(O.page_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["arc", "pages", "csv", "parquet", "bin"])
         .about("bytes of a page reference or of the unit `page`. Default: 512 for arc, 4096 for \
@@ -147,5 +147,5 @@ pub static OPTIONS: &[Field<O>] = &[
             u16, u32, u64, i32, i64, f64 or xN (N bytes skipped), NAME as in columns, or page"),
     field!(O.bytes_per_token, BYTES, Nothing, unit_size_or_none, AsValue::value)
         .of(&["mooncake", "qwen-bailian"])
-        .about("bytes of keys and values per token; a block has many"),
+        .about("bytes of keys and values per token (or give block_bytes)"),
 ];

@@ -13,8 +13,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from destage.catalogue import policies
 from destage.model.kv_advice import KvConfiguration
+from destage.model.naming import catalogue
 
 __all__ = ["KvSetting", "kv_settings"]
 
@@ -55,6 +55,13 @@ def _said(missing: Iterator[str]) -> str:
     return "; ".join(missing)
 
 
+#: Where vLLM reads the keys: the release, not its documents, which are those of main.
+_VLLM_SOURCE = (
+    "vLLM 0.33.0 (wheel, commit 4ba787ec9): vllm/v1/kv_offload/cpu/spec.py, tiering/spec.py,"
+    " tiering/fs/manager.py"
+)
+
+
 def _vllm(chosen: KvConfiguration) -> KvSetting:
     run, has_flash = chosen.run, chosen.flash_bytes > 0
     extra: dict[str, object] = {"cpu_bytes_to_use": chosen.dram_bytes}
@@ -62,7 +69,7 @@ def _vllm(chosen: KvConfiguration) -> KvSetting:
         extra["spec_name"] = "TieringOffloadingSpec"
         extra["secondary_tiers"] = [{"type": "fs", "root_dir": "/mnt/kv_cache"}]
     label = run.label.partition(" over ")[0]
-    is_known = any(p.name == run.policy and not p.needs_device for p in policies())
+    is_known = any(p["name"] == run.policy and not p["needs_device"] for p in catalogue())
     if label in _hosts()["vllm"]["own"]:
         extra["eviction_policy"] = label
     elif is_known:
@@ -76,11 +83,13 @@ def _vllm(chosen: KvConfiguration) -> KvSetting:
 
     def missing() -> Iterator[str]:
         if has_flash:
-            yield "its flash tier has no size, no policy and no admission filter of its own"
+            yield (
+                "its flash tier has no size, policy or admission filter, and excludes"
+                " store_threshold, the filter of its CPU tier"
+            )
 
     typed = f"vllm serve MODEL --kv-transfer-config '{json.dumps(config)}'"
-    source = "docs.vllm.ai/en/v0.32.0/features/kv_offloading_usage; docs/spec/tiers.md 11 for 0.33"
-    return KvSetting("vLLM 0.33", typed, _said(missing()), source)
+    return KvSetting("vLLM 0.33", typed, _said(missing()), _VLLM_SOURCE)
 
 
 def _lmcache(chosen: KvConfiguration) -> KvSetting:
