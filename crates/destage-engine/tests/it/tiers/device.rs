@@ -68,28 +68,47 @@ const HIT_NS: u64 = 700;
 
 const BACKING: BackingTimes = BackingTimes { read_ns: 150_000, write_ns: 90_000 };
 
-/// Keeps every completion.
+/// Keeps every completion, by the number of its request.
 #[derive(Default)]
-struct Completions(Vec<u64>);
+struct Completions(BTreeMap<u64, u64>);
 
 impl Observer for Completions {
     fn access(&mut self, _: &Request, _: bool, _: Option<&Plan>) {}
 
     fn completed(&mut self, request: &Completed) {
-        self.0.push(request.completion_ns);
+        self.0.insert(request.number, request.completion_ns);
     }
 }
 
 fn timed(case: &Case, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
-    let trace = Trace::of(&case.steps);
-    let arrivals: Vec<u64> = (0..trace.ids.len() as u64).map(|k| k * behind.gap_ns).collect();
+    let mut trace = Trace::of(&case.steps);
+    if !behind.trims {
+        // What is ignored ends no page's future.
+        let accesses: Vec<Step> = case.steps.iter().copied().filter(|s| !is_trim(s)).collect();
+        trace.next_uses = Trace::of(&accesses).next_uses;
+    }
+    // Each step at its instant, access or trim.
+    let (mut arrivals, mut trims) = (Vec::new(), trace.trims.iter_mut());
+    for (at, step) in case.steps.iter().enumerate() {
+        let now = at as u64 * behind.gap_ns;
+        match step {
+            Step::Access(..) => arrivals.push(now),
+            Step::Trim(_) => trims.next().expect("one a step").arrival_ns = now,
+        }
+    }
     let config = device_config(behind.background);
     let mut device = Device::new(&config);
-    let host = HostConfig::from_table(&Table::new(), &config).expect("the default host");
+    let trim = if behind.trims { "drop" } else { "ignore" };
+    let host = Table::from([("trim".into(), Given::Text(trim.into()))]);
+    let host = HostConfig::from_table(&host, &config).expect("a good host");
     assert_eq!(host.mode, HostMode::Open);
     let replay = trace.replay();
-    let input =
-        Input { next_uses: replay.next_uses, arrivals_ns: &arrivals, ..Input::of(replay.columns) };
+    let input = Input {
+        next_uses: replay.next_uses,
+        arrivals_ns: &arrivals,
+        control_commands: replay.trims,
+        ..Input::of(replay.columns)
+    };
     let timed = TimedReplay {
         input,
         host,
@@ -105,7 +124,7 @@ fn timed(case: &Case, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
     let mut seen = Completions::default();
     let tiers = (&mut policy, tier2);
     let outcome = timed.run_tiers(&mut device, tiers, slots, (&cache, BACKING), &mut seen);
-    (seen.0, outcome.expect("a run that ends"))
+    (seen.0.into_values().collect(), outcome.expect("a run that ends"))
 }
 
 /// Tier 2 as a list of slots on a plain device.
@@ -115,6 +134,7 @@ struct Naive<'a> {
     slots: BTreeMap<u64, (u32, bool)>, // page: its slot, dirty
     now: u64,
     staged: Vec<u64>, // ends of programs of dirty victims
+    free: Vec<u64>,   // from when each free frame of tier 1 may be taken
 }
 
 impl Naive<'_> {
@@ -206,6 +226,16 @@ impl Naive<'_> {
         let frames_of_tier2 = case.tier2.frames as usize;
         let mut out = |full: bool| full.then(|| victims.pop_front().expect("a full tier evicts"));
         let (mut frame, mut wrote) = (self.now, None);
+        if decision.evicted.is_empty() {
+            let (at, &first) = self
+                .free
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, free)| **free)
+                .expect("tier 1 evicts where no frame is free");
+            self.free.swap_remove(at);
+            frame = frame.max(if self.behind.evict_wait == "none" { 0 } else { first });
+        }
         for &victim in &decision.evicted {
             let is_dirty = dirty1.remove(&victim);
             let declined = self.now + BACKING.write_ns;
@@ -245,18 +275,49 @@ impl Naive<'_> {
     }
 }
 
-/// Completions, and the device at the end.
-fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (Vec<u64>, Device) {
+fn is_trim(step: &Step) -> bool {
+    matches!(step, Step::Trim(_))
+}
+
+/// Outcome of a naive run: completions, the device, and pages that trims took out of the tiers, dirty
+/// ones among them.
+struct Left {
+    completions: Vec<u64>,
+    device: Device,
+    drops: (u64, u64),
+}
+
+fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> Left {
     let device = Device::new(&device_config(behind.background));
-    let mut naive = Naive { behind, device, slots: BTreeMap::new(), now: 0, staged: Vec::new() };
+    let free = vec![0; case.frames as usize];
+    let slots = BTreeMap::new();
+    let mut naive = Naive { behind, device, slots, now: 0, staged: Vec::new(), free };
     let mut dirty1 = BTreeSet::new();
     let (mut frames, mut readies) = (BTreeMap::new(), BTreeMap::new());
-    let mut completions = Vec::new();
-    for (index, (step, decision)) in case.steps.iter().zip(decisions).enumerate() {
-        let &Step::Access(op, page) = step else { unreachable!("there are no trims") };
-        let is_write = op == models::Op::Write;
+    let (mut completions, mut drops) = (Vec::new(), (0, 0));
+    let mut decisions = decisions.iter();
+    for (index, step) in case.steps.iter().enumerate() {
         naive.now = index as u64 * behind.gap_ns;
         naive.device.advance(naive.now);
+        if is_trim(step) && !behind.trims {
+            continue;
+        }
+        let &Step::Access(op, page) = step else {
+            // Out of both tiers; nothing is written, and nothing takes time.
+            let above = frames.remove(&step.page());
+            naive.free.extend(above);
+            let below = naive.slots.get(&step.page()).copied();
+            let was_dirty = dirty1.remove(&step.page()) || below.is_some_and(|(_, dirty)| dirty);
+            if below.is_some() {
+                naive.leave(step.page());
+            }
+            drops.0 += u64::from(above.is_some() || below.is_some());
+            drops.1 += u64::from(was_dirty);
+            completions.push(naive.now);
+            continue;
+        };
+        let decision = decisions.next().expect("one an access");
+        let is_write = op == models::Op::Write;
         if is_write {
             dirty1.insert(page);
         }
@@ -264,9 +325,11 @@ fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (V
             completions.push(naive.now.max(readies[&page]) + HIT_NS);
             continue;
         }
-        let (dirty1, known) = (&mut dirty1, &frames);
-        let miss = Miss { page, is_write, decision, dirty1, frames: known };
+        let miss = Miss { page, is_write, decision, dirty1: &mut dirty1, frames: &frames };
         let (data, frame) = naive.miss(case, miss);
+        decision.evicted.iter().for_each(|victim| {
+            frames.remove(victim);
+        });
         let ready = frame.max(data);
         frames.insert(page, frame);
         readies.insert(page, ready);
@@ -275,7 +338,7 @@ fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> (V
         completions.push(if may_go { data } else { ready } + HIT_NS);
     }
     naive.device.finish();
-    (completions, naive.device)
+    Left { completions, device: naive.device, drops }
 }
 
 proptest! {
@@ -283,18 +346,22 @@ proptest! {
 
     #[test]
     fn a_device_behind_tier_2_is_the_naive_composition(case in case(), behind in behind()) {
-        let case = Case {
-            steps: case.steps.iter().copied().filter(|s| matches!(s, Step::Access(..))).collect(),
-            ..case
-        };
         let (completions, outcome) = timed(&case, &behind);
-        let model = model(&case);
+        // Trims that are ignored are no part of the run, but time goes on.
+        let is_part = |step: &Step| behind.trims || !is_trim(step);
+        let steps: Vec<Step> = case.steps.iter().copied().filter(is_part).collect();
+        let model = model(&Case { steps, ..case.clone() });
         for (counter, got) in outcome.pages.tiers.iter() {
             prop_assert_eq!(got, model.counters[counter], "{}", counter);
         }
         prop_assert_eq!(outcome.pages.end_flushes, model.counters["end_flushes"]);
-        let (expected, device) = naive(&case, &behind, &model.decisions);
+        let Left { completions: expected, device, drops } =
+            naive(&case, &behind, &model.decisions);
         prop_assert_eq!(completions, expected);
+        let counted = outcome.timing.counters.control_commands.unwrap_or_default();
+        let asked = case.steps.iter().filter(|step| behind.trims && is_trim(step)).count();
+        prop_assert_eq!(counted.trim_requests, asked as u64);
+        prop_assert_eq!((counted.trim_cache_drops, counted.trim_dirty_drops), drops);
         let (ours, theirs) = (outcome.timing.counters.device, device.counters());
         prop_assert_eq!(ours.flash_reads, theirs.flash_reads);
         prop_assert_eq!(ours.flash_programs, theirs.flash_programs);
