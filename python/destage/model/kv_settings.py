@@ -1,6 +1,7 @@
 """Settings of hosts of KV caches, in the form that each takes, with the source of each key.
 
-A key is here only if the host's own documents or code have it. docs/reference/tiers.md lists the versions.
+A key is here only if the host's own documents or code have it; docs/reference/tiers.md has the
+versions.
 """
 
 from __future__ import annotations
