@@ -31,7 +31,7 @@ $(VENV)/.tools: pyproject.toml
 	@echo "Setting up $(VENV), with the tools that build and test (once, about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) install --upgrade pip
-	@$(PIP) install --group dev "maturin>=1.9.4,<2"
+	@$(PIP) install --group dev "maturin>=1.16,<2"
 	@touch $@
 
 # The package itself, with all extras; an unchanged crate is not compiled again.

@@ -49,16 +49,19 @@ def wheel_faults(names: Iterable[str], tracked: set[str]) -> list[str]:
     """Return what a wheel has too much or too little.
 
     `tracked` are the files of `python/` that the repository knows: nothing else belongs into the
-    package but the compiled module.
+    package but the compiled module and, outside of Windows, SQLite's page cache.
     """
     names = set(names)
     modules = {n for n in names if n.startswith("destage/_destage.") and not n.endswith(".pyi")}
+    libraries = {n for n in names if n.startswith("destage/libdestage_pcache.")}
     licence = [n for n in names if n.endswith(".dist-info/licenses/LICENSE")]
-    rest = {n for n in names - modules if ".dist-info/" not in n}
+    rest = {n for n in names - modules - libraries if ".dist-info/" not in n}
     found = [f"has {n}, which the repository does not" for n in sorted(rest - tracked)]
     found += [f"lacks {n}" for n in sorted((tracked | set(NEEDED)) - rest)]
     if len(modules) != 1 or not all(".abi3." in n or n.endswith(".pyd") for n in modules):
         found.append(f"expected one compiled module of the stable ABI, found {sorted(modules)}")
+    if len(libraries) != (not any(n.endswith(".pyd") for n in modules)):
+        found.append(f"expected SQLite's page cache outside of Windows, found {sorted(libraries)}")
     return found if licence else [*found, "lacks the licence"]
 
 
@@ -171,7 +174,8 @@ def try_wheel(wheel: Path) -> None:
         pip = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
         run([*pip, str(wheel)], cwd=folder, env=env)
         destage = str(programs / "destage")
-        for words in (["--version"], ["demo"], ["doctor"]):
+        commands = [["--version"], ["demo"], ["doctor"]]
+        for words in [*commands, *([] if os.name == "nt" else [["pcache"]])]:
             print(run([destage, *words], cwd=folder, env=env))
         where = "import destage; print(destage.__file__)"
         imported = run([python, "-c", where], cwd=folder, env=env, quiet=True)

@@ -33,6 +33,7 @@ CALLS = [
     "devices small",
     "ftls",
     "serve --help",
+    "pcache --help",
     f"conform {VECTORS / 'page-policies.jsonl'}",
     "reproduce --list",
     "rerun none.json",

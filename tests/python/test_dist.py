@@ -80,6 +80,7 @@ def test_a_wheel_with_too_much_or_too_little_is_told(dist: ModuleType) -> None:
     whole = {
         *tracked,
         "destage/_destage.abi3.so",
+        "destage/libdestage_pcache.so",
         "destage-1.dist-info/METADATA",
         "destage-1.dist-info/licenses/LICENSE",
     }
@@ -91,6 +92,10 @@ def test_a_wheel_with_too_much_or_too_little_is_told(dist: ModuleType) -> None:
     assert dist.wheel_faults(whole - {"destage-1.dist-info/licenses/LICENSE"}, tracked) == [
         "lacks the licence"
     ]
+    (fault,) = dist.wheel_faults(whole - {"destage/libdestage_pcache.so"}, tracked)
+    assert "page cache" in fault
+    windows = whole - {"destage/_destage.abi3.so", "destage/libdestage_pcache.so"}
+    assert dist.wheel_faults(windows | {"destage/_destage.pyd"}, tracked) == []
     cpython = whole - {"destage/_destage.abi3.so"} | {"destage/_destage.cpython-311.so"}
     (fault,) = dist.wheel_faults(cpython, tracked)
     assert "stable ABI" in fault

@@ -75,7 +75,7 @@ impl Memory {
     ///
     /// # Safety
     ///
-    /// It came from [`Memory::block`] of the same memory, and nobody uses it afterwards.
+    /// It came from [`Memory::block`] of the same memory, and is not used afterwards.
     pub(crate) unsafe fn release(self, block: NonNull<Block>) {
         // SAFETY: by the caller, the block is alive; its buffer is the start of the allocation.
         unsafe { (self.free)(block.as_ref().shown.buffer) }

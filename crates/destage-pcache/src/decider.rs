@@ -4,7 +4,8 @@ use crate::settings::build;
 use destage_core::{AnyPolicy, Blind, Lookup, Lpn, Op, Page, Plan, Policy, Request};
 use std::collections::BTreeSet;
 
-/// Counters by the simulator's names (`docs/spec/pool.md` 9.1); a cache of SQLite has reads alone.
+/// Counters by the simulator's names (`docs/spec/pool.md` 9.1). A cache of SQLite sees no writes and
+/// bypasses no page: those counters are 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counters {
     pub(crate) read_hits: u64,
@@ -21,17 +22,27 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Each with its name.
-    pub(crate) fn named(&self) -> [(&'static str, u64); 11] {
+    /// Counters of accesses, each with its name.
+    pub(crate) fn accesses(&self) -> [(&'static str, u64); 12] {
         [
             ("read_hits", self.read_hits),
             ("read_misses", self.read_misses),
+            ("write_hits", 0),
+            ("write_misses", 0),
+            ("bypasses", 0),
+            ("written_through", 0),
             ("evictions", self.evictions),
             ("clean_evictions", self.clean_evictions),
             ("destages", self.destages),
             ("destaged_pages", self.destaged_pages),
             ("padding_reads", self.padding_reads),
             ("padding_writes", self.padding_writes),
+        ]
+    }
+
+    /// Counters of forgotten pages, each with its name.
+    pub(crate) fn trims(&self) -> [(&'static str, u64); 3] {
+        [
             ("trim_requests", self.trim_requests),
             ("trim_cache_drops", self.trim_cache_drops),
             ("trim_dirty_drops", self.trim_dirty_drops),
@@ -80,19 +91,19 @@ impl Decider {
     pub(crate) fn access(&mut self, key: u32) -> Vec<u32> {
         let page = u64::from(key);
         let r = Request::new(Page(page), Lpn(page), Op::Read);
-        let mut miss = match self.policy.request(&r) {
+        match self.policy.request(&r) {
             Lookup::Hit(_) => {
                 self.counters.read_hits += 1;
                 return Vec::new();
             }
-            Lookup::Miss(miss) => miss,
+            Lookup::Miss(()) => {}
             Lookup::Bypass => unreachable!("a policy that bypasses reads is refused"),
-        };
+        }
         self.plan.clear();
         while self.policy.resident() >= self.policy.frames() {
-            self.policy.evict(&mut miss, &Blind, &mut self.plan);
+            self.policy.evict(&mut (), &Blind, &mut self.plan);
         }
-        self.policy.admit(&r, miss);
+        self.policy.admit(&r, ());
         self.known.insert(key);
         let Decider { counters, plan, .. } = self;
         counters.read_misses += 1;

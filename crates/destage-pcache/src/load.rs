@@ -208,7 +208,7 @@ mod linux {
     }
 
     /// SQLite's own of this name, after the page cache is configured. With several copies of SQLite
-    /// in a process nobody knows whose is wanted: each is initialised, which does no harm twice.
+    /// in a process the caller's is not known: each is initialised, which does no harm twice.
     ///
     /// # Safety
     ///

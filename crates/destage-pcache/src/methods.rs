@@ -48,7 +48,7 @@ pub(crate) const METHODS: Methods = Methods {
     shrink,
 };
 
-/// What all caches of the process are made of.
+/// Settings and memory of all caches of the process.
 pub(crate) struct Common {
     pub(crate) settings: Settings,
     pub(crate) memory: Memory,

@@ -133,16 +133,21 @@ pub(crate) fn ended(cache: &str, decider: Option<&Decider>) {
 
 /// The counters of a cache as a line of JSON; a cache without policy has none.
 fn stats_line(cache: &str, decider: Option<&Decider>) -> String {
-    let Some(decider) = decider else {
-        return format!(
-            "{{\"cache\":\"{cache}\",\"policy\":null,\"frames\":null,\"counters\":null}}\n"
-        );
-    };
-    let counters = decider.counters.named().map(|(name, count)| format!("\"{name}\":{count}"));
+    let (mut policy, mut frames) = ("null".to_string(), "null".to_string());
+    let (mut counters, mut trims) = (policy.clone(), policy.clone());
+    if let Some(decider) = decider {
+        policy = format!("\"{}\"", decider.words.replace('\\', "\\\\").replace('"', "\\\""));
+        frames = decider.frames.to_string();
+        counters = object(&decider.counters.accesses());
+        trims = object(&decider.counters.trims());
+    }
     format!(
-        "{{\"cache\":\"{cache}\",\"policy\":\"{}\",\"frames\":{},\"counters\":{{{}}}}}\n",
-        decider.words.replace('\\', "\\\\").replace('"', "\\\""),
-        decider.frames,
-        counters.join(",")
+        "{{\"cache\":\"{cache}\",\"policy\":{policy},\"frames\":{frames},\"counters\":{counters},\
+         \"trims\":{trims}}}\n"
     )
+}
+
+fn object(named: &[(&str, u64)]) -> String {
+    let pairs: Vec<String> = named.iter().map(|(name, n)| format!("\"{name}\":{n}")).collect();
+    format!("{{{}}}", pairs.join(","))
 }

@@ -10,7 +10,7 @@ pub(crate) const POLICY: &str = "DESTAGE_PCACHE";
 pub(crate) const RECORD: &str = "DESTAGE_PCACHE_RECORD";
 pub(crate) const STATS: &str = "DESTAGE_PCACHE_STATS";
 
-/// What the user asks for.
+/// The user's settings.
 pub(crate) struct Settings {
     /// The policy in the user's words, such as `lru-k[k=3]`.
     pub(crate) policy: String,

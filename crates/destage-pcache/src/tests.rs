@@ -1,12 +1,15 @@
 //! Pages, pins and forgets, with memory of the test's own.
 
 use super::*;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 
+/// Allocations of this thread that are alive, and how many more succeed.
+type Allocations = (BTreeMap<usize, Box<[u64]>>, usize);
+
 thread_local! {
-    /// Allocations of this thread that are alive, and how many more succeed.
-    static ALIVE: std::cell::RefCell<(BTreeMap<usize, Box<[u64]>>, usize)> =
+    static ALIVE: RefCell<Allocations> =
         const { std::cell::RefCell::new((BTreeMap::new(), usize::MAX)) };
 }
 
