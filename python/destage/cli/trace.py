@@ -44,6 +44,11 @@ trace = LazyGroup(
         "head": Place(HERE, "head", "Print the first requests as a run replays them."),
         "convert": Place(HERE, "convert", "Write a trace in another format."),
         "split": Place("destage.cli.split", "split", "Split a trace into several files."),
+        "fetch-samples": Place(
+            "destage.cli.samples",
+            "fetch_samples",
+            "Fetch and check the recordings that reproductions use.",
+        ),
         "synth": Place(HERE, "synth", "Generate a workload from a seed."),
         "formats": Place(HERE, "formats", "List the trace formats, or describe one."),
         "options": Place(HERE, "options", "List every reader option."),

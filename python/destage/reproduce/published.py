@@ -140,6 +140,12 @@ class Recording(Declared, frozen=True):
     shipped: str | None = None
     use: Mapping[str, Any] = {}
     """Reader options."""
+    sha256: str = ""
+    """Of the unpacked file."""
+    origin: str = ""
+    """Public repository and path of an excerpt."""
+    made: str = ""
+    """Programs and parameters of a recording of our own."""
 
 
 class _File(Declared, frozen=True):

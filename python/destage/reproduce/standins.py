@@ -82,7 +82,6 @@ def recipe(
         "unique_pages": max(64, round(pages)),
         "page_bytes": page_bytes,
         "write_ratio": known["write_ratio"],
-        "affinity": spec.origin.affinity if affinity is None else affinity,
         "mean_pages": round(max(1.0, mean_pages), 4),
         "cluster_pages": max(1, round(shape.cluster_pages * PAGE / page_bytes)),
         "log_share": min(shape.log_share, known["write_ratio"]),
@@ -91,6 +90,10 @@ def recipe(
         "burst": burst if off_ns else 1.0,
         "off_ns": round(off_ns),
     }
+    affinity = spec.origin.affinity if affinity is None else affinity
+    # Where all requests are of one operation there is nothing to correlate.
+    if affinity and 0 < known["write_ratio"] < 1:
+        made["affinity"] = affinity
     if made["kind"] == "independent":
         made["alpha"] = shape.alpha
     elif spec.recency:

@@ -1,0 +1,65 @@
+"""`destage trace fetch-samples`: the recordings and excerpts of "independent traces"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from destage.cli.options import COMMON, OUTPUT, Command, apply, flag
+from destage.cli.output import print_table
+from destage.cli.screen import note
+from destage.model.words import counted, number
+from destage.reproduce.samples import MISSING, fetch
+from destage.tables.table import Cell, Column, Table
+
+__all__ = ["fetch_samples"]
+
+EPILOG = """\b
+Examples:
+  destage trace fetch-samples samples                    # check the files of a folder
+  destage trace fetch-samples samples --from ~/release   # take missing ones, and check them
+  destage reproduce bpac --traces samples --recordings samples
+"""
+
+FLAGS = [
+    flag(
+        "--from",
+        "source",
+        metavar="SOURCE",
+        help="Folder or URL of the files; missing ones are taken.",
+    ),
+]
+
+
+@click.command("fetch-samples", cls=Command, epilog=EPILOG)
+@click.argument("folder", type=OUTPUT, metavar="DIR")
+@apply(FLAGS, COMMON)
+def fetch_samples(folder: str, source: str | None, **arguments: Any) -> None:
+    """Fetch and check the recordings that reproductions use.
+
+    Status 1 if one is missing.
+    """
+    found = fetch(folder, source)
+    columns = [Column("name", right=False), Column("file", right=False), Column("requests")]
+    columns += [Column("state", right=False), Column("origin", right=False)]
+    rows = [
+        [
+            Cell(one.name),
+            Cell(one.path.name if one.path else one.recording.files[0]),
+            Cell(number(one.recording.requests)),
+            Cell(one.state),
+            Cell(one.recording.origin or "recorded by this project"),
+        ]
+        for one in found
+    ]
+    print_table(Table("", columns, [rows]))
+    missing = sum(one.state == MISSING for one in found)
+    if not missing:
+        return
+    if not arguments["quiet"]:
+        note(
+            f"{counted(missing, 'file')} missing: --from SOURCE takes them from the files of a"
+            " release; docs/reproduce.md lists the programs that record them again"
+        )
+    click.get_current_context().exit(1)
