@@ -18,7 +18,7 @@ from destage.reproduce.wording import brief
 pytest.importorskip("jinja2")
 
 from destage.reproduce.index_page import index_row
-from destage.reproduce.pages import json_lines, markdown_table
+from destage.reproduce.pages import json_lines, markdown_table, sensitivity_lead
 
 HOLDS, PARTLY, SLIGHT, OPEN, FAILS = (
     "holds",
@@ -191,6 +191,17 @@ def test_an_assumption_that_turns_several_headlines_is_told_once() -> None:
     screen = first_screen(document([claim("B", HOLDS), claim("A", HOLDS)], [both]))
     (condition,) = screen["conditions"]
     assert (condition["claim"], condition["others"]) == ("A is faster", 1)
+
+
+def test_the_sensitivity_page_names_its_subset() -> None:
+    data = document([claim("A", HOLDS)], [BURSTS])
+    data["sensitivity"] |= {"scale": 1.0, "specified_share": 0.1, "seeds": 3, "loads": ["F2"]}
+    lead = sensitivity_lead(data)
+    assert "3 seeds, all requests of surrogate traces on F2, without independent traces" in lead
+    data["loads"].append({"name": "T1", "kind": "specified", "fit": []})
+    data["sensitivity"] |= {"scale": 0.1, "specified_share": 1.0, "loads": []}
+    lead = sensitivity_lead(data)
+    assert "0.1 of the requests of surrogate traces, all requests of specified workloads, " in lead
 
 
 def test_the_table_of_papers_names_what_decides() -> None:

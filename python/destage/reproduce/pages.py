@@ -354,14 +354,18 @@ def differences(data: Mapping[str, Any]) -> list[str]:
     return [*data["paper"]["differs"], *scaled, *(f"Not run: {text}" for text in data["failed"])]
 
 
+def _share(scale: float) -> str:
+    return "all requests" if scale == 1 else f"{scale:g} of the requests"
+
+
 def sensitivity_lead(data: Mapping[str, Any]) -> str:
     """The extent of the sensitivity runs."""
     found = data["sensitivity"]
     loads = f" on {', '.join(found['loads'])}" if found["loads"] else ""
     seeds = "One seed" if found["seeds"] == 1 else f"{found['seeds']} seeds"
-    shares = f"{found['scale']:g} of the requests of surrogate traces"
+    shares = f"{_share(found['scale'])} of surrogate traces"
     if any(load["kind"] == "specified" for load in data["loads"]):
-        shares += f", {found['specified_share']:g} of those of specified workloads"
+        shares += f", {_share(found['specified_share'])} of specified workloads"
     return (
         "The headline claims, and other claims that turn, under other interpretations of what the"
         f" paper leaves open. {seeds}, {shares}{loads}, without independent traces. Where the base"
