@@ -128,6 +128,15 @@ def test_short_names_and_views_are_of_metrics() -> None:
         assert f"\n### {group.title}\n" in page
 
 
+def test_every_policy_has_conformance_vectors() -> None:
+    named = set()
+    for path in sorted((ROOT / "tests" / "vectors").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            vector = json.loads(line)
+            named |= {vector.get("policy"), vector.get("cache", {}).get("policy")}
+    assert sorted({policy.name for policy in ds.policies()} - named) == []
+
+
 def test_contributing_names_the_places_of_an_addition() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for path in re.findall(r"`((?:crates|python|docs|tests)/[\w./-]+)`", text):

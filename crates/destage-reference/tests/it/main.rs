@@ -8,6 +8,7 @@ mod corners;
 mod device_vectors;
 mod ftl_vectors;
 mod gc_steps;
+mod gcar_bplru;
 mod lists;
 mod tier_vectors;
 mod vectors;
