@@ -84,6 +84,10 @@ def test_wrong_names_are_refused_with_the_nearest(destage: Destage, msr: Path) -
     for flags, said in (
         (("--show", "p99.0"), "unknown metric 'p99.0', did you mean p99"),
         (("--sort", "haf"), "did you mean waf?"),
+        (("--show", "writ"), "did you mean writes?"),
+        (("--show", "running_time"), "metric running_time is called cost now"),
+        (("--show", "runing_time"), "did you mean cost? (running_time is called cost now"),
+        (("--sort", "dirty_lefts"), "did you mean pending_writes? (dirty_left is called"),
         (("--view", "latenzy"), "did you mean latency?"),
         (("--show", "waf", "--view", "hits"), "give one"),
         (("--show", ","), "expected at least one metric"),

@@ -351,7 +351,7 @@ def test_what_the_docs_call_is_there_after_one_import() -> None:
 
 
 def test_a_metric_that_there_is_not_is_named(results: ds.Results) -> None:
-    with pytest.raises(KeyError, match="no metric 'hit_ration', did you mean 'hit_ratio'"):
+    with pytest.raises(KeyError, match="no metric 'hit_ration', did you mean hit_ratio"):
         results[0]["hit_ration"]
 
 

@@ -19,6 +19,7 @@ from destage.model.metrics import (
     metric_groups,
     metrics,
     renamed_text,
+    suggestion,
 )
 
 __all__ = [
@@ -81,11 +82,10 @@ def metric_named(name: str, what: str = "metric") -> Metric:
     found = known.get(full_name(name))
     check_renamed(name, what)
     if found is None:
-        near = _destage.nearest(name.strip(), [*SHORT, *known])
-        meant = f", did you mean {near}?" if near else ""
+        meant = suggestion(name.strip(), [*SHORT, *known])
         raise UsageError(
-            f"unknown {what} {name.strip()!r}{meant} (for short: {', '.join(SHORT)}, and whatever"
-            " `destage run` prints, such as waf or erases)"
+            f"unknown {what} {name.strip()!r}{meant} (for short: {', '.join(SHORT)}; and every name"
+            " that `destage run --all` prints, such as waf or erases)"
         )
     return found
 

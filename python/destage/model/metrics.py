@@ -24,6 +24,7 @@ __all__ = [
     "metrics",
     "offline",
     "renamed_text",
+    "suggestion",
 ]
 
 #: The policy that others are measured against, if it is among them.
@@ -48,6 +49,18 @@ _MEANS: Mapping[str, str] = {"running_time": "; pending writes are counted too"}
 def renamed_text(old: str) -> str:
     """The name of today, and what changed with it, for an error."""
     return f"is called {RENAMED[old]} now{_MEANS.get(old, '')}"
+
+
+def suggestion(typed: str, known: Iterable[str]) -> str:
+    """The end of an error: the nearest of the known names, or the new name of an old one."""
+    names = [*known]
+    begun = [name for name in names if len(typed) > 2 and name.startswith(typed)]
+    near = begun[0] if begun else _destage.nearest(typed, [*names, *RENAMED])
+    if near is None:
+        return ""
+    if near in RENAMED:
+        return f", did you mean {RENAMED[near]}? ({near} {renamed_text(near)})"
+    return f", did you mean {near}?"
 
 
 #: The policy that knows the future: a bound on the others, never a winner among them.

@@ -8,13 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from destage import _destage
 from destage.errors import DataError
 from destage.model.card import Card
 from destage.model.choice import full_name
 from destage.model.differences import Differences
 from destage.model.life import Life
-from destage.model.metrics import RENAMED, WRITES, Metric, metrics, offline, renamed_text
+from destage.model.metrics import (
+    RENAMED,
+    WRITES,
+    Metric,
+    metrics,
+    offline,
+    renamed_text,
+    suggestion,
+)
 from destage.model.naming import is_foreseeing
 from destage.model.words import NONE, counted, printable, size, valued
 
@@ -168,8 +175,7 @@ class Run:
             return self.writes_vs_lru
         if metric in (row := self.to_dict()):
             return row[metric]
-        near = _destage.nearest(str(metric), list(self.metrics))
-        meant = f", did you mean {near!r}?" if near else "; metrics() has them all"
+        meant = suggestion(metric, self.metrics) or "; metrics() has them all"
         if metric in RENAMED:
             meant = f": it {renamed_text(metric)}"
         raise KeyError(f"there is no metric {metric!r}{meant}")
