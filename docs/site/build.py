@@ -21,7 +21,7 @@ from assemble import BESIDE, DOCS, ROOT, Assembly
 
 #: Pages below a page of the sidebar.
 BELOW = {
-    "tutorial": ("notebooks/index", "coming-from"),
+    "tutorial": ("notebooks/index", "reference/coming-from"),
     "start-paper": ("cite",),
     "choose-a-device": ("fit",),
     "record": ("traces",),

@@ -140,6 +140,11 @@ def test_the_readme_fits_one_screen() -> None:
     assert len(prose.split()) <= 600
 
 
+def test_user_pages_have_at_most_20_000_words() -> None:
+    # As `wc -w` counts; tables of measurements belong in benches/record, of keys in docs/reference.
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in PAGES) <= 20_000
+
+
 def test_the_docs_list_every_drive_key_and_ftl() -> None:
     keys = (ROOT / "docs" / "reference" / "device-keys.md").read_text(encoding="utf-8")
     for drive in ds.devices():
