@@ -13,50 +13,57 @@ use std::io;
 use std::sync::Arc;
 
 impl<S: Store> Shared<S> {
-    /// Makes the bytes valid. With `whole` it does not fetch them: if they were not there it
-    /// returns true, and the access has the exclusive latch.
+    /// Makes the bytes valid. With `whole` it does not fetch them: if they were not there, the
+    /// access has the exclusive latch. With `latch` it takes the latch of the access, if no other
+    /// is in the way.
     ///
     /// # Errors
     ///
     /// The fetch's; the page then stays as it is, without bytes.
-    pub(crate) fn fill(&self, access: &mut Access, whole: bool) -> io::Result<bool> {
+    pub(crate) fn fill(&self, access: &mut Access, whole: bool, latch: bool) -> io::Result<()> {
         loop {
-            let frame = Arc::clone(&access.frame);
+            let Access { frame, op, fills, missed, latched, .. } = &mut *access;
             let mut state = frame.lock(&self.table.marks);
             if state.detached {
                 drop(state);
                 self.renew(access);
             } else if state.valid {
-                if access.missed && access.op == Op::Read {
-                    self.tally.limbo_hits.add(1);
-                }
-                has_filled(&mut state, access);
+                self.tally.limbo_hits.add((*missed && *op == Op::Read).into());
+                has_filled(&mut state, fills, missed);
+                *latched = latch && state.try_latch(op.is_write());
+                drop(state);
                 frame.notify();
-                return Ok(false);
-            } else if state.exclusive != Exclusive::No || (!access.fills && state.fillers > 0) {
+                return Ok(());
+            } else if state.exclusive != Exclusive::No || (!*fills && state.fillers > 0) {
                 drop(state.wait());
             } else if whole {
                 state.exclusive = Exclusive::Guard;
                 state.valid = true;
-                has_filled(&mut state, access);
+                *latched = true;
+                has_filled(&mut state, fills, missed);
                 // SAFETY: the exclusive latch has just been taken.
-                _ = unsafe { frame.bytes_mut(self.page_bytes()) };
-                return Ok(true);
+                _ = unsafe { frame.bytes_mut(self.layout) };
+                return Ok(());
             } else {
                 state.exclusive = Exclusive::Fill;
                 drop(state);
-                let fetched = self.fetch(&frame);
+                let fetched = self.fetch(frame);
                 let mut state = frame.lock(&self.table.marks);
                 state.exclusive = Exclusive::No;
                 state.valid = fetched.is_ok();
                 if fetched.is_ok() {
-                    self.tally.partial_fetches.add((access.missed && access.op.is_write()).into());
-                    self.tally.refetches.add((!access.missed).into());
+                    self.tally.partial_fetches.add((*missed && op.is_write()).into());
+                    self.tally.refetches.add((!*missed).into());
                 }
-                has_filled(&mut state, access);
+                has_filled(&mut state, fills, missed);
+                *latched = latch && !state.detached && state.try_latch(op.is_write());
+                let is_done = *latched || (!latch && !state.detached);
                 drop(state);
                 frame.notify();
                 fetched?;
+                if is_done {
+                    return Ok(());
+                }
             }
         }
     }
@@ -69,7 +76,7 @@ impl<S: Store> Shared<S> {
     pub(crate) fn fetch(&self, frame: &Frame) -> io::Result<()> {
         let page = [frame.page];
         // SAFETY: the caller has the exclusive latch.
-        let bytes = unsafe { frame.bytes_mut(self.page_bytes()) };
+        let bytes = unsafe { frame.bytes_over(self.layout) };
         let taken = self.in_flight.take(&page);
         let mut read = self.store.read(frame.page, bytes);
         if read.is_ok() {
@@ -89,33 +96,27 @@ impl<S: Store> Shared<S> {
         read
     }
 
-    /// Takes the latch: shared, or exclusive to change the page.
+    /// Takes the latch of the access: shared, or exclusive to change the page.
     ///
     /// # Errors
     ///
     /// The fetch's.
-    pub(crate) fn latch(&self, access: &mut Access, change: bool, whole: bool) -> io::Result<()> {
-        loop {
-            if self.fill(access, whole)? {
-                return Ok(());
+    pub(crate) fn latch(&self, access: &mut Access, whole: bool) -> io::Result<()> {
+        while !access.latched {
+            self.fill(access, whole, true)?;
+            if access.latched {
+                break;
             }
-            let frame = Arc::clone(&access.frame);
+            let Access { frame, op, latched, .. } = &mut *access;
             let mut state = frame.lock(&self.table.marks);
-            while !state.detached
-                && state.valid
-                && (state.exclusive != Exclusive::No || (change && state.readers > 0))
-            {
-                state = state.wait();
+            while !state.detached && state.valid && !*latched {
+                *latched = state.try_latch(op.is_write());
+                if !*latched {
+                    state = state.wait();
+                }
             }
-            if state.detached || !state.valid {
-                continue;
-            }
-            match change {
-                true => state.exclusive = Exclusive::Guard,
-                false => state.readers += 1,
-            }
-            return Ok(());
         }
+        Ok(())
     }
 
     /// The frame was trimmed meanwhile: the access goes on with the page's new one. It may have
@@ -134,15 +135,12 @@ impl<S: Store> Shared<S> {
     /// the way.
     pub(crate) fn latch_resident(&self, page: u64, change: bool) -> Option<Arc<Frame>> {
         self.table.with(page, |frame, state| {
-            let free = state.exclusive == Exclusive::No && !(change && state.readers > 0);
-            if !(state.resident && state.valid && free) {
+            if !(state.resident && state.try_latch(change)) {
                 return None;
             }
+            // SAFETY: the latch has just been taken.
+            unsafe { frame.prefetch() };
             state.users += 1;
-            match change {
-                true => state.exclusive = Exclusive::Guard,
-                false => state.readers += 1,
-            }
             Some(Arc::clone(frame))
         })?
     }
@@ -170,11 +168,16 @@ impl<S: Store> Shared<S> {
         frame.notify();
     }
 
-    /// An access that has no latch ends.
+    /// An access that has not been carried out ends.
     pub(crate) fn end_access(&self, access: &Access) {
         let mut state = access.frame.lock(&self.table.marks);
         if access.fills {
             state.fillers -= 1;
+        }
+        match access.op {
+            _ if !access.latched => {}
+            Op::Read => state.readers -= 1,
+            Op::Write => state.exclusive = Exclusive::No,
         }
         self.end_user(&access.frame, state);
         access.frame.notify();
@@ -205,8 +208,7 @@ impl<S: Store> Shared<S> {
     }
 }
 
-fn has_filled(state: &mut FrameLock<'_>, access: &mut Access) {
-    state.fillers -= u32::from(access.fills);
-    access.fills = false;
-    access.missed = false;
+fn has_filled(state: &mut FrameLock<'_>, fills: &mut bool, missed: &mut bool) {
+    state.fillers -= u32::from(std::mem::take(fills));
+    *missed = false;
 }

@@ -6,7 +6,7 @@ use crate::device::DeviceCache;
 use crate::follow::Follower;
 use crate::record::Recorded;
 use crate::table::Table;
-use crate::work::{Access, Asked, Log, Work};
+use crate::work::{Accesses, Asked, Log, Work};
 use destage_core::{AnyPolicy, Blind, Lookup, Lpn, Op, Page, Plan, Policy, Request};
 use std::io;
 use std::ops::Range;
@@ -60,18 +60,19 @@ impl Core {
         &mut self,
         table: &Table,
         asked: &Asked,
-        accesses: Option<&mut Vec<Option<Access>>>,
+        accesses: Option<&mut Accesses>,
         work: &mut Work,
     ) -> io::Result<()> {
-        let Asked { op, bytes, pages } = asked;
+        let Asked { op, bytes, pages, .. } = asked;
         let what = if op.is_write() { Recorded::Write } else { Recorded::Read };
         let now_ns = self.arrive(what, bytes)?;
         let _ = now_ns;
+        let latches = asked.latches;
         let Core { cache, log, .. } = self;
         match cache {
             Cache::Policy(policy, plan) => {
-                let mut follower =
-                    Follower { log, table, accesses, work, through: policy.writes_through() };
+                let through = policy.writes_through();
+                let mut follower = Follower { log, table, accesses, latches, work, through };
                 for page in pages.clone() {
                     let mut r = Request::new(Page(page), Lpn(page), *op);
                     r.first_of_request = page == pages.start;
@@ -81,7 +82,8 @@ impl Core {
             }
             #[cfg(feature = "device")]
             Cache::Device(cache) => {
-                let mut follower = Follower { log, table, accesses, work, through: true };
+                let through = true;
+                let mut follower = Follower { log, table, accesses, latches, work, through };
                 let end = cache.request(now_ns, *op, pages, &mut follower)?;
                 work.completion_ns = work.completion_ns.max(Some(end));
                 Ok(())
@@ -91,11 +93,11 @@ impl Core {
 
     /// An access of a batch; false if its page has left meanwhile.
     pub(crate) fn note_hit(&mut self, table: &Table, page: u64, op: Op, page_bytes: u64) -> bool {
-        if table.with(page, |_, state| state.resident) != Some(true) {
+        if !self.log.resident.has(page) {
             return false;
         }
         let bytes = page * page_bytes..(page + 1) * page_bytes;
-        let asked = Asked { op, bytes, pages: page..page + 1 };
+        let asked = Asked { op, bytes, pages: page..page + 1, latches: false };
         // An SSD at its end is told of at the next request: the bytes were in memory.
         _ = self.decide(table, &asked, None, &mut Work::default());
         true
@@ -173,6 +175,9 @@ fn ask(policy: &mut AnyPolicy, plan: &mut Plan, r: &Request, follower: &mut Foll
             }
             policy.admit(r, miss);
             follower.admitted(r, plan);
+            if let Some(coming) = policy.coming_victim() {
+                follower.table.prefetch(coming.0);
+            }
         }
         Lookup::Bypass => {
             if r.op.is_write() {

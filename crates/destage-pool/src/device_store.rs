@@ -43,6 +43,9 @@ impl<S: Store> Store for DeviceStore<S> {
     fn writes_are_durable(&self) -> bool {
         self.store.writes_are_durable()
     }
+    fn alignment(&self) -> usize {
+        self.store.alignment()
+    }
     fn device(&self) -> Option<&SimulatedDevice> {
         Some(&self.device)
     }

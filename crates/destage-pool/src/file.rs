@@ -1,6 +1,6 @@
 //! A file or a block device: page p is the bytes at `p * page_bytes`, and nothing else is in it.
 
-use crate::bytes::PageBytes;
+use crate::bytes::{PageBytes, PageLayout};
 use crate::store::Store;
 use rustix::fs::FlockOperation;
 use std::fs::{File, OpenOptions};
@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Most buffers of one call of `pwritev`.
 const MOST_BUFFERS: usize = 1024;
+
+/// Alignment that every block device accepts for direct I/O, bytes.
+const DIRECT_ALIGNMENT: usize = 4096;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,7 @@ pub struct FileStore {
     file: File,
     page_bytes: u64,
     pages: u64,
+    alignment: usize,
     /// The file system makes holes.
     discards: AtomicBool,
 }
@@ -79,9 +83,11 @@ impl FileStore {
         let bytes = file.seek(SeekFrom::End(0))?;
         let page_bytes = u64::from(options.page_bytes);
         let discards = AtomicBool::new(!options.read_only && makes_holes(&file, bytes));
-        let store = FileStore { file, page_bytes, pages: bytes / page_bytes, discards };
+        let alignment = if options.direct { DIRECT_ALIGNMENT } else { 1 };
+        let store = FileStore { file, page_bytes, pages: bytes / page_bytes, alignment, discards };
         if options.direct && store.pages > 0 {
-            let mut page = PageBytes::zeroed(options.page_bytes as usize);
+            let layout = PageLayout::new(options.page_bytes as usize, store.alignment());
+            let mut page = PageBytes::zeroed(layout);
             store.read(0, &mut page).map_err(|_| no_direct())?;
         }
         Ok(store)
@@ -188,5 +194,9 @@ impl Store for FileStore {
 
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn alignment(&self) -> usize {
+        self.alignment
     }
 }

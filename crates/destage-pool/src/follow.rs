@@ -2,7 +2,7 @@
 
 use crate::frame::{FrameState, Mark};
 use crate::table::Table;
-use crate::work::{Access, Group, Log, Work};
+use crate::work::{Access, Accesses, Group, Log, Work};
 use destage_core::{Plan, Request};
 use std::sync::Arc;
 
@@ -11,7 +11,9 @@ pub(crate) struct Follower<'a> {
     pub(crate) log: &'a mut Log,
     pub(crate) table: &'a Table,
     /// `None`: the access was a hit, and has been carried out.
-    pub(crate) accesses: Option<&'a mut Vec<Option<Access>>>,
+    pub(crate) accesses: Option<&'a mut Accesses>,
+    /// As [`Asked::latches`](crate::work::Asked::latches).
+    pub(crate) latches: bool,
     pub(crate) work: &'a mut Work,
     /// The policy writes through.
     pub(crate) through: bool,
@@ -22,18 +24,24 @@ impl Follower<'_> {
         self.log.counters.hit(r.op);
         self.log.decided(r, true, None);
         let Some(accesses) = &mut self.accesses else { return };
+        let mut latched = false;
         let found = |state: &mut FrameState| {
             state.resident = true;
             state.users += 1;
+            latched = self.latches && state.try_latch(r.op.is_write());
         };
         let frame = self.table.with_new(r.page.0, found);
+        if latched {
+            // SAFETY: the latch has just been taken.
+            unsafe { frame.prefetch() };
+        }
         let op = r.op;
-        let access = Access { frame, op, fills: false, missed: false, through: false };
-        accesses.push(Some(access));
+        accesses.push(Access { frame, op, fills: false, missed: false, through: false, latched });
     }
 
     pub(crate) fn admitted(&mut self, r: &Request, plan: &Plan) {
         self.log.counters.evicted(plan);
+        self.log.resident.add(r.page.0);
         self.missed(r, Some(plan), false, |state| {
             state.resident = true;
             state.stay += 1;
@@ -70,20 +78,21 @@ impl Follower<'_> {
         self.log.known.add(r.page.0);
         self.log.counters.miss(r.op);
         self.log.decided(r, false, plan);
-        let frame = self.table.with_new(r.page.0, |state| {
+        let frame = self.table.with_likely_new(r.page.0, |state| {
             state.users += 1;
             state.fillers += 1;
             and(state);
         });
         let op = r.op;
         if let Some(accesses) = &mut self.accesses {
-            accesses.push(Some(Access { frame, op, fills: true, missed: true, through }));
+            let latched = false;
+            accesses.push(Access { frame, op, fills: true, missed: true, through, latched });
         }
     }
 
     /// Applies an eviction plan to the frames.
     fn evict(&mut self, plan: &Plan) {
-        let Follower { table, work, .. } = self;
+        let Follower { log, table, work, .. } = self;
         for (pages, pads) in plan.groups() {
             let mut frames = Vec::with_capacity(pages.len());
             for page in pages {
@@ -99,17 +108,14 @@ impl Follower<'_> {
         for evicted in plan.evicted() {
             let page = evicted.page.0;
             work.dirty_victim |= evicted.dirty;
-            let is_free = table.with(page, |frame, state| {
+            log.resident.remove(page);
+            table.let_go(page, |frame, state| {
                 state.resident = false;
                 if !evicted.dirty && state.mark == Mark::Dirty {
                     state.store_pins += 1;
                     work.late.push(Arc::clone(frame));
                 }
-                state.is_free()
             });
-            if is_free == Some(true) {
-                table.remove_if_free(page);
-            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Guards of the calling thread, and hits that the policy has not seen yet.
 
+use crate::decide::Core;
 use crate::shared::Inner;
 use crate::sync::per_thread;
 use destage_core::Op;
@@ -90,12 +91,21 @@ pub(crate) fn note(pool: &Arc<Inner>, page: u64, op: Op) {
 
 /// The policy sees what the thread has noted.
 pub(crate) fn drain(pool: &Inner) {
+    noted(pool, |hits| pool.note_hits(hits));
+}
+
+/// The same, under the pool's one lock.
+pub(crate) fn drain_into(pool: &Inner, core: &mut Core) {
+    noted(pool, |hits| pool.note_hits_into(core, hits));
+}
+
+fn noted(pool: &Inner, and: impl FnOnce(&mut Vec<(u64, Op)>)) {
     if pool.options.batch > 1 {
         BATCHES.with(|batches| {
             let batches = &mut *batches.borrow_mut();
             let mine = |batch: &&mut Batch| std::ptr::eq(batch.pool.as_ptr(), pool);
             if let Some(batch) = batches.iter_mut().find(mine) {
-                pool.note_hits(&mut batch.hits);
+                and(&mut batch.hits);
             }
         });
     }

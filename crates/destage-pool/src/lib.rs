@@ -56,6 +56,7 @@ mod options;
 mod pool;
 mod record;
 mod requests;
+mod resident;
 mod shared;
 #[cfg(feature = "device")]
 mod simulated;

@@ -53,10 +53,14 @@ fn count(counter: &AtomicUsize, before: bool, after: bool) {
 
 impl Marks {
     /// A frame has changed. Its lock is held.
+    #[inline]
     pub(crate) fn moved(&self, page: u64, before: Class, after: Class) {
-        if before == after {
-            return;
+        if before != after {
+            self.changed(page, before, after);
         }
+    }
+
+    fn changed(&self, page: u64, before: Class, after: Class) {
         count(&self.limbo, before.limbo, after.limbo);
         count(&self.idle_limbo, before.idle_limbo, after.idle_limbo);
         count(&self.pending, before.dirty, after.dirty);

@@ -81,7 +81,8 @@ impl<S: Store> Pool<S> {
         let pages = store.pages();
         let mut core = Core::new(cache, Clock::new(options.time));
         core.log.counters.idle_writes = writer.map(|_| 0);
-        let inner = Arc::new(Inner::new(core, options, pages));
+        core.log.resident.is_kept = options.batch > 1;
+        let inner = Arc::new(Inner::new(core, options, pages, store.alignment()));
         let shared = Arc::new(Shared { store, inner });
         let writer = writer.map(|writer| WriterThread::start(&shared, writer));
         Pool { writer, shared }

@@ -5,7 +5,7 @@ use crate::frame::Frame;
 use crate::held;
 use crate::shared::Shared;
 use crate::store::{Store, copy_of};
-use crate::work::{Access, Asked, Done, Work};
+use crate::work::{Accesses, Asked, Done, Work};
 use destage_core::Op;
 use std::io;
 use std::ops::Range;
@@ -33,22 +33,38 @@ impl Source<'_> {
 /// Accesses of a request that have not been carried out. What is left of them when it fails ends.
 pub(crate) struct Pending<'p, S: Store> {
     pool: &'p Shared<S>,
-    accesses: Vec<Option<Access>>,
+    accesses: Accesses,
 }
 
 impl<'p, S: Store> Pending<'p, S> {
     pub(crate) fn none(pool: &'p Shared<S>) -> Self {
-        Pending { pool, accesses: Vec::new() }
+        Pending { pool, accesses: Accesses::default() }
     }
 
-    pub(crate) fn of(pool: &'p Shared<S>, accesses: Vec<Option<Access>>) -> Self {
+    pub(crate) fn of(pool: &'p Shared<S>, accesses: Accesses) -> Self {
         Pending { pool, accesses }
+    }
+}
+
+impl<S: Store> Pending<'_, S> {
+    /// Asks the policy about each page of the request, in ascending order.
+    ///
+    /// # Errors
+    ///
+    /// The simulated SSD's end.
+    pub(crate) fn decide(
+        &mut self,
+        core: &mut Core,
+        asked: &Asked,
+        work: &mut Work,
+    ) -> io::Result<()> {
+        core.decide(&self.pool.table, asked, Some(&mut self.accesses), work)
     }
 }
 
 impl<S: Store> Drop for Pending<'_, S> {
     fn drop(&mut self) {
-        self.accesses.iter().flatten().for_each(|access| self.pool.end_access(access));
+        self.accesses.left().for_each(|access| self.pool.end_access(access));
     }
 }
 
@@ -80,32 +96,17 @@ impl<S: Store> Shared<S> {
         }
     }
 
-    /// Asks the policy about each page of a request, in ascending order.
-    ///
-    /// # Errors
-    ///
-    /// The simulated SSD's end.
-    pub(crate) fn decide(
-        &self,
-        core: &mut Core,
-        bytes: &Range<u64>,
-        op: Op,
-        pending: &mut Pending<'_, S>,
-        work: &mut Work,
-    ) -> io::Result<()> {
-        let asked = Asked { op, bytes: bytes.clone(), pages: self.pages_of(bytes) };
-        core.decide(&self.table, &asked, Some(&mut pending.accesses), work)
-    }
-
     /// Decides a request of its own, and carries out what the decisions ask for.
     fn decided(&self, bytes: &Range<u64>, op: Op) -> io::Result<(Pending<'_, S>, Done)> {
         let pages = self.pages_of(bytes);
         held::check(self, &pages, op.is_write())?;
-        held::drain(self);
         self.make_room()?;
         let (mut work, mut pending) = (Work::default(), Pending::none(self));
-        let mut core = self.core_for(&pages);
-        let decided = self.decide(&mut core, bytes, op, &mut pending, &mut work);
+        let latches = pages.end - pages.start == 1;
+        let asked = Asked { op, bytes: bytes.clone(), pages, latches };
+        let mut core = self.core_for(&asked.pages);
+        held::drain_into(self, &mut core);
+        let decided = pending.decide(&mut core, &asked, &mut work);
         drop(core);
         let done = self.finish(work);
         decided.map(|()| (pending, done))
@@ -127,15 +128,18 @@ impl<S: Store> Shared<S> {
         mut into: Option<&mut [u8]>,
     ) -> io::Result<Done> {
         let (mut pending, done) = self.decided(bytes, Op::Read)?;
-        for access in pending.accesses.iter_mut().flatten() {
-            self.fill(access, false)?;
+        let length = pending.accesses.len();
+        for at in 0..length {
+            let access = pending.accesses.at(at).as_mut().expect("carried out once");
+            if !access.latched {
+                self.fill(access, false, length == 1 && into.is_some())?;
+            }
         }
-        for at in 0..pending.accesses.len() {
-            let access = pending.accesses[at].as_mut().expect("carried out once");
+        for at in 0..length {
+            let kept = pending.accesses.at(at);
             if let Some(into) = &mut into {
-                self.latch(access, false, false)?;
-                let frame = Arc::clone(&access.frame);
-                pending.accesses[at] = None;
+                self.latch(kept.as_mut().expect("carried out once"), false)?;
+                let frame = kept.take().expect("just looked at").frame;
                 let (inside, outside) = self.part(bytes, frame.page);
                 // SAFETY: the shared latch of a valid page.
                 into[outside].copy_from_slice(&unsafe { frame.bytes() }[inside]);
@@ -161,23 +165,28 @@ impl<S: Store> Shared<S> {
         let write = |frame: &Arc<Frame>, through| {
             let (inside, outside) = self.part(bytes, frame.page);
             // SAFETY: both callers have the exclusive latch.
-            from.copy(outside.start, &mut unsafe { frame.bytes_mut(self.page_bytes()) }[inside]);
+            from.copy(outside.start, &mut unsafe { frame.bytes_mut(self.layout) }[inside]);
             self.end_change(frame, through);
         };
         // Pages that are not there come first: others wait for them.
-        for (at, kept) in pending.accesses.iter_mut().enumerate() {
+        for at in 0..pending.accesses.len() {
             if at % PAGES_BETWEEN == PAGES_BETWEEN - 1 {
                 self.make_room()?; // pages of a long request that do not stay
             }
+            let kept = pending.accesses.at(at);
             let access = kept.as_mut().expect("carried out once");
-            if self.fill(access, self.is_whole(bytes, access.frame.page))? {
+            if !access.latched {
+                self.fill(access, self.is_whole(bytes, access.frame.page), false)?;
+            }
+            if access.latched {
                 let access = kept.take().expect("just looked at");
                 write(&access.frame, access.through);
             }
         }
-        for kept in &mut pending.accesses {
+        for at in 0..pending.accesses.len() {
+            let kept = pending.accesses.at(at);
             let Some(access) = kept else { continue };
-            self.latch(access, true, self.is_whole(bytes, access.frame.page))?;
+            self.latch(access, self.is_whole(bytes, access.frame.page))?;
             let access = kept.take().expect("just looked at");
             write(&access.frame, access.through);
         }
@@ -203,9 +212,9 @@ impl<S: Store> Shared<S> {
             }
         }
         let (mut pending, _) = self.decided(&bytes, op)?;
-        let access = pending.accesses[0].as_mut().expect("the only page");
-        self.latch(access, change, whole)?;
-        let access = pending.accesses[0].take().expect("the only page");
+        let kept = pending.accesses.at(0);
+        self.latch(kept.as_mut().expect("the only page"), whole)?;
+        let access = kept.take().expect("the only page");
         Ok((access.frame, access.through))
     }
 

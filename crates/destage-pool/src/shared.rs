@@ -1,6 +1,7 @@
 //! State that all threads of a pool share.
 
 use crate::bell::Bell;
+use crate::bytes::PageLayout;
 use crate::counters::{PoolCounters, Tally};
 use crate::decide::Core;
 use crate::in_flight::InFlight;
@@ -25,12 +26,13 @@ pub(crate) struct Inner {
     pub(crate) sums: Option<Sums>,
     pub(crate) bell: Arc<Bell>,
     pub(crate) options: Options,
+    pub(crate) layout: PageLayout,
     /// Pages of the store.
     pub(crate) pages: u64,
 }
 
 impl Inner {
-    pub(crate) fn new(core: Core, options: Options, pages: u64) -> Inner {
+    pub(crate) fn new(core: Core, options: Options, pages: u64, alignment: usize) -> Inner {
         Inner {
             core: Mutex::new(core),
             trimmed: Condvar::new(),
@@ -40,6 +42,7 @@ impl Inner {
             sync: SyncState::default(),
             sums: options.checksums.then(Sums::default),
             bell: Arc::default(),
+            layout: PageLayout::new(options.page_bytes as usize, alignment),
             options,
             pages,
         }
@@ -75,16 +78,18 @@ impl Inner {
 
     /// Asks the policy about the hits that a thread has noted.
     pub(crate) fn note_hits(&self, hits: &mut Vec<(u64, Op)>) {
-        if hits.is_empty() {
-            return;
+        if !hits.is_empty() {
+            self.note_hits_into(&mut self.core(), hits);
         }
+    }
+
+    /// The same, under the pool's one lock.
+    pub(crate) fn note_hits_into(&self, core: &mut Core, hits: &mut Vec<(u64, Op)>) {
         let page_bytes = u64::from(self.options.page_bytes);
-        let mut core = self.core();
         let mut stale = 0;
         for (page, op) in hits.drain(..) {
             stale += usize::from(!core.note_hit(&self.table, page, op, page_bytes));
         }
-        drop(core);
         self.tally.stale_accesses.add(stale);
     }
 

@@ -47,6 +47,12 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
+    /// Alignment of the memory of pages that [`read`](Store::read) and [`write`](Store::write) are
+    /// given, bytes: a power of two.
+    fn alignment(&self) -> usize {
+        1
+    }
+
     /// The simulated SSD that it stands behind, if there is one.
     #[cfg(feature = "device")]
     fn device(&self) -> Option<&SimulatedDevice> {
@@ -73,6 +79,9 @@ impl<P: Deref<Target: Store> + Send + Sync + 'static> Store for P {
     }
     fn writes_are_durable(&self) -> bool {
         (**self).writes_are_durable()
+    }
+    fn alignment(&self) -> usize {
+        (**self).alignment()
     }
     #[cfg(feature = "device")]
     fn device(&self) -> Option<&SimulatedDevice> {

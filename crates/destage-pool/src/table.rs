@@ -7,6 +7,7 @@ use crate::marks::Marks;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, SHARDS};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,15 +25,18 @@ impl Table {
         Table { shards, marks: Marks::default() }
     }
 
+    #[inline]
     fn read(&self, page: u64) -> RwLockReadGuard<'_, Shard> {
         self.shards[(page % SHARDS) as usize].read().expect("no holder of this lock panics")
     }
 
+    #[inline]
     fn write(&self, page: u64) -> RwLockWriteGuard<'_, Shard> {
         self.shards[(page % SHARDS) as usize].write().expect("no holder of this lock panics")
     }
 
     /// Does something with the page's frame, if it is there.
+    #[inline]
     pub(crate) fn with<R>(
         &self,
         page: u64,
@@ -43,35 +47,63 @@ impl Table {
         Some(f(frame, &mut frame.lock(&self.marks)))
     }
 
+    /// The page's frame is used soon: the processor fetches it.
+    pub(crate) fn prefetch(&self, page: u64) {
+        if let Some(frame) = self.read(page).get(&page) {
+            frame.prefetch_state();
+        }
+    }
+
     /// Does something with the page's frame, which is made if it is not there.
-    pub(crate) fn with_new(&self, page: u64, f: impl Fn(&mut FrameState)) -> Arc<Frame> {
+    pub(crate) fn with_new(&self, page: u64, mut f: impl FnMut(&mut FrameState)) -> Arc<Frame> {
         if let Some(frame) = self.with(page, |frame, state| {
             f(state);
             Arc::clone(frame)
         }) {
             return frame;
         }
-        let mut shard = self.write(page);
-        if let Some(frame) = shard.get(&page) {
-            f(&mut frame.lock(&self.marks));
-            return Arc::clone(frame);
+        self.with_likely_new(page, f)
+    }
+
+    /// The same, where the frame is hardly ever there.
+    pub(crate) fn with_likely_new(
+        &self,
+        page: u64,
+        mut f: impl FnMut(&mut FrameState),
+    ) -> Arc<Frame> {
+        match self.write(page).entry(page) {
+            Entry::Occupied(found) => {
+                let frame = Arc::clone(found.get());
+                f(&mut frame.lock(&self.marks));
+                frame
+            }
+            Entry::Vacant(none) => {
+                let frame = Arc::new(Frame::new(page));
+                f(&mut frame.first_lock(&self.marks));
+                none.insert(Arc::clone(&frame));
+                frame
+            }
         }
-        let frame = Arc::new(Frame::new(page));
-        f(&mut frame.first_lock(&self.marks));
-        shard.insert(page, Arc::clone(&frame));
-        frame
+    }
+
+    /// Does something with the page's frame, if it is there, and takes it out if it is unused then.
+    pub(crate) fn let_go(&self, page: u64, f: impl FnOnce(&Arc<Frame>, &mut FrameState)) {
+        let mut shard = self.write(page);
+        let Entry::Occupied(found) = shard.entry(page) else { return };
+        let mut state = found.get().lock(&self.marks);
+        f(found.get(), &mut state);
+        if state.is_free() {
+            state.detached = true;
+            drop(state);
+            let frame = found.remove();
+            drop(shard);
+            drop(frame); // its memory is given back without the lock
+        }
     }
 
     /// Takes the frame out if it is unused.
     pub(crate) fn remove_if_free(&self, page: u64) {
-        let mut shard = self.write(page);
-        let Some(frame) = shard.get(&page) else { return };
-        let mut state = frame.lock(&self.marks);
-        if state.is_free() {
-            state.detached = true;
-            drop(state);
-            shard.remove(&page);
-        }
+        self.let_go(page, |_, _| {});
     }
 
     /// The frames of a range.

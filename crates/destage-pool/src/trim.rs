@@ -1,11 +1,12 @@
 //! Trims and zeroes (`docs/spec/pool.md` 7).
 
+use crate::decide::Core;
 use crate::held;
 use crate::lock::lock;
 use crate::requests::{Pending, Source};
 use crate::shared::Shared;
 use crate::store::Store;
-use crate::work::{Access, Asked, Done, Work};
+use crate::work::{Access, Accesses, Asked, Done, Work};
 use destage_core::Op;
 use std::io;
 use std::ops::Range;
@@ -29,7 +30,8 @@ impl<S: Store> Shared<S> {
         held::drain(self);
         let mut work = Work::default();
         let mut core = self.core_for(&pages);
-        let asked = Asked { op: Op::Write, bytes: bytes.clone(), pages: pages.clone() };
+        let asked =
+            Asked { op: Op::Write, bytes: bytes.clone(), pages: pages.clone(), latches: false };
         core.forget(&self.table, &asked, &mut work)?;
         let done = Done { completion_ns: work.completion_ns };
         if pages.is_empty() {
@@ -66,11 +68,12 @@ impl<S: Store> Shared<S> {
         let mut decided = Ok(());
         for (at, end) in ends.iter().enumerate() {
             if at == 1 && decided.is_ok() {
-                let asked = Asked { op: Op::Write, bytes: middle.clone(), pages: whole.clone() };
+                let (op, bytes, pages) = (Op::Write, middle.clone(), whole.clone());
+                let asked = Asked { op, bytes, pages, latches: false };
                 decided = core.forget(&self.table, &asked, &mut work);
             }
             if !end.is_empty() && decided.is_ok() {
-                decided = self.decide(&mut core, end, Op::Write, &mut pending[at], &mut work);
+                decided = self.decide_end(&mut core, end, &mut pending[at], &mut work);
             }
         }
         if decided.is_ok() {
@@ -91,16 +94,31 @@ impl<S: Store> Shared<S> {
         written.fold(discarded, |all, one| all.and(one)).map(|()| done)
     }
 
+    /// Decides the write of an end. It takes no latch yet: the other end's is before or after it.
+    fn decide_end(
+        &self,
+        core: &mut Core,
+        end: &Range<u64>,
+        pending: &mut Pending<'_, S>,
+        work: &mut Work,
+    ) -> io::Result<()> {
+        let pages = self.pages_of(end);
+        let asked = Asked { op: Op::Write, bytes: end.clone(), pages, latches: false };
+        pending.decide(core, &asked, work)
+    }
+
     /// Accesses that the policy does not see.
     fn undecided(&self, pages: &Range<u64>) -> Pending<'_, S> {
-        let access = |page| {
+        let mut accesses = Accesses::default();
+        for page in pages.clone() {
             let frame = self.table.with_new(page, |state| {
                 state.users += 1;
                 state.fillers += 1;
             });
-            Some(Access { frame, op: Op::Write, fills: true, missed: false, through: false })
-        };
-        Pending::of(self, pages.clone().map(access).collect())
+            let (op, fills, missed) = (Op::Write, true, false);
+            accesses.push(Access { frame, op, fills, missed, through: false, latched: false });
+        }
+        Pending::of(self, accesses)
     }
 
     /// Whether the store makes pages zero by discarding them.

@@ -4,6 +4,7 @@ use crate::counters::{PolicyCounters, TrimCounters};
 use crate::frame::Frame;
 use crate::known::Known;
 use crate::record::{Lines, Record};
+use crate::resident::Resident;
 use crate::table::Table;
 use destage_core::{Op, Pad, Plan, Request, decision};
 use std::ops::Range;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) known: Known,
+    pub(crate) resident: Resident,
     pub(crate) counters: PolicyCounters,
     pub(crate) trims: TrimCounters,
     pub(crate) record: Option<Record>,
@@ -55,6 +57,45 @@ pub(crate) struct Access {
     pub(crate) missed: bool,
     /// A write that the policy bypassed.
     pub(crate) through: bool,
+    /// It has the latch that its `op` asks for.
+    pub(crate) latched: bool,
+}
+
+/// Accesses of a request, in order; those carried out are taken out. Most requests have one, which
+/// is kept without an allocation.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    first: Option<Access>,
+    others: Vec<Option<Access>>,
+    length: usize,
+}
+
+impl Accesses {
+    #[inline]
+    pub(crate) fn push(&mut self, access: Access) {
+        match self.length {
+            0 => self.first = Some(access),
+            _ => self.others.push(Some(access)),
+        }
+        self.length += 1;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    #[inline]
+    pub(crate) fn at(&mut self, at: usize) -> &mut Option<Access> {
+        match at {
+            0 => &mut self.first,
+            _ => &mut self.others[at - 1],
+        }
+    }
+
+    /// The accesses that have not been carried out.
+    pub(crate) fn left(&self) -> impl Iterator<Item = &Access> {
+        self.first.iter().chain(self.others.iter().flatten())
+    }
 }
 
 /// A request to decide: its bytes, and the pages that they touch or, of a trim, cover.
@@ -63,6 +104,9 @@ pub(crate) struct Asked {
     pub(crate) op: Op,
     pub(crate) bytes: Range<u64>,
     pub(crate) pages: Range<u64>,
+    /// A hit takes its latch at once, where it is free: the request has one page alone, so its
+    /// thread waits for no other page meanwhile.
+    pub(crate) latches: bool,
 }
 
 /// How a request ended.
@@ -86,14 +130,11 @@ impl Log {
     pub(crate) fn forgotten(&mut self, table: &Table, page: u64, dirty: bool) {
         self.trims.trim_cache_drops += 1;
         self.trims.trim_dirty_drops += u64::from(dirty);
-        let is_free = table.with(page, |_, state| {
+        self.resident.remove(page);
+        table.let_go(page, |_, state| {
             state.resident = false;
             state.stay += 1;
-            state.is_free()
         });
-        if is_free == Some(true) {
-            table.remove_if_free(page);
-        }
     }
 
     /// A line of the decisions.

@@ -52,6 +52,8 @@ mod pool;
 mod record;
 #[path = "../../src/requests.rs"]
 mod requests;
+#[path = "../../src/resident.rs"]
+mod resident;
 #[path = "../../src/shared.rs"]
 mod shared;
 #[path = "../../src/store.rs"]
