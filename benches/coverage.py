@@ -195,14 +195,14 @@ def main() -> None:
     parser.add_argument("--policy", default=POLICIES)
     parser.add_argument("--load", action="append", default=[], help="only these loads")
     parser.add_argument("--error", type=float, help='of `sample="auto"`, in place of one rate')
-    parser.add_argument("--control", choices=["lru"], help="put right by LRU")
+    parser.add_argument("--control", choices=["lru"], help="exact LRU as a control variate")
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--record", action="store_true", help="keep it in benches/record")
     args = parser.parse_args()
     cells: dict[Cell, list[bool]] = {}
     asked = f"{args.seeds} seeds from {args.first}, {args.policy}"
     asked += f", error {args.error}" if args.error is not None else ""
-    asked += ", put right by LRU" if args.control else ""
+    asked += ", LRU as a control variate" if args.control else ""
     leads = {number: Leads() for number in NUMBERS}
     lines = [f"# Coverage of 95 % intervals: {asked}", ""]
     for name, trace in loads(args.load):
@@ -219,7 +219,7 @@ def main() -> None:
     lines += of_all
     print("\n".join(of_all))
     if args.record:
-        of = "coverage-put-right" if args.control else "coverage"
+        of = "coverage-control-variate" if args.control else "coverage"
         machine = f"{of}-{platform.machine()}-{os.cpu_count()}-cores-{date.today()}.md"
         (Path(__file__).parent / "record" / machine).write_text("\n".join(lines) + "\n")
     sys.exit(0 if met else 1)

@@ -43,7 +43,7 @@ class SampledCleanFirst(destage.Policy):
 def main() -> None:
     """Compare it on a workload of 50,000 requests."""
     trace = destage.synth("zipf", requests=50_000, pages=10_000, read_ratio=0.5, seed=7)
-    # Every decision of a policy in Python is checked: what breaks a law is an error that says so.
+    # Every decision of a Python policy is checked: a violated invariant is an error that names it.
     policies: list[destage.PolicyLike] = [
         "lru",
         "cflru",

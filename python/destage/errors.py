@@ -84,7 +84,7 @@ class OutputError(DestageError, OSError):
 
 
 class CheckFailed(DestageError):
-    """A policy broke a law that `check=True` asserts, or decides otherwise than it should. 1."""
+    """A policy violates an invariant (`check=True`) or differs from its vectors. Status 1."""
 
     exit_status = 1
 

@@ -109,7 +109,7 @@ class RunOptions(TypedDict, total=False):
     """With `kv`, the order in which a prompt's blocks meet the policy: `"tail-first"` or
     `"head-first"`."""
     check: bool
-    """Assert every law of caching at every access; some ten times slower."""
+    """Assert the invariants of caching at every access; some ten times slower."""
     profile: bool
     """With a device, keep how the run developed (`Run.profile`): what a report draws."""
 

@@ -162,7 +162,7 @@ class Results(Tabled):
         return asked_in_sql(self.columns(), query, unrestricted=unrestricted)
 
     def enduring(self, pe_cycles: int) -> Results:
-        """Return the results with how long the device lasts, whose blocks endure so many erases.
+        """Return the results with the life of the device, from the P/E cycle rating of its blocks.
 
         Tables and the report then show it, and `Run.life` has it. Raises `UsageError`.
         """

@@ -183,8 +183,8 @@ def compare(
             `UserWarning`.
 
     Returns the runs in the order of traces, devices, policies, sizes. Raises `UsageError` for what
-    cannot be, `CheckFailed` for a policy that breaks a law, and `Interrupted` on Ctrl-C, which has
-    the runs that had ended, each with a warning that says so.
+    cannot be, `CheckFailed` for a policy that violates an invariant, and `Interrupted` on Ctrl-C,
+    which has the finished runs, each with a warning.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)

@@ -232,7 +232,7 @@ def test_what_is_drawn_is_drawn_again() -> None:
     once = ds.advise(trace, "hit", policies="random,lru", cache="10%", seeds=1)
     assert "one seed was run (--seeds)" in once.text(explain=True)
     none = ds.advise(trace, "hit", policies="lru,fifo", cache="10%")
-    assert "Nothing in these two runs is drawn at random." in none.text(explain=True)
+    assert "Both policies are deterministic." in none.text(explain=True)
 
 
 def test_a_drive_that_was_filled_at_random_is_filled_again() -> None:

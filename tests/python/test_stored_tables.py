@@ -42,7 +42,7 @@ def test_life_that_nobody_knows_is_said(destage: Destage, tmp_path: Path) -> Non
     ds.sweep({"sweep": sweep}, tmp_path / "runs")
     done = destage("results", "runs", "--show", "hit,life")
     assert done.status == 0, done
-    assert "say what a block endures (pe_cycles of the device)" in done.out
+    assert "give the P/E cycle rating (pe_cycles of the device)" in done.out
 
 
 def test_rows_are_sorted_best_first(destage: Destage, store: Path) -> None:

@@ -83,7 +83,7 @@ OLD = [crate("old", "1.4.0"), crate("old", "2.0.0")]
         ([crate("x", license="GPL-3.0-only")], "x 1.0.0: licence GPL-3.0-only"),
         ([crate("x", license=None)], "x 1.0.0: names no licence"),
         ([crate("x", source="git+https://example.org/x")], "x 1.0.0: comes from git"),
-        ([crate("bad")], "bad 1.0.0: not to be had here: better without"),
+        ([crate("bad")], "bad 1.0.0: not available here: better without"),
         ([crate("x"), crate("x", "1.1.0")], "x: in versions 1.0.0, 1.1.0, expected one"),
         ([crate("old", "10.0.0")], "old: in versions 10.0.0, 2.0.0, expected one"),
     ],

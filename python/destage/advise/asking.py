@@ -35,8 +35,8 @@ __all__ = [
     "with_the_usual",
 ]
 
-#: What is tried unless policies are named: classics and those that look at clean and dirty pages,
-#: with what deployed systems come near to among them; with a device, also what looks into it.
+#: Candidates unless policies are named: classics, clean/dirty-aware policies, and the nearest ones
+#: to deployed caches; with a device, also device-aware policies.
 ADVISED = default_policies("advised")
 #: Sizes that are tried between the smallest that will do and the next smaller one.
 STEPS = 3

@@ -22,7 +22,7 @@ ACCESSES_PER_S = 20e6
 TIMED_ACCESSES_PER_S = 2.8e6
 #: Blocks of prompts that one thread replays in a second, over two tiers.
 KV_BLOCKS_PER_S = 4e6
-#: With `--check`: every law at every access.
+#: Times slower with `--check`.
 CHECKED = 10
 
 #: Page writes that fill a device in a second, by FTL, and for an FTL that is not listed. On one

@@ -20,9 +20,9 @@ Contract, for a call that asks a question:
 * With a store, tasks are cut in pieces of some ten seconds; each is written when it ends (another
   name, fsync, rename). What was killed is resumed by the same call; shards may share a store or be
   merged; a run is known by its id and by what it was called.
-* A trace that is drawn is a task's only while it is open: with thousands of them, call
-  `sets([task])` one by one with the same `Experiment`, from several threads if it likes (a store
-  takes parts from any process).
+* A generated trace belongs to a task only while it is open: with thousands of them, call
+  `sets([task])` one by one with the same `Experiment`, or from several threads (a store takes
+  parts from any process).
 
 Modules: `grid` (axes and points), `task`, `recipes` and `policies` (what travels of a trace, a
 device, a policy), `execute` (a task done), `schedule` (threads, then processes), `cluster` (Dask),

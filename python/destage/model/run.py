@@ -243,7 +243,7 @@ class Run:
         return float(self.metrics.get("pending_write_ratio") or 0)
 
     @property
-    def unwaited(self) -> float:
+    def deferred_share(self) -> float:
         """Share of the flash writes that no request could wait for, 0..1.
 
         Those that are pending at the end, and those that were flushed there.

@@ -114,7 +114,7 @@ def left_out(metric: str, run: Run) -> float:
     Where the writes that are left out cost what the others did, the number is 1 / (1 - d) times as
     large.
     """
-    shares = {"writes": run.pending_share, "waits": run.unwaited}
+    shares = {"writes": run.pending_share, "waits": run.deferred_share}
     return shares.get(_deferral(metric), 0.0)
 
 
@@ -147,7 +147,7 @@ def _within_pending(metric: str, run: Run, other: Run, lead: float) -> bool:
     # As if each write that came after the last request, or is pending, had cost as much time as
     # one before: with a share d of them the policy ahead would then take 1 / (1 - d) times as long.
     ahead: Run = run if run[metric] < other[metric] else other
-    return deferral == "waits" and lead <= ahead.unwaited
+    return deferral == "waits" and lead <= ahead.deferred_share
 
 
 def _is_visible(metric: str, new: float, old: float) -> bool:

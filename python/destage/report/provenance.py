@@ -97,7 +97,7 @@ _RUN_OPTIONS: dict[str, Callable[[Run], str]] = {
         "fetch_on_write_miss", "reads the page from flash first", "reads nothing"
     ),
     "At the end": _choice("flush_at_end", "dirty pages are flushed", "dirty pages stay"),
-    "Checks": _choice("check", "every law at every access", "none"),
+    "Checks": _choice("check", "invariants at every access", "none"),
 }
 
 

@@ -183,7 +183,7 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
         yield f"{_begun(rival.seeds_of)} drawn at random, and one seed was run (--seeds)."
         return
     if not rival.seeds:
-        yield "Nothing in these two runs is drawn at random."
+        yield "Both policies are deterministic."
         return
     goal = choice.goal
     values = [a for a, _ in rival.seeds if a is not None]

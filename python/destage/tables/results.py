@@ -39,7 +39,7 @@ __all__ = [
 #: Columns that say how long a device lasts.
 LIFE_TITLES = ("drive writes\na day", "years")
 #: Said where they cannot be.
-NO_LIFE = "years and drive writes a day: say what a block endures"
+NO_LIFE = "for years and drive writes a day, give the P/E cycle rating"
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
@@ -258,7 +258,7 @@ def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
             run = held_back(group, s.metric)
             if run is not None:
                 titles[s.title.replace("\n", " ").partition(" (")[0]] = None
-                share = max(share, *(r.unwaited for r in group))
+                share = max(share, *(r.deferred_share for r in group))
     if not titles:
         return []
     return [

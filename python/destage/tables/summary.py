@@ -60,7 +60,7 @@ def _held_back(result: ResultSet) -> list[str]:
             runs = result.at(frames)
             if held_back(runs, metric) is not None:
                 held[metric.title.lower()] = None
-                share = max(share, *(run.unwaited for run in runs))
+                share = max(share, *(run.deferred_share for run in runs))
     if not held:
         return []
     return [
@@ -158,7 +158,7 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
         always = set.intersection(*(set(w.labels) for w in found))
         if all(len(w.labels) == w.of for w in found):
             return "all tie at every size" if tie == "a tie" else tie
-        among = f" ({join(sorted(always))} always among the best)" if 0 < len(always) <= 3 else ""
+        among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
         return f"{tie} at every size{among}"
     spans = _spans(found)
     if len(spans) <= 3:

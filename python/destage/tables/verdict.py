@@ -175,12 +175,12 @@ def _how_large(result: ResultSet) -> str:
             continue
         if row.frames not in best or mean < best[row.frames][metric.name]:
             best[row.frames] = row
-    late = max(best.values(), key=lambda run: run.unwaited)
-    if late.unwaited > LARGEST_PENDING:
+    late = max(best.values(), key=lambda run: run.deferred_share)
+    if late.deferred_share > LARGEST_PENDING:
         return (
             f"No useful cache size can be named: at {size(late.cache_bytes)} "
-            f"{late.label} is fastest, and {percent(late.unwaited, 0)} of its flash writes come "
-            "after the last request."
+            f"{late.label} is fastest, and {percent(late.deferred_share, 0)} of its flash writes "
+            "come after the last request."
         )
     least = min(row[metric.name] for row in best.values())
     first, last = best[min(best)], best[max(best)]
