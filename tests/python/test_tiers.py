@@ -145,11 +145,24 @@ def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
     done = destage("run", *base, "--kv", "-p", "lru", "--decisions", log)
     assert done.status == 0, done.err
     assert "Cached prefixes" in done.out
+    # There is none; its heading would say that there is.
+    assert "Flash tier" not in done.out
     second = json.loads(log.read_text().splitlines()[1])
     assert (second["hit_blocks"], second["tiers"], second["inserted"]) == (2, [1, 1], [5, 4])
     done = destage("compare", *base, "-p", "lru")
     assert done.status == 0
     assert "--kv" in done.err
+    # Prompts are counted, not the blocks that a reader gives as requests.
+    done = destage("compare", *base, "-p", "lru", "--kv", "--warmup", "50%")
+    blocks = ds.open_trace(prompts, bytes_per_token=8)
+    said = f"{len(PROMPTS)} prompts, {blocks.requests} blocks, {blocks.unique_pages} different, of"
+    assert said in done.out
+    done = destage("advise", *base[:3], "-p", "lru,arc", "-c", "2p,5p", "-q")
+    assert done.status == 0, done.err
+    assert "advise --kv" in done.err
+    done = destage("compare", *base, "-p", "lru", "--kv", "--show", "life")
+    assert done.status == 2
+    assert "add --device, or use advise --kv --price tbw=" in done.err.replace("\n", " ")
 
 
 def test_a_file_may_name_the_flash_tier_and_the_semantics(

@@ -37,9 +37,10 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, file_flag, print_table
 from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
-from destage.cli.screen import note_interrupted, progress
+from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.store import JOBS, STORE, experiment_of
 from destage.model.deployed import sizes_now
+from destage.model.run import warnings_of
 from destage.policy import spec_label
 from destage.trace import Trace
 
@@ -176,6 +177,9 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             progress=callback,
         )
     write_advice(outputs, advice, explain=arguments["explain"])
+    for message in warnings_of(advice.results):
+        if "--kv" in message:
+            warn(f"{message}; advise --kv is advice on KV caches")
     if advice.ran.interrupted:
         note_interrupted()
         click.get_current_context().exit(signals.status())

@@ -232,7 +232,8 @@ def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
     columns += [metric_named(arguments["sort"])] if arguments["sort"] else []
     timed = [m.name for m in columns if m.group.of_device] + ([LIFE] if life else [])
     if timed and drive is None and arguments["view"] is None:
-        raise UsageError(f"{timed[0]} needs a simulated SSD: add --device")
+        rated = ", or use advise --kv --price tbw=600TB" if arguments["kv"] and life else ""
+        raise UsageError(f"{timed[0]} needs a simulated SSD: add --device{rated}")
     needs = {"latency": "response times", "endurance": "wear and lifetime"}.get(arguments["view"])
     if drive is None and needs is not None:
         raise UsageError(

@@ -162,9 +162,10 @@ def _text(run: Run, every: bool) -> str:
     known = [m for m in metrics() if run[m.name] is not None]
     shown = [m for m in known if every or run[m.name]]
     for group, members in grouped(shown):
-        lines.append("")
-        about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
-        lines.append(textwrap.fill(about, 80))
+        # Without a flash tier, what is written to flash in a day belongs to the prompts above.
+        if group.group != "tiers" or run["tier2_policy"] is not None:
+            about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
+            lines += ["", textwrap.fill(about, 80)]
         lines += [_line(metric, run) for metric in members]
     if len(shown) < len(known):
         lines += ["", f"{len(known) - len(shown)} other metrics are 0 (--all)."]

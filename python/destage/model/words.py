@@ -173,7 +173,8 @@ def cell(metric: Metric, value: float | int | None, unit: TimeUnit | None = None
         return ratio(value)
     if metric.kind == "time":
         return duration(value) if unit is None else unit.text(value)
-    return number(value, 0 if metric.kind == "count" else 2)
+    is_whole = metric.kind == "count" or (metric.unit == "bytes" and value >= 100)
+    return number(value, 0 if is_whole else 2)
 
 
 def valued(metric: Metric, value: float | int | None) -> str:

@@ -376,6 +376,13 @@ def _title(runs: Sequence[Run]) -> str:
     depths = {r.queue_depth for r in runs}
     depth = depths.pop() if len(depths) == 1 else None
     loop = f", {depth} outstanding" if depth is not None else ""
+    if all(run["kv_requests"] is not None for run in runs):
+        # A prompt is a request; a trace file has a request for each of its blocks.
+        prompts = (runs[0]["kv_requests"] or 0) + (runs[0]["warmup_requests"] or 0)
+        return (
+            f"{trace.name}: {counted(int(prompts), 'prompt')}, {counted(trace.accesses, 'block')},"
+            f" {trace.unique_pages:,} different, of {trace.page_bytes:,} bytes{front}{loop}"
+        )
     return (
         f"{trace.name}: {counted(trace.requests, 'request')},"
         f" {counted(trace.accesses, 'page access', 'page accesses')},"
