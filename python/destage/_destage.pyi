@@ -402,7 +402,9 @@ class Access:
 class Cache:
     """A native policy that a program steps, one access at a time (docs/cache-object.md).
 
-    It holds no values. Equal keys are one key, as in a dict. One thread at a time.
+    It holds no values. Equal keys are one key, as in a dict. One thread at a time. A key is kept
+    alive as long as the policy knows it: `lru-k` remembers every key unless
+    `lru-k[retained_period=N]` bounds its memory, as the paper does.
     """
 
     policy: str

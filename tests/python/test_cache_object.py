@@ -419,3 +419,19 @@ def test_the_page_shows_what_happens() -> None:
     done = doctest.testfile(str(page), module_relative=False)
     assert done.attempted > 15
     assert done.failed == 0
+
+
+@pytest.mark.parametrize(("bound", "most"), [("", 5_000), ("[retained_period=100]", 1_200)])
+def test_lru_k_keeps_keys_for_its_retained_period(bound: str, most: int) -> None:
+    """Old histories are purged in batches of a thousand; without a period, none is."""
+    cache = ds.Cache(f"lru-k{bound}", 10)
+    seen: list[weakref.ref[Key]] = []
+    for number in range(5_000):
+        key = Key(number)
+        seen.append(weakref.ref(key))
+        cache.access(key)
+    del key
+    gc.collect()
+    kept = sum(one() is not None for one in seen)
+    assert 100 < kept <= most
+    assert bool(bound) == (kept < 5_000)

@@ -193,3 +193,10 @@ def test_results_are_run_again_and_a_report_shows_both_tiers(
     assert "Token hit ratio" in text
     done = destage("rerun", kept)
     assert done.status == 0, (done.out, done.err)
+
+
+def test_the_vectors_with_a_device_behind_the_flash_tier_pass() -> None:
+    vectors = Path(__file__).parents[1] / "vectors" / "tiers-device.jsonl"
+    report = ds.conform([vectors])
+    assert report.ok, report
+    assert (report.passed, report.skipped) == (25, 0)

@@ -65,7 +65,8 @@ impl Access {
 }
 
 /// A native policy that a program steps, one access at a time: any hashable key is a page. It
-/// holds no values.
+/// holds no values. A key is kept alive as long as the policy knows it: `lru-k` remembers every key
+/// unless `lru-k[retained_period=N]` bounds its memory, as the paper does.
 #[pyclass(frozen, module = "destage", weakref)]
 pub struct Cache {
     inside: Mutex<Inside>,

@@ -171,12 +171,12 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     })
 }
 
-fn table(entries: BTreeMap<String, Entry>) -> Table {
+pub(super) fn table(entries: BTreeMap<String, Entry>) -> Table {
     entries.into_iter().map(|(name, Entry(value))| (name, value)).collect()
 }
 
 /// The requests of a vector, few enough for one.
-fn workload(rows: Vec<Row>, device: &DeviceConfig) -> Result<Workload, Malformed> {
+pub(super) fn workload(rows: Vec<Row>, device: &DeviceConfig) -> Result<Workload, Malformed> {
     let accesses = |length: u64| u128::from(length / u64::from(device.page_bytes)) + 2;
     if rows.iter().map(|row| accesses(row.3.0)).sum::<u128>() > MOST_ACCESSES.into() {
         let what = format!("more than {MOST_ACCESSES} page accesses: too many for a vector");
@@ -204,7 +204,7 @@ fn setup(
 }
 
 /// The request is part of the run.
-fn is_part(control_command: &ControlCommand, host: &HostConfig) -> bool {
+pub(super) fn is_part(control_command: &ControlCommand, host: &HostConfig) -> bool {
     match control_command.kind() {
         ControlKind::Flush => host.flush == FlushMode::Drain,
         ControlKind::Trim | ControlKind::Empty => host.trim == TrimMode::Drop,

@@ -120,7 +120,13 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
         lpns,
         ids,
         marks,
-        expected: Expectation { step: "request", decisions, counters: line.counters, unknown_keys },
+        expected: Expectation {
+            step: "request",
+            decisions,
+            completions_ns: None,
+            counters: line.counters,
+            unknown_keys,
+        },
     })
 }
 
@@ -187,7 +193,7 @@ impl KvVector {
             }
         };
         let counters = self.counters(&replayed.expect("no stop"));
-        Ok(ObjectOutcome { decisions: recorder.decisions, counters })
+        Ok(ObjectOutcome { decisions: recorder.decisions, completions_ns: None, counters })
     }
 
     /// The counters of 7.3, by name.

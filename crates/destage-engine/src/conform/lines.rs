@@ -8,6 +8,7 @@ use super::kv::kv_vector;
 use super::objects::ObjectVector;
 use super::read::Malformed;
 use super::tiers::tier_vector;
+use super::tiers_device::tiers_device_vector;
 use super::vector::{PageVector, VectorKind, kind, object, page_vector};
 use destage_keys::printable;
 use destage_replay::control::Control;
@@ -130,6 +131,7 @@ fn entry(line: &[u8]) -> Result<(Entry, bool), Malformed> {
         VectorKind::Device => Entry::Device(Box::new(device_vector(&json)?)),
         VectorKind::Kv => Entry::Objects(Box::new(kv_vector(&json)?)),
         VectorKind::Tiers => Entry::Objects(Box::new(tier_vector(&json)?)),
+        VectorKind::TiersDevice => Entry::Objects(Box::new(tiers_device_vector(&json)?)),
     };
     Ok((entry, EXPECTATIONS.iter().any(|&key| vector.contains_key(key))))
 }

@@ -17,6 +17,7 @@
 //!  device  vectors of kind device: what they say, and their runs
 //!  ftl     the same of kind FTL
 //!  tiers   the same of two tiers     kv       of language models
+//!  tiers_device  of two tiers with a device behind
 //!  objects decisions that are compared key by key
 //!  report  where vectors differ
 //! ```
@@ -37,6 +38,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 mod tiers;
+mod tiers_device;
 mod vector;
 
 pub use block::{BlockOutcome, BlockVector};

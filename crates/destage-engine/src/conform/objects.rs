@@ -3,6 +3,7 @@
 
 use super::read::note;
 use super::report::{Found, counter_difference, note_missing};
+use destage_core::Nanos;
 use destage_replay::error::RunError;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -15,6 +16,9 @@ const REPEATED: [&str; 3] = ["index", "op", "page"];
 pub struct ObjectOutcome {
     /// One per access or request.
     pub decisions: Vec<Map<String, Json>>,
+    /// One per request, with a device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions_ns: Option<Vec<Nanos>>,
     /// Every counter of the document.
     pub counters: Map<String, Json>,
 }
@@ -46,14 +50,15 @@ pub(super) struct Expectation {
     /// Step that a decision belongs to: `access` or `request`.
     pub(super) step: &'static str,
     pub(super) decisions: Option<Vec<Map<String, Json>>>,
+    pub(super) completions_ns: Option<Vec<Nanos>>,
     pub(super) counters: Option<Map<String, Json>>,
     /// Keys that are not part of the layout.
     pub(super) unknown_keys: Vec<String>,
 }
 
 impl Expectation {
-    /// Where an outcome first differs, decisions before counters. A counter that is not listed is
-    /// 0.
+    /// Where an outcome first differs: decisions, completions, counters. A counter that is not
+    /// listed is 0.
     pub(super) fn first_difference(&self, outcome: &ObjectOutcome) -> Option<Found> {
         let expected = self.decisions.iter().flatten();
         for (number, (expected, got)) in expected.zip(&outcome.decisions).enumerate() {
@@ -66,6 +71,11 @@ impl Expectation {
                     got: got.clone().into(),
                 });
             }
+        }
+        let expected = self.completions_ns.iter().flatten();
+        let mut pairs = expected.zip(outcome.completions_ns.iter().flatten()).enumerate();
+        if let Some((request, (&expected, &got))) = pairs.find(|(_, (e, got))| e != got) {
+            return Some(Found::Completion { request: request as u64, expected, got });
         }
         counter_difference(self.counters.as_ref(), &outcome.counters, PartialEq::eq)
     }

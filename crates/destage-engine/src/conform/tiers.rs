@@ -121,7 +121,13 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
         tier2,
         flush_at_end,
         accesses,
-        expected: Expectation { step: "access", decisions, counters: line.counters, unknown_keys },
+        expected: Expectation {
+            step: "access",
+            decisions,
+            completions_ns: None,
+            counters: line.counters,
+            unknown_keys,
+        },
     })
 }
 
@@ -177,12 +183,12 @@ impl TierVector {
             replayed.flush();
         }
         let counters = counters(&replayed.counters);
-        Ok(ObjectOutcome { decisions: recorder.decisions, counters })
+        Ok(ObjectOutcome { decisions: recorder.decisions, completions_ns: None, counters })
     }
 }
 
 /// The counters of a run with two tiers, by name.
-fn counters(counted: &Counters) -> Map<String, Json> {
+pub(super) fn counters(counted: &Counters) -> Map<String, Json> {
     let Counters { read_hits, read_misses, write_hits, write_misses, .. } = *counted;
     let tier1 = [
         ("read_hits", read_hits),
@@ -209,22 +215,30 @@ impl Observer for Recorder<'_> {
     }
 
     fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
-        let number = |page: Page| self.lpns[page.0 as usize];
-        let numbers = |pages: &[Page]| pages.iter().map(|&p| number(p)).collect::<Vec<_>>();
-        let empty = Plan::new();
-        let Decision { hit, evicted, flushed, .. } =
-            Decision::of(hit, plan.unwrap_or(&empty), number);
-        let below = &self.below;
-        let decision = json!({
-            "hit": hit,
-            "tier": below.tier,
-            "evicted": evicted,
-            "flushed": flushed,
-            "admitted": numbers(&below.admitted),
-            "tier2_evicted": numbers(&below.tier2_evicted),
-            "written_back": numbers(&below.written_back),
-        });
-        let Json::Object(decision) = decision else { unreachable!("it is an object") };
-        self.decisions.push(decision);
+        self.decisions.push(decision(self.lpns, hit, plan, &self.below));
     }
+}
+
+/// A decision as vectors write it; `lpns` has the numbers of the pages.
+pub(super) fn decision(
+    lpns: &[u64],
+    hit: bool,
+    plan: Option<&Plan>,
+    below: &TierDecision,
+) -> Map<String, Json> {
+    let number = |page: Page| lpns[page.0 as usize];
+    let numbers = |pages: &[Page]| pages.iter().map(|&p| number(p)).collect::<Vec<_>>();
+    let empty = Plan::new();
+    let Decision { hit, evicted, flushed, .. } = Decision::of(hit, plan.unwrap_or(&empty), number);
+    let decision = json!({
+        "hit": hit,
+        "tier": below.tier,
+        "evicted": evicted,
+        "flushed": flushed,
+        "admitted": numbers(&below.admitted),
+        "tier2_evicted": numbers(&below.tier2_evicted),
+        "written_back": numbers(&below.written_back),
+    });
+    let Json::Object(decision) = decision else { unreachable!("it is an object") };
+    decision
 }

@@ -24,6 +24,7 @@ pub(super) enum VectorKind {
     Ftl,
     Device,
     Tiers,
+    TiersDevice,
     Kv,
 }
 
@@ -189,6 +190,9 @@ pub(super) fn kind(vector: &Map<String, Json>) -> Result<VectorKind, Malformed> 
         ["policy"] => Ok(VectorKind::Page),
         ["ftl"] => Ok(VectorKind::Ftl),
         ["device"] => Ok(VectorKind::Device),
+        ["policy", "device"] | ["policy", "ftl", "device"] if vector.contains_key("tier2") => {
+            Ok(VectorKind::TiersDevice)
+        }
         // The parameters of the drive's FTL, as in a file.
         ["ftl", "device"] if vector["ftl"].is_object() => Ok(VectorKind::Device),
         [] => Err(malformed(

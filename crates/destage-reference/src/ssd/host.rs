@@ -5,9 +5,11 @@ mod options;
 mod pending_time;
 mod requests;
 mod results;
+mod tiers;
 mod writer;
 
 pub use results::COUNTERS_OF_TODAY;
+pub use tiers::simulate_tiers;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,8 +23,8 @@ use super::placement::{Event, Unplaced, placement};
 use super::policies::{Answer, Cache, cache};
 use super::queue::{Full, Ssd};
 use super::way::{Command, Sent};
-use crate::Op;
 use crate::block::Group;
+use crate::{Op, Params};
 
 /// The end that a page which needs a frame waits for (7.4).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,31 +152,7 @@ fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
         return Err(format!("host: writer=trickle excludes policy={policy}: it has no order"));
     }
     let frames = if cache.is_some() { s.integer("frames").unwrap_or(1) } else { 0 };
-    let mut host = Host {
-        cache,
-        frames: Vec::new(),
-        free: (0..frames).map(|_| PendingTime::at(0)).collect(),
-        hit_ns: s.integer("hit_ns").unwrap_or(0),
-        evict_wait: match s.text("evict_wait") {
-            Some("transfer") => EvictWait::Transfer,
-            Some("none") => EvictWait::None,
-            Some("staged") => EvictWait::Staged(s.integer("staging_pages").expect("recorded")),
-            _ => EvictWait::Program,
-        },
-        victims: Vec::new(),
-        read_waits_for_data: s.text("read_wait") == Some("data"),
-        ssd,
-        issued: Vec::new(),
-        decisions: Vec::new(),
-        sizes: BTreeMap::new(),
-        host_reads: Vec::new(),
-        write_backs: Vec::new(),
-        writer,
-        offered: None,
-        offer_due: None,
-        written: Vec::new(),
-        counts: HostCounters::default(),
-    };
+    let mut host = Host { cache, writer, ..Host::new(ssd, frames, &s) };
     let done = match depth {
         None => requests.iter().try_for_each(|request| host.issue(request.arrival, request)),
         Some(depth) => host.closed_loop(&requests, usize::try_from(depth).unwrap_or(usize::MAX)),
@@ -185,6 +163,35 @@ fn run(vector: &Value, ssd: Ssd) -> Result<Host, String> {
 }
 
 impl Host {
+    /// A host without a policy, its frames free, with the keys of a cache.
+    fn new(ssd: Ssd, frames: u64, s: &Params<'_>) -> Host {
+        Host {
+            cache: None,
+            frames: Vec::new(),
+            free: (0..frames).map(|_| PendingTime::at(0)).collect(),
+            hit_ns: s.integer("hit_ns").unwrap_or(0),
+            evict_wait: match s.text("evict_wait") {
+                Some("transfer") => EvictWait::Transfer,
+                Some("none") => EvictWait::None,
+                Some("staged") => EvictWait::Staged(s.integer("staging_pages").expect("recorded")),
+                _ => EvictWait::Program,
+            },
+            victims: Vec::new(),
+            read_waits_for_data: s.text("read_wait") == Some("data"),
+            ssd,
+            issued: Vec::new(),
+            decisions: Vec::new(),
+            sizes: BTreeMap::new(),
+            host_reads: Vec::new(),
+            write_backs: Vec::new(),
+            writer: None,
+            offered: None,
+            offer_due: None,
+            written: Vec::new(),
+            counts: HostCounters::default(),
+        }
+    }
+
     /// 7.6.
     fn closed_loop(&mut self, requests: &[Request], depth: usize) -> Result<(), Full> {
         let mut outstanding: Vec<u64> = Vec::new(); // completions

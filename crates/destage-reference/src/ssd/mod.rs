@@ -20,6 +20,7 @@
 //! | `mapped.rs` | 12: the FTLs of `docs/spec/ftl.md` |
 //! | `host.rs` | 7, 8, 12: requests, frames, groups, closed loop, counters |
 //! | `host/writer.rs` | `docs/spec/writer.md`: the background writer |
+//! | `host/tiers.rs` | `docs/spec/tiers.md` 6: the device behind a flash tier |
 //! | `host_interface.rs` | `docs/spec/device-today.md` 3: keys |
 //! | `way.rs` | 5, 6 there: commands, link, write buffer |
 //! | `flash.rs` | 4.1, 7, 9 there: trims, write points, the SLC cache |
@@ -46,5 +47,5 @@ mod sac;
 mod steps;
 mod way;
 
-pub use host::{COUNTERS_OF_TODAY, simulate};
+pub use host::{COUNTERS_OF_TODAY, simulate, simulate_tiers};
 pub use policies::DEVICE_POLICIES;

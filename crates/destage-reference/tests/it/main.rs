@@ -11,5 +11,6 @@ mod gc_steps;
 mod gcar_bplru;
 mod lists;
 mod tier_vectors;
+mod tiers_device;
 mod vectors;
 mod writer;

@@ -15,7 +15,10 @@ fn passes(name: &str, vectors: u64) {
     for ((i, vector), emitted) in text.lines().enumerate().zip(emit_text(&text).expect("vectors")) {
         let vector: Json = serde_json::from_str(vector).expect("JSON");
         let (decisions, counters) = (&vector["decisions"], &vector["counters"]);
-        let expected = json!({"line": i + 1, "decisions": decisions, "counters": counters});
+        let mut expected = json!({"line": i + 1, "decisions": decisions, "counters": counters});
+        if let Some(completions) = vector.get("completions_ns") {
+            expected["completions_ns"] = completions.clone();
+        }
         assert_eq!(emitted, expected, "{}", vector["name"]);
     }
 }
@@ -32,6 +35,51 @@ fn doctored_first(name: &str, change: impl FnOnce(&mut Json)) -> String {
 #[test]
 fn every_vector_of_two_tiers_passes_and_is_emitted_as_it_stands() {
     passes("tiers.jsonl", 40);
+}
+
+#[test]
+fn every_vector_of_two_tiers_with_a_device_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-device.jsonl", 25);
+}
+
+#[test]
+fn a_doctored_completion_or_counter_of_a_device_behind_two_tiers_is_found() {
+    for (change, message) in [
+        (
+            (|v| v["completions_ns"][3] = json!(1)) as fn(&mut Json),
+            "request 3: expected to complete at 1 ns, got ",
+        ),
+        (|v| v["decisions"][5]["tier"] = json!(7), "access 5: expected"),
+        (|v| v["counters"]["erases"] = json!(7_000), "erases: expected 7000, got "),
+        (|v| without(&mut v["counters"], "tier2_writes"), "tier2_writes: expected 0, got "),
+    ] {
+        let difference = only_difference(&doctored_first("tiers-device.jsonl", change)).to_string();
+        assert!(difference.contains(message), "{difference}\n{message}");
+    }
+}
+
+#[test]
+fn a_line_of_two_tiers_with_a_device_that_is_no_vector_is_an_error_with_its_key() {
+    for (change, message) in [
+        (
+            (|v| v["cache"]["frames"] = json!(9)) as fn(&mut Json),
+            "cache.frames: the key is that of the vector",
+        ),
+        (|v| v["host"]["mode"] = json!("closed"), "host: expected an open loop without a writer"),
+        (
+            |v| v["slot_pages"] = json!(9),
+            "tier2.frames: 216 pages of slots are more than the device has: 160",
+        ),
+        (|v| v["backing"]["read_ns"] = json!(-1), "backing.read_ns: expected"),
+        (|v| v["device"]["channels"] = json!(0), "device: channels"),
+        (|v| v["requests"][0] = json!([0, "x", 0, 1]), "requests[0][1]: expected"),
+        (|v| v["completions_ns"] = json!([]), "completions_ns: expected one per request"),
+        (|v| without(v, "tier2"), "the kind of the vector is ambiguous"),
+    ] {
+        let line = doctored_first("tiers-device.jsonl", change);
+        let error = conform_text(&line).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\n{message}");
+    }
 }
 
 #[test]

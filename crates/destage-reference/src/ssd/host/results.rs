@@ -141,7 +141,7 @@ impl Host {
         results
     }
 
-    fn counters(&self, completions: &[u64]) -> Value {
+    pub(super) fn counters(&self, completions: &[u64]) -> Value {
         let (ssd, c) = (&self.ssd, &self.counts);
         let reads = self.responses(RequestKind::Access(Op::Read), completions);
         let writes = self.responses(RequestKind::Access(Op::Write), completions);
@@ -184,7 +184,7 @@ impl Host {
     }
 
     /// The counters of `docs/spec/device-today.md` 10.
-    fn today(&self, completions: &[u64]) -> Map<String, Value> {
+    pub(super) fn today(&self, completions: &[u64]) -> Map<String, Value> {
         let (ssd, c) = (&self.ssd, &self.counts);
         let (way, tallies) = (&ssd.way, &ssd.tallies);
         let flushes = self.responses(RequestKind::Flush, completions);
