@@ -56,7 +56,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 def test_every_recording_and_excerpt_has_a_checksum_and_an_origin() -> None:
     assert samples().keys() == catalogue().recordings.keys()
-    page = (ROOT / "docs" / "reproduce.md").read_text()
+    page = (ROOT / "docs" / "reference" / "paper-files.md").read_text()
     for name, one in samples().items():
         assert len(one.sha256) == 64
         assert bool(one.made) == (one.kind == "recording"), name

@@ -60,6 +60,6 @@ def fetch_samples(folder: str, source: str | None, **arguments: Any) -> None:
     if not arguments["quiet"]:
         note(
             f"{counted(missing, 'file')} missing: --from SOURCE takes them from the files of a"
-            " release; docs/reproduce.md lists the programs that record them again"
+            " release; docs/reference/paper-files.md lists the programs that record them again"
         )
     click.get_current_context().exit(1)
