@@ -487,6 +487,22 @@ def test_seeds_are_added_until_no_claim_is_undecided(
     )
 
 
+def test_sensitivity_runs_have_at_most_the_seeds_that_auto_begins_with(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(PAPER + TURNED)
+    evaluation = evaluate(load_paper(path), Options(scale=0.5, seeds=5))
+    main = next(v for v in evaluation.verdicts if v.claim.id == "all")
+    (swing,) = evaluation.swings
+    cases = [one.own.cases for one in (main, *swing.verdicts["all"].values())]
+    assert [{case.measured.count for case in found if case.measured} for found in cases] == [
+        {5},
+        {3},
+        {3},
+    ]
+    data = document(evaluation)
+    assert (data["options"]["seeds"], data["sensitivity"]["seeds"]) == (5, 3)
+
+
 def test_a_saturated_run_is_left_out_of_claims_about_time_and_named(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     # A request every 0.1 ms in front of a device that takes 0.9 ms for a page.

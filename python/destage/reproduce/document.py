@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from destage import _destage
 from destage.reproduce.claims import RunSet
-from destage.reproduce.evaluation import Evaluation, Options, Swing
+from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
 from destage.reproduce.looking import STATUSES, Judgement
 from destage.reproduce.sums import Sums, sums
@@ -102,7 +102,7 @@ def document(evaluation: Evaluation) -> dict[str, Any]:
         "rows": list(_rows(evaluation)),
         "sensitivity": {
             "scale": evaluation.sensitivity_scale,
-            "seeds": options.seeds,
+            "seeds": min(options.seeds, SEED_STEPS[0]),
             "specified_share": paper.head.sensitivity_scale,
             "loads": head["sensitivity_loads"],
             "knobs": [_swing(s) for s in evaluation.swings],

@@ -157,7 +157,7 @@ class _Evaluated:
             self.knobs = list(self._knobs())
 
     def _knobs(self) -> Iterator[_Knob]:
-        """The sensitivity runs, on fewer requests."""
+        """The sensitivity runs, on fewer requests and the seeds that `auto` begins with."""
         paper, only = self.paper, self.paper.head.sensitivity_loads
         shorter = Loads(
             traces=self.options.traces,
@@ -183,7 +183,10 @@ class _Evaluated:
                     )
                 ],
                 {
-                    label: {r.id: Request(r, shorter, variant, only, compared) for r in sets}
+                    label: {
+                        r.id: Request(r, shorter, variant, only, compared, SEED_STEPS[0])
+                        for r in sets
+                    }
                     for label, variant in knob.values.items()
                 },
             )

@@ -53,7 +53,8 @@ class MissingRuns(Exception):
 class Request:
     """A set of runs on its workloads, changed by a variant.
 
-    `only` names some workloads, `policies` some policies; all if they are empty.
+    `only` names some workloads, `policies` some policies; all if they are empty. It has
+    the first `most_seeds` of the seeds.
     """
 
     runs: RunSet
@@ -61,6 +62,7 @@ class Request:
     variant: Variant | None = None
     only: Sequence[str] = ()
     policies: Collection[str] = ()
+    most_seeds: int | None = None
 
     @property
     def changed(self) -> RunSet:
@@ -204,8 +206,10 @@ class Runner:
                 key = (id(request.loads), load.name, load.kind)
                 groups.setdefault(key, []).append((request, load))
         for group in groups.values():
-            for seed in self.seeds if group[0][1].random else (None,):
+            for number, seed in enumerate(self.seeds if group[0][1].random else (None,)):
                 for request, load in group:
+                    if request.most_seeds is not None and number >= request.most_seeds:
+                        continue
                     for place in drives_of(request.changed, request.variant, load):
                         yield (request, load, seed, *place)
 
