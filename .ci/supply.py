@@ -50,7 +50,7 @@ def faults(packages: list[dict[str, Any]], table: dict[str, Any]) -> list[str]:
         if not p["source"].startswith(REGISTRY):
             found.append(f"{what}: comes from {p['source'].partition('+')[0]}, not from a registry")
         if p["name"] in banned:
-            found.append(f"{what}: not to be had here: {banned[p['name']]}")
+            found.append(f"{what}: not available here: {banned[p['name']]}")
         if not p["license"]:
             found.append(f"{what}: names no licence")
         elif not permitted(p["license"], allowed):

@@ -93,7 +93,7 @@ def conform(
         only: with `policy`: only vectors of this name, such as `"arc"`.
 
     Raises `MissingFile`, and `DataError` for a line that is not a vector; a vector that differs is
-    no error but counted (`ok`, `failed`).
+    counted (`ok`, `failed`).
     """
     files = paths_of(vectors)
     reading("the vectors", *files)

@@ -20,7 +20,7 @@ __all__ = ["DeviceLike", "Device", "open_device", "restored"]
 
 
 class Device:
-    """A device: what `compare`, `run` and `open_trace` take as `device`.
+    """A simulated SSD, for `device` of `compare`, `run` and `open_trace`.
 
     It is filled (preconditioned) when the first run needs it, and every run starts with a copy of
     that state. States that take long to make are kept in the folder of decoded traces.
@@ -239,11 +239,11 @@ def open_device(
             `devices()` and `device_keys()` list presets and keys. An open device is taken as it is.
         cache: keep the filled device for the next time if filling it takes long
             (`$DESTAGE_CACHE`).
-        allow_code: run the policy in a Python file that the device's file may name as its own.
+        allow_code: run a policy in a Python file that the device's file names.
         options: `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`; one value each.
 
-    Raises `UsageError` for a preset, a change or an option that cannot be, `MissingFile`, and
-    `DataError` with line and column of what is wrong in a file.
+    Raises `UsageError` for an unknown preset or an invalid change or option, `MissingFile`, and
+    `DataError` with line and column of an error in a file.
 
     >>> open_device("small", queue_depth=8).queue_depth
     8

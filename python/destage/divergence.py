@@ -146,7 +146,7 @@ def why(
     progress: ProgressCallback | None = None,
     **options: Unpack[DeviceRunOptions],
 ) -> Why:
-    """Run two policies at one size, and say where they part and what it cost.
+    """Run two policies at one size, and show where their decisions diverge and at what cost.
 
     Parameters:
         a, b: a policy each, as in `compare`.
@@ -154,8 +154,8 @@ def why(
         store: as in `compare`.
         others: as in `run`.
 
-    Every decision of both is compared, so that it takes some seconds for each million accesses, and
-    room for them in the folder of temporary files. Raises as `run`.
+    Every decision of both is compared: some seconds and temporary disk space for each million
+    accesses. Raises as `run`.
 
     >>> import destage
     >>> trace = destage.synth("loop", requests=1000, pages=100, loop_pages=20, seed=1)

@@ -94,11 +94,11 @@ class Policy(ABC):
             def admit(self, r, miss):
                 self.pages[r.page] = r.is_write
 
-    A method `forget(self, page)` is asked for only by a run with `trim="drop"`: the host has
-    trimmed the page, which leaves every list that names it, resident or ghost, without a write.
+    A run with `trim="drop"` calls `forget(self, page)` when the host trims a page: it leaves every
+    list, resident or ghost, without a write.
 
-    A method `idle(self, unit, device, plan)` is called in front of a device, for each unit that has
-    nothing to do. It may write dirty pages, which stay and are clean from then on:
+    A method `idle(self, unit, device, plan)` is called in front of a device, for each idle unit.
+    It may write dirty pages, which stay and become clean:
     `plan.open_group()`, then `plan.flush_and_keep(page)` for each. None may leave.
 
     Parameters of the policy are keyword arguments of `__init__`. One object is made for each run.
@@ -167,11 +167,10 @@ class ListPolicy(Policy):
                 clean = self.pages.oldest_clean(within=64)
                 self.pages.evict(self.pages.back if clean is None else clean, plan)
 
-    Every resident page is on one of the policy's lists. The engine looks a page up on them, and
-    does there what the list says of a hit, without a call of Python; what is left are misses. Of
-    the three calls a policy has those that differ from the ones below: `request`, asked only about
-    a page that is on no list, if a miss has something to remember (`Miss(value)`) or a page is not
-    to be taken in (`BYPASS`); `evict`; `admit`.
+    Every resident page is on one of the policy's lists. The engine looks a page up on them and
+    applies the list's hit rule without a call of Python; Python sees misses only. A policy
+    overrides the calls that it needs: `request` (pages on no list only) to pass a value with the
+    miss (`Miss(value)`) or to bypass (`BYPASS`); `evict`; `admit`.
     """
 
     def __init__(self, frames: int) -> None:

@@ -38,11 +38,11 @@ def write_report(
     """Write the report of results.
 
     Parameters:
-        path: the file, whole or not at all; `-` is standard output.
-        results: what `compare` returned, or what `load_results` found: that is a page to filter.
-        traces: traces of the results; what they look like is then in the report too.
-        curves: what `mrc` returned.
-        profiles: what `Trace.profile` returned.
+        path: the file, written whole or not at all; `-` is standard output.
+        results: of `compare`, or of `load_results`: a page to filter.
+        traces: traces of the results, to describe them in the report too.
+        curves: curves of `mrc`.
+        profiles: profiles of `Trace.profile`.
         series: the `series` of each single run (`run`), by the position of its result set.
         command: the command line that makes the report again.
 

@@ -54,17 +54,17 @@ def rerun(
     allow_code: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Rerun:
-    """Run again what a result says it ran, and compare every counter.
+    """Repeat the runs of a result, and compare every counter.
 
     Parameters:
         result: results, or a JSON file of them.
-        trace: the trace's files, where they are no longer under the names in the result. Those are
-            looked for as they were given, then beside the result.
+        trace: new paths of the trace's files; by default those in the result, then the same names
+            beside the result.
         jobs, progress: as in `compare`. cache: as in `open_trace`.
         allow_code: run the policies in Python files that the result names. A policy is a program:
             allow it for results whose origin you trust.
 
-    Raises `MissingFile`, `DataError`, and what `compare` raises. A difference is no error.
+    Raises `MissingFile`, `DataError`, and the errors of `compare`. A difference is not an error.
     """
     beside, source = None, "the result"
     if isinstance(result, (str, os.PathLike)):

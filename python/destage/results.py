@@ -57,15 +57,15 @@ __all__ = [
 class Results(Tabled):
     """Runs over one trace or several, in the order of traces, policies, sizes, as asked for.
 
-    A sequence of runs in all but its class: as a table it has one row a run, and what makes frames
-    (`polars.DataFrame(results)`) would take a `Sequence` apart instead of asking for it.
+    A sequence of runs, but not a `Sequence`, so that `polars.DataFrame(results)` makes one row a
+    run.
 
     As JSON one trace gives an object, several give an array of such objects.
 
     Those of stores (`load_results`) also know which runs failed or are missing. Their table has a
     row for failed ones too, and more columns (`id`, `status`, `reason`, `seed`, `options`), which
-    are items of a run as its metrics are; as JSON they are that table. Whole runs are read when
-    they are asked for.
+    are items of a run as its metrics are; as JSON they are that table. Whole runs are read on
+    access.
     """
 
     def __init__(
@@ -417,7 +417,7 @@ class Results(Tabled):
 def load_results(stores: Destination | Sequence[Destination], where: str | None = None) -> Results:
     """Read a store of results, or several as one; `where` is a condition as in `SPEC`.
 
-    Raises `MissingFile`, `DataError` for what is no store, and `UsageError`.
+    Raises `MissingFile`, `DataError` for a path that is not a store, and `UsageError`.
     """
     found = Results((), stored=Stored.open(stores))
     return found if where is None else found.where(where)

@@ -159,21 +159,22 @@ def compare(
     """Run every policy at every cache size over a trace.
 
     Parameters:
-        trace: what `open_trace` or `synth` returns; several are run one after another.
+        trace: the result of `open_trace` or `synth`; several run one after another.
         policies: names such as `"lru"` or `"lru,cflru[window_fraction=0.75]"`, pairs of a name and
             its parameters, or classes of your own (`Policy`), which run one at a time; by default
-            the device's, if its file names one, else `USUAL`. `"none"` is no cache at all; `"all"`,
-            `"flash"` and `"classic"` are groups, without those that need a device where none is.
+            the device's, if its file names one, else `USUAL`. `"none"` is no cache. `"all"`,
+            `"flash"` and `"classic"` are groups; without a device, device-aware policies are
+            skipped.
         cache: sizes such as `"32MiB"`, `"8192p"` (pages) or `"10%"` (of the trace's unique pages);
             `"auto"` is eight sizes from 0.1 % to 50 %. By default the device's, else `"auto"`.
-        device: the device behind the cache: a preset, a TOML file or what `open_device` returns. It
-            gives response times, and what the device did; the trace must have been opened with its
-            page size (`open_trace(..., device=...)`). Several are a grid, with each of the FTLs.
-        store: a folder that keeps each run: those that it has are not done again, and a call that
-            was killed goes on. Or an `Experiment`, which also says who does the work. Policies of
-            your own are then named `"FILE.py:CLASS"`.
+        device: the device behind the cache: a preset, a TOML file or the result of `open_device`.
+            It adds response times and device metrics. Open the trace with its page size
+            (`open_trace(..., device=...)`). Several are a grid, with each of the FTLs.
+        store: a folder that keeps each run: finished runs are not repeated, also after a call was
+            killed. Or an `Experiment`, which also chooses the workers. Policies of your own are
+            then named `"FILE.py:CLASS"`.
         jobs: threads; by default as many as there are processors.
-        progress: called some ten times a second with accesses done, accesses in all, and the stage.
+        progress: called some ten times a second with accesses done, total accesses, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
             `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, those of a flash tier
             (`tier2`, `tier2_cache`, `admit`, `offer`, `promote`, `admit_dirty`) and of language
@@ -182,9 +183,9 @@ def compare(
             Combinations of placement policies that exclude each other are skipped with a
             `UserWarning`.
 
-    Returns the runs in the order of traces, devices, policies, sizes. Raises `UsageError` for what
-    cannot be, `CheckFailed` for a policy that violates an invariant, and `Interrupted` on Ctrl-C,
-    which has the finished runs, each with a warning.
+    Returns the runs in the order of traces, devices, policies, sizes. Raises `UsageError` for
+    invalid arguments, `CheckFailed` for a policy that violates an invariant, and `Interrupted` on
+    Ctrl-C, which has the finished runs, each with a warning.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -323,10 +324,10 @@ def run(
             while a unit was idle. `-` is standard output.
         timeline: with a device, a file that Perfetto (ui.perfetto.dev) and `chrome://tracing` show:
             a track for each unit with its reads, programs, moves and erases, and the requests.
-            `-` is standard output; a name that ends in `.gz` is packed, which both open, and a
-            tenth as large.
-        series: length of a period in page accesses; what each period counted is in `series`, and
-            where the policy had adapted to at its end, such as ARC's `p`.
+            `-` is standard output; a name that ends in `.gz` is compressed to a tenth; both open
+            it.
+        series: length of a period in page accesses; `series` has the counters of each period and
+            the adapted parameters at its end, such as ARC's `p`.
 
     Raises as `compare`, and `OutputError` if a file cannot be written.
 

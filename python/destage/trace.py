@@ -57,10 +57,10 @@ Progress = Callable[[int, int | None, str], object]
 
 
 class Trace:
-    """A decoded trace: what `compare`, `run` and `mrc` take.
+    """A decoded trace, for `compare`, `run` and `mrc`.
 
     It is mapped from a file, so it costs memory only where it is read, and is shared by all runs.
-    `notes` and `warnings` are what its reader had to say.
+    `notes` and `warnings` are those of its reader.
     """
 
     def __init__(
@@ -340,7 +340,7 @@ def open_trace(
 
     Parameters:
         paths: a file or several; archives and compressed files are unpacked; `-` is standard input.
-            Or a trace in memory: page numbers (a list, a NumPy array), which are read, or columns
+            Or a trace in memory: page numbers (a list, a NumPy array), all reads, or columns
             by name (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, and
             `pages` or `length_bytes`, `op`, `time_ns` or `time_s`, `device`, `response_ns`.
         page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
@@ -348,11 +348,11 @@ def open_trace(
         device: the SSD to run it in front of, as in `open_device`; give `compare` the same.
         wrap: pages beyond the device: `"error"`, `"modulo"` (page numbers are taken modulo the
             device's; the trace counts them) or `"extend"` (the device gets more blocks: run in
-            front of the trace's `device`). By default the device's file decides
-            (`address_mode`), and if it does not, it is an error. No effect without a device.
+            front of the trace's `device`). By default as the device's file has it
+            (`address_mode`), else an error. No effect without a device.
         cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
-        progress: called about ten times a second with the work done, all of it, and the stage.
-        options: how it is read, by the keys of `reader_options()`: `format="msr"`,
+        progress: called some ten times a second with the work done, the total, and the stage.
+        options: reader options, by the keys of `reader_options()`: `format="msr"`,
             `on_error="skip"`, `volume="hm_0"`. Python's own words take an underscore:
             `from_="1h"`, `for_="30m"`.
 
@@ -515,7 +515,7 @@ def synth(
     progress: Progress | None = None,
     **parameters: Any,
 ) -> Trace:
-    """Make a workload from a seed.
+    """Generate a workload from a seed.
 
     Parameters:
         kind: `uniform`, `normal`, `zipf`, `locality`, `sequential`, `loop`, `scan`, `bursts`,

@@ -156,9 +156,9 @@ def tune(
             (both ends included), `"16:4096:*2"`, `"lru,fifo"`; `"0:1"` needs `trials`.
         objective: a metric, also for short (`"p99"`), `"min:NAME"` or `"max:NAME"`; by default the
             mean response with a device, else the hit ratio.
-        trials, seed: without, every combination is run; with, a search by Optuna's TPE runs so many
-            (the extra `tune`), at one cache size.
-        others: as in `compare`, which says what is raised; `MissingExtra` without Optuna.
+        trials, seed: number of trials of a search by Optuna's TPE (the extra `tune`), at one cache
+            size, and its seed; without it every combination runs.
+        others: as in `compare`, with its errors; `MissingExtra` without Optuna.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)

@@ -136,24 +136,25 @@ def advise(
     progress: ProgressCallback | None = None,
     **options: Unpack[DeviceRunOptions],
 ) -> Advice:
-    """Find the smallest cache and the policy that are near the best, and say how sure that is.
+    """Find the smallest cache and the policy near the best, with the certainty of the choice.
 
     Parameters:
         objective: a metric, also for short (`"p99"`), `"min:NAME"`, `"max:NAME"`, or `"cost"`;
             several, `"p99,waf"`, give a Pareto front. By default the mean response with a device,
             else the hit ratio.
-        budget, within: the largest cache (`"64MiB"`), and how near to the best is near enough.
+        budget, within: the largest cache (`"64MiB"`), and the accepted distance to the best value.
         price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/reference/advise.md.
-        policies, cache: what may be advised, and at which sizes, if not the usual ones.
-        pe_cycles: erases that a block endures; by default what the device's file says.
-        finalists: run so many candidates at every size, chosen by the objective at a few.
-        seeds: how often the two best are run where a policy or the device is drawn.
+        policies, cache: candidates and sizes, instead of the defaults.
+        pe_cycles: P/E cycle rating of a block; by default that of the device's file.
+        finalists: number of candidates to run at every size, chosen by the objective at a few
+        sizes.
+        seeds: number of seeds of the two best, if a policy or the device is random.
         now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
-        force: say what to type also where the trace is too short, or has too few hits, for that.
+        force: give settings even for a short trace or few hits.
 
-    The others are those of `compare`. Same call, same bytes, on any number of threads. Ctrl-C ends
-    the runs, and the advice is that of those that had ended. Raises `UsageError` for what cannot
-    be, and what `compare` raises.
+    The others are those of `compare`. The same call gives the same bytes, on any number of
+    threads. After Ctrl-C the advice covers the finished runs. Raises `UsageError` for invalid
+    arguments, and the errors of `compare`.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)

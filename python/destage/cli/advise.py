@@ -58,7 +58,7 @@ ASKED = [
         "--within",
         metavar="SHARE",
         default="2%",
-        help="Distance to the best that is near enough. [2%]",
+        help="Accepted distance to the best value. [2%]",
     ),
     flag(
         "--price",
@@ -134,7 +134,7 @@ Examples:
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Recommend a policy and a cache size.
 
-    Prints how certain the choice is, and the command. --kv: with flash and its admission filter.
+    Prints the choice, its certainty and the command. --kv also chooses a flash tier and its filter.
     """
     if is_kv_advice(trace, arguments):
         return

@@ -121,8 +121,8 @@ Examples:
   destage compare before.csv after.csv -p lru,arc -c 10% --csv - --quiet
 
 Several files are compared side by side. --merge makes them one trace, by time.
-A flag left out is looked up in the environment (DESTAGE_ and its name in capitals;
-DESTAGE_CACHE_SIZE for --cache), then in the --config file.
+Missing flags are read from the environment (DESTAGE_ and the name in capitals;
+DESTAGE_CACHE_SIZE for --cache), then from the --config file.
 """
 
 

@@ -17,7 +17,7 @@ __all__ = ["doctor"]
 EPILOG = """\b
 Examples:
   destage doctor
-  destage doctor --json doctor.json      to send along with a report of a bug
+  destage doctor --json doctor.json      # for a bug report
 """
 
 
@@ -28,7 +28,7 @@ def doctor(json_file: str | None, **_: Any) -> None:
 
     Checks versions, the processor and the cache folder, runs conformance vectors and a trace with a
     device against stored results, and compares the speed with a recorded one. Exit status 1 if
-    anything is wrong; low speed is not.
+    a check fails; low speed is not a failure.
     """
     if json_file not in (None, "-"):
         look_at(str(json_file))

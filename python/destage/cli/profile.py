@@ -93,7 +93,7 @@ FILES = [
     file_flag(
         "--parquet",
         "parquet_file",
-        help="Write the same as Parquet. In all of these FILE may be -: standard output.",
+        help="Write the same as Parquet. FILE may be - in all of these: standard output.",
     ),
     file_flag(
         "--report",

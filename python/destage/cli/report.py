@@ -32,8 +32,8 @@ Examples:
   destage report runs -o runs.html    # a store of `destage sweep`, to filter
   destage report runs --where "seed <= 3" --figures figures --show hit,p99
 
-Results have the course of a run over time if --report was given beside --json, or
-compare(..., profile=True) made them.
+Charts over time need results that were made with --report and --json, or with
+compare(..., profile=True).
 """
 
 

@@ -17,8 +17,8 @@ __all__ = ["fetch_samples"]
 
 EPILOG = """\b
 Examples:
-  destage trace fetch-samples samples                    # check the files of a folder
-  destage trace fetch-samples samples --from ~/release   # take missing ones, and check them
+  destage trace fetch-samples samples                   # check a folder
+  destage trace fetch-samples samples --from ~/release  # copy and check
   destage reproduce bpac --traces samples --recordings samples
 """
 
@@ -27,7 +27,7 @@ FLAGS = [
         "--from",
         "source",
         metavar="SOURCE",
-        help="Folder or URL of the files; missing ones are taken.",
+        help="Folder or URL to copy missing files from.",
     ),
 ]
 

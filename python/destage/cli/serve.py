@@ -51,20 +51,25 @@ SERVING = [
     flag("--speed", type=float, default=1.0, metavar="X", help="Simulated ns per ns. [1]"),
     flag("--listen", metavar="ADDRESS", help="unix:PATH, HOST:PORT or PORT. [a Unix socket]"),
     flag("--export", default="", metavar="NAME", help="Name of the export. [empty]"),
-    flag("--read-only", is_flag=True, help="Refuse changes."),
+    flag("--read-only", is_flag=True, help="Reject writes."),
     flag(
         "--max-connections",
         type=int,
         default=64,
         metavar="N",
-        help="Most connections at one time. [64]",
+        help="Maximum number of connections. [64]",
     ),
-    flag("--direct", is_flag=True, help="Go past the page cache of the system."),
+    flag("--direct", is_flag=True, help="Bypass the operating system's page cache."),
     flag("--checksums", is_flag=True, help="Compare each page fetched with the one written."),
     flag("--for", "for_s", metavar="TIME", help="End after 60s, 10m. [until a signal]"),
     flag("--every", default="1s", metavar="TIME", help="Time between lines; 0: none. [1s]"),
-    flag("--record", type=OUTPUT, metavar="FILE", help="Requests as a trace; .gz packs it."),
-    flag("--stats", type=OUTPUT, metavar="FILE", help="Counts at the end, as JSON."),
+    flag(
+        "--record",
+        type=OUTPUT,
+        metavar="FILE",
+        help="Record requests as a trace; .gz compresses it.",
+    ),
+    flag("--stats", type=OUTPUT, metavar="FILE", help="Write counters at the end, as JSON."),
 ]
 
 #: Seconds between two looks at what clients do wrong, where no lines are wanted.

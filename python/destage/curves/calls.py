@@ -48,12 +48,11 @@ def mrc(
 ) -> Curves:
     """Draw hit-ratio curves over cache sizes.
 
-    LRU is exact at every size in one pass, also between those that are asked for (`every_size`, and
-    the `summary`: how large is enough, where its knees are); other policies run once per size. With
-    `sample`, a share of the pages is looked at, and every number is an estimate with a 95 %
-    interval: `misses_low`, `misses_high` and so on (docs/sampling.md). With `sample="auto"` each
-    policy and size has the smallest sample that gives the hit ratio an interval as narrow as
-    `error` wants, else the whole trace.
+    LRU is exact at every size in one pass (`every_size`; `summary` has its knees and sufficient
+    sizes); other policies run once per size. With `sample`, a share of the pages is simulated, and
+    every number is an estimate with a 95 % interval: `misses_low`, `misses_high` and so on
+    (docs/sampling.md). With `sample="auto"` each policy and size has the smallest sample whose hit
+    ratio meets `error`, else the whole trace.
 
     Parameters:
         cache: sizes, as in `compare`; `"all"` gives LRU and MIN at every size, an array a column:
@@ -62,13 +61,13 @@ def mrc(
         sample: share of the pages, above 0 and at most 1; None is the whole trace.
         error: with `sample="auto"`, half the width of the 95 % intervals of hit ratios: 0.005 (half
             a point) unless it is given.
-        control: `"lru"` runs over the whole trace too, and what the sample is off for it is taken
-            out of the other estimates: narrower intervals, for one pass more.
+        control: `"lru"` also runs LRU over the whole trace and uses it as a control variate:
+            narrower intervals, one pass more.
         seed: of the sample.
         options: `RunOptions`, as in `compare`.
         others: as in `compare`; policies of your own are not sampled.
 
-    Raises as `compare`; `Interrupted` on Ctrl-C has the points that were known by then.
+    Raises as `compare`; `Interrupted` on Ctrl-C has the finished points.
     """
     one_trace("mrc", trace, policies)
     check_curves(policies, cache=cache, sample=sample, **options)

@@ -70,12 +70,11 @@ def screen(
     progress: ProgressCallback | None = None,
     **options: Unpack[RunOptions],
 ) -> Screened:
-    """Compare policies by samples, and run those exactly that may be the best.
+    """Screen policies on samples, then run the possible winners exactly.
 
-    At each size those are finalists that the intervals of the samples cannot tell from the best in
-    hit ratio, or from the best in flash writes (pages that are dirty at the end are flushed). A
-    policy that is not is behind in both, with 95 % confidence. Policies that know the future are no
-    finalists.
+    Finalists of a size are the policies whose sample is not significantly behind the best in hit
+    ratio, or in flash writes (pages dirty at the end are flushed). All others are behind in both,
+    with 95 % confidence. Policies that need the future are never finalists.
 
     Parameters:
         trace, policies, cache, store, jobs, progress: as in `compare`, without a device: the erase

@@ -142,13 +142,14 @@ def diff(
     *,
     show: str | Sequence[str] | None = None,
 ) -> Differences:
-    """Hold two stores or results against each other.
+    """Compare two stores or results.
 
     Parameters:
         a, b: each a store, what `load_results` gives, results, or a JSON file of them.
         show: metrics, by name; by default those that tables show.
 
-    Raises `UsageError` if no run of the two was asked for alike, `MissingFile` and `DataError`.
+    Raises `UsageError` if no run of the two has the same configuration, `MissingFile` and
+    `DataError`.
     """
     rows = [_rows(one) for one in (a, b)]
     grouped = [_grouped(one) for one in rows]
@@ -172,7 +173,7 @@ def diff(
 def between_traces(
     results: Results, *, show: str | Sequence[str] | None = None
 ) -> list[Differences]:
-    """Hold the runs of each further trace against those of the first, policy by policy.
+    """Compare the runs of each further trace with those of the first, policy by policy.
 
     Runs are compared that have the same policy, device and cache as typed (`10%` of each trace's
     pages). Ratios and means have a 95 % interval; totals, which grow with a trace's length, and

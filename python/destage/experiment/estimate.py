@@ -132,8 +132,8 @@ def estimate(
 ) -> SweepEstimate:
     """Count the runs of a sweep, and estimate their time and memory.
 
-    Parameters and errors as in `sweep`; nothing is kept but decoded traces and filled devices. A
-    policy in a file that only SPEC names is not run: its time is a guess.
+    Parameters and errors as in `sweep`; only decoded traces and filled devices are kept. A policy
+    in a file that only SPEC names is not run, and its time is a guess.
     """
     part, threads, budget = shard_of(shard), thread_count(jobs), memory_text(memory)
     began = time.process_time()

@@ -34,18 +34,18 @@ def sweep(
     progress: ProgressCallback | None = None,
     warn: Callable[[str], object] | None = None,
 ) -> SweepResult:
-    """Do every run of a sweep, and keep each in a store.
+    """Run a sweep, and keep each run in a store.
 
     Parameters:
-        spec: a SPEC file, or a mapping with what one holds: `docs/sweeps.md` has the schema.
+        spec: a SPEC file, or a mapping with its keys (docs/reference/sweep-spec.md).
         store: the folder that results are kept in, made if it is not there; or an `Experiment`.
-        resume: run what is missing of a sweep that the store has begun.
+        resume: continue a sweep: run only the missing runs.
         allow_code: run policies in Python files that a SPEC file, or a device's file, names. A
             policy is a program: allow it for files whose origin you trust.
         others: as in `Experiment`.
 
-    Returns how many runs there are now. A run that fails is kept with its reason. Ctrl-C leaves the
-    store as it is, whole: `resume` goes on.
+    Returns the number of runs in the store. A failed run is kept with its reason. After Ctrl-C the
+    store is whole, and `resume` continues.
 
     Raises `UsageError`, `DataError` with table and key of SPEC, `MissingFile`, `OutputError`.
     """

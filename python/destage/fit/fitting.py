@@ -251,9 +251,9 @@ def fit(
         capacity: bytes of the device, where the file does not have it.
         assume_written: the addresses that were read had been written.
         steady: fit over-provisioning and collector.
-        name: what the file calls the device.
+        name: name of the device in the file.
 
-    Raises `DataError` for measurements that would mislead, with what to do.
+    Raises `DataError` for measurements that would mislead, with a remedy.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:

@@ -100,7 +100,7 @@ class TraceIdentity:
 class Run:
     """One policy at one cache size over one trace.
 
-    Metrics are attributes of their own name where they are asked for most, and items otherwise:
+    The most used metrics are attributes of their own name; all are items:
     ``run["write_hits"]``.
     """
 

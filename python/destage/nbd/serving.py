@@ -169,13 +169,13 @@ def serve(
         pages_per_block: pages of an erase block (64, or the device's).
         listen: `unix:PATH`, `HOST:PORT`, or `PORT` of localhost; a Unix socket if it is absent.
         export: name of the export, besides the empty one.
-        read_only: refuse changes.
-        max_connections: connections at a time.
-        direct: go past the operating system's page cache.
+        read_only: reject writes.
+        max_connections: maximum number of connections.
+        direct: bypass the operating system's page cache.
         checksums: compare each page that is fetched with the page that was written.
-        record: a file for all requests, as a trace; `.gz` packs it.
+        record: a file for all requests, as a trace; `.gz` compresses it.
         device: a simulated SSD behind the cache: a preset, a TOML file, or a `Device`.
-        flush: what the simulated SSD does at a flush: `ignore` it, or `drain` its writes.
+        flush: flushes of the simulated SSD: `ignore` them, or `drain` its writes.
         emulate: replies come when the simulated SSD would have answered.
         speed: simulated nanoseconds in a nanosecond.
 

@@ -313,15 +313,15 @@ def record(
         duration_s: seconds, or text such as `"10m"`; without it until SIGINT or SIGTERM.
         max_bytes, rotate_bytes: size of the output that ends the recording, and that begins the
             next file.
-        event: `issue` (what the device was given) or `queue` (what was submitted to the block
+        event: `issue` (requests given to the device) or `queue` (requests submitted to the block
             layer).
         ops: kinds of requests to keep: `read`, `write`, `trim`, `flush`.
-        buffer_bytes: the kernel's buffers, of all CPUs.
-        pid: also write who submitted a request.
+        buffer_bytes: total size of the kernel's buffers.
+        pid: also record process number and name.
         anonymise: shuffle extents of 1 MiB, and leave out names, model and time.
         tracefs: where tracefs is mounted.
         include_output: allow an output on a device that is recorded.
-        begun: hears a line when the recording has begun.
+        begun: called with a line when the recording has begun.
 
     Raises `NotPermitted`, `Unavailable`, `MissingFile` for what is no block device, `DataError` if
     there was no request, `OutputError`, `UsageError`.
