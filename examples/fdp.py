@@ -86,7 +86,7 @@ def lmcache(order: str, rates: str, mib: int, seed: int = 1) -> Iterator[Write]:
             number = draws.randrange(len(objects))
         else:
             if order == "shuffled" and rounds[which] == 0:
-                draws.shuffle(objects)  # every object once, then all of them anew
+                draws.shuffle(objects)  # every object once, then all of them again
             number = objects[rounds[which]]
             rounds[which] = (rounds[which] + 1) % len(objects)
         yield base + number * pages, pages

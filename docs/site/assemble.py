@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-#: Pages that are no part of `docs`, and belong to the site whoever links to them.
+#: Pages that are no part of `docs`, and belong to the site with or without a link.
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^```\n(?=(?:#|destage|make|cargo|python|pip|\. |\$ |sudo|export|git))", re.M)

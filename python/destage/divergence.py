@@ -110,7 +110,7 @@ class Why:
     pages: tuple[PageShare, ...]
     """The pages with the largest difference in hits, largest first."""
     shares: tuple[Share, ...]
-    """Where the saved time went: hits, dirty victims, collections, and the time of each."""
+    """Savings of B over A: hits, dirty victims, collections, and the time of each."""
     results: Results
     """Both runs."""
 

@@ -120,7 +120,7 @@ def test_the_page_shows_what_the_drive_can_take_beside_what_the_trace_asks(
     rate = f"{round(sizes['page_writes_per_s']):,} random page writes/s"
     assert shown["Saturated at"] == rate
     notes = page.texts["small"]
-    assert f"random writes for long: WAF {sizes['greedy_waf']:.2f} (greedy, closed form)" in notes
+    assert f"steady random writes: WAF {sizes['greedy_waf']:.2f} (greedy, closed form)" in notes
     counters = timing(timed, "lru", 64)["counters"]
     written = counters["write_hits"] + counters["write_misses"]
     asked = written / (timed.sets[0]["trace"]["duration_ns"] / 1e9)

@@ -23,6 +23,10 @@ PAGES = [
     *sorted((ROOT / "docs" / "contribute").glob("*.md")),
     *sorted((ROOT / "docs" / "reference").glob("*.md")),
     *sorted((ROOT / "docs" / "site").glob("*.md")),
+    *sorted((ROOT / "docs" / "spec").glob("*.md")),
+    *sorted((ROOT / "benches").rglob("*.md")),
+    *sorted((ROOT / "python" / "destage" / "papers").glob("*.toml")),
+    *sorted((ROOT / "python" / "destage" / "data").glob("*.toml")),
 ]
 
 

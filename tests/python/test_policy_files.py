@@ -274,7 +274,7 @@ def test_why_shows_where_two_policies_part() -> None:
     assert (hits.a, hits.b) == (found.a["read_hits"], found.b["read_hits"])
     alike = ds.why(loop, "lru", "slru", cache="100p")
     assert (alike.first, alike.differing, alike.pages) == (None, 0, ())
-    assert "decide alike at every access" in str(alike)
+    assert "decisions are equal at every access" in str(alike)
 
 
 def test_why_counts_what_two_logs_say(trace: ds.Trace, tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
     words = ("why", "lru", "mine.py:Newest[skip=3]", "--trace", msr, "-c", "8p")
     done = destage(*words)
     assert done.status == 0, done
-    for part in ("They part at access", "B misses, evicts", "Where the saved time went"):
+    for part in ("First different decision: access", "B misses, evicts", "Savings of B"):
         assert part in done.out, done
     done = destage(*words, "--json", "-", "-q")
     data = json.loads(done.out)

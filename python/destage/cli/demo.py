@@ -29,7 +29,7 @@ page's unit collects garbage; ecr evicts every clean page before any dirty one, 
 that its cache fills with dirty pages; min knows the future and bounds the hits.
 
 Next:
-  destage trace info YOUR_TRACE              what is in a trace of yours
+  destage trace info YOUR_TRACE              describe your trace
   destage compare YOUR_TRACE -p lru,cflru,ecr -c 64MiB --device small --report r.html
   destage policies                           all policies; destage policies ecr: one
   destage devices                            the devices; --toml writes one's file

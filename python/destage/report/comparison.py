@@ -238,7 +238,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     if responses:
         data["responses"] = responses
         idle = any(r["us"][0] == 0 for r in responses)
-        note = "the curves begin at the share that took no time" if idle else ""
+        note = "the curves begin at the share of requests that took no time" if idle else ""
         add("response_cdf", "Distribution", charts.response_cdf(), lines(responses), note)
         slow, note = lines([_slow(row) for row in responses]), "to the left is better"
         add("response_tail", "The slow half", charts.response_tail(), slow, note)

@@ -78,7 +78,7 @@ def _described(device: Mapping[str, Any]) -> list[Pair]:
         if page and block and per_plane and logical:
             raw = planes * per_plane * block
             spare = percent(1 - logical / raw, 1)
-            add("Capacity", size(logical * page), f"{spare} of {size(raw * page)} kept back")
+            add("Capacity", size(logical * page), f"{spare} of {size(raw * page)} hidden")
         parts = [
             _counted(int(count or 0), word)
             for count, word in zip(counts, ("channel", "chip", "die", "plane"), strict=True)
@@ -135,7 +135,7 @@ def _saturation(result: ResultSet) -> list[Pair]:
         {
             "title": "Over-provisioning that collection can use",
             "value": percent(sizes["effective_op"], 1),
-            "note": f"random writes for long: WAF {number(waf, 2)} (greedy, closed form)",
+            "note": f"steady random writes: WAF {number(waf, 2)} (greedy, closed form)",
         }
     ]
     asked = _page_writes_per_s(result)

@@ -36,8 +36,8 @@ def parts_table(result: ResultSet) -> dict[str, Any] | None:
         "title": f"{what} in parts of the run, at {size(runs[0].cache_bytes)}",
         "heads": [f"{k}0\u00a0%" for k in range(1, PARTS + 1)],
         "rows": [_row(run, values[run.label], unit) for run in runs],
-        "note": "Ten parts of what was counted, equal in requests. A policy that keeps dirty pages"
-        " back is fast at first and pays later, or never: see the flash writes.",
+        "note": "Ten parts of the measured requests, of equal length. A policy that postpones"
+        " writes is fast at first and slower later; compare its flash writes.",
     }
 
 

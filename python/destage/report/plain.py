@@ -79,7 +79,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     return {
         "heads": heads,
         "rows": [[_text(row.get(k)) for k in heads] for row in found],
-        "note": f"every {step}th of the points of each line" if step > 1 else "",
+        "note": f"every {step}th point of each line" if step > 1 else "",
     }
 
 

@@ -73,7 +73,7 @@ def _order(info: Mapping[str, Any]) -> Iterable[Fact]:
     share = finite(sequential.get("with_previous"))
     if share is not None:
         stream = finite(sequential.get("with_any_stream"))
-        note = f"{percent(stream, 1)} with any stream" if stream is not None else ""
+        note = f"{percent(stream, 1)} with any earlier stream" if stream is not None else ""
         yield _fact("Sequential", percent(share, 1), note)
     repeated, accesses = finite(again.get("repeated_accesses")), finite(counts.get("accesses"))
     if repeated is not None and accesses:
@@ -93,7 +93,7 @@ def profile_charts(info: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
     found = []
     for name, title, make in (
         ("request_sizes", "Request sizes", request_sizes),
-        ("rereferences", "How far back pages come from", rereferences),
+        ("rereferences", "Reuse distance of pages", rereferences),
         ("hottest", "Hottest pages", hottest),
     ):
         chart = make(info, PAGE, page=True)

@@ -26,13 +26,14 @@ def why_heading(found: Mapping[str, Any]) -> str:
     head = f"A {a}, B {b}, cache {found['cache']}, "
     head += counted(found["accesses"], "access", "accesses")
     if first is None:
-        return plain(f"{head}\nThey decide alike at every access.")
+        return plain(f"{head}\nTheir decisions are equal at every access.")
     lines = [
         head,
-        f"They part at access {number(first['access'])}, a {first['op']} of page {first['page']}:",
+        f"First different decision: access {number(first['access'])},"
+        f" a {first['op']} of page {first['page']}:",
         f"  A {_decided(first['a'])}",
         f"  B {_decided(first['b'])}",
-        f"They decide differently at {number(found['differing'])} accesses;"
+        f"Different decisions at {number(found['differing'])} accesses;"
         f" {number(found['only_a'])} hit with A alone, {number(found['only_b'])} with B alone.",
     ]
     return plain("\n".join(lines))
@@ -64,12 +65,12 @@ def pages_table(found: Mapping[str, Any]) -> Table:
         ]
         for page in found["pages"]
     ]
-    title = "Pages that made the difference, largest difference in hits first"
+    title = "Pages with the largest difference in hits"
     return Table(title, columns, [rows] if rows else [])
 
 
 def shares_table(found: Mapping[str, Any]) -> Table:
-    """Where the saved time went."""
+    """Savings of B over A."""
     columns = [Column("", right=False, key=True), Column("A"), Column("B"), Column("B saves")]
     rows = [
         [
@@ -84,7 +85,7 @@ def shares_table(found: Mapping[str, Any]) -> Table:
         ]
         for share in found["shares"]
     ]
-    return Table("Where the saved time went", columns, [rows])
+    return Table("Savings of B", columns, [rows])
 
 
 def _shown(value: float, unit: str) -> str:
