@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from types import MappingProxyType
 from typing import Any, TypeVar, Unpack
 
 from destage import _destage
@@ -155,10 +156,14 @@ def asked(
     policies: str | PolicyLike | Sequence[PolicyLike] | None,
     cache: str | Sequence[str] | None,
     drive: Device | None,
+    options: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[list[Spec], str]:
-    """Policies and sizes, checked; where none are given, those of the device, or the usual ones."""
+    """Policies and sizes, checked; where none are given, those of the device, or the usual ones.
+
+    Members of a group that `options` exclude are left out.
+    """
     if policies is not None or drive is None or drive.policy is None:
-        chosen, _ = expanded(USUAL if policies is None else policies, drive is not None)
+        chosen, _ = expanded(USUAL if policies is None else policies, drive is not None, options)
         specs = policy_specs(chosen)
     else:
         name, params = drive.policy
@@ -255,7 +260,7 @@ def check_request(
     """Raise `UsageError` for what can be right for no trace, before one is opened."""
     if curves:
         asked_curves(BASELINE if policies is None else policies)
-    _, sizes = asked(policies, cache, device)
+    _, sizes = asked(policies, cache, device, options)
     check_in_front((), device)
     thread_count(jobs)
     options_json("mrc" if curves else "compare", options)

@@ -22,6 +22,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar
 
 from destage import _destage
@@ -37,7 +38,7 @@ from destage._destage import (
     Shelf,
 )
 from destage.errors import UsageError
-from destage.model.naming import GROUPS, canonical, members, need_a_drive, parts
+from destage.model.naming import GROUPS, canonical, excluded_by, members, need_a_drive, parts
 from destage.user_policies.files import blame, load, source_sha256, split
 from destage.user_policies.trust import is_in_a_file, may_run
 
@@ -377,12 +378,14 @@ def _named(text: str) -> list[Spec]:
 
 
 def expanded(
-    policies: str | PolicyLike | Sequence[PolicyLike], has_drive: bool
+    policies: str | PolicyLike | Sequence[PolicyLike],
+    has_drive: bool,
+    options: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[str | PolicyLike | Sequence[PolicyLike], tuple[str, ...]]:
     """Policies with every group (`"all"`, `"flash"`, `"classic"`) as its members.
 
-    Returns also the device-aware policies left out for lack of a device. A policy named beside its
-    group is there once.
+    Returns also the policies left out: device-aware ones for lack of a device, and those that the
+    options exclude (`kv`, `tier2`). A policy named beside its group is there once.
     """
     given = [policies] if isinstance(policies, str) else policies
     if not isinstance(given, list):
@@ -391,6 +394,7 @@ def expanded(
     if not any(word.lower() in GROUPS for word in words):
         return policies, ()
     seen, left, found = set(words), dict[str, None](), list[PolicyLike]()
+    excluded = excluded_by(options)
     for one in given:
         for part in parts(one) if isinstance(one, str) else (one,):
             group = part.strip().lower() if isinstance(part, str) else ""
@@ -398,7 +402,7 @@ def expanded(
                 found.append(part)
                 continue
             for name in members(group):
-                if name in need_a_drive() and not has_drive:
+                if name in excluded or (name in need_a_drive() and not has_drive):
                     left[name] = None
                 elif name not in seen:
                     seen.add(name)

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from destage import _destage
@@ -105,10 +106,14 @@ def plan_pairs(
     cache: str | Sequence[str] | None,
     *,
     grid: bool = False,
+    options: Mapping[str, object] = MappingProxyType({}),
 ) -> list[Planned]:
-    """As `plan`, with traces that were opened each for its device; `grid` as in `compare_pairs`."""
+    """As `plan`, with traces that were opened each for its device; `grid` as in `compare_pairs`.
+
+    `options` are those of the runs.
+    """
     planned = []
-    for one, drive, specs, sizes in _parts(pairs, policies, cache, Exclusions(), grid):
+    for one, drive, specs, sizes in _parts(pairs, policies, cache, Exclusions(), grid, options):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
         name, ftl, placement = None, None, None
         if drive is not None:
@@ -133,11 +138,12 @@ def _parts(
     cache: str | Sequence[str] | None,
     left: Exclusions,
     grid: bool,
+    options: Mapping[str, object],
 ) -> list[_Part]:
     """Policies and sizes of each device; in a `grid` without policies that it excludes."""
     parts: list[_Part] = []
     for one, drive in pairs:
-        specs, sizes = asked(policies, cache, drive)
+        specs, sizes = asked(policies, cache, drive, options)
         if grid:
             specs = suiting(specs, drive, left)
         if specs:
@@ -200,7 +206,7 @@ def compare(
     drives = drives_of(device, of_device, left)
     pairs = [(one, drive) for one in traces for drive in drives]
     grid = of_device.get("placement") is not None
-    _parts(pairs, policies, cache, left, grid)
+    _parts(pairs, policies, cache, left, grid, dict(of_runs))
     for sentence in left.sentences:
         warnings.warn(sentence, stacklevel=2)
     shared: Any = {"cache": cache, "grid": grid, "store": store, "jobs": jobs}
@@ -225,7 +231,7 @@ def compare_pairs(
     error.
     """
     asked_for = options_json("compare", options)
-    parts = _parts(pairs, policies, cache, Exclusions(), grid)
+    parts = _parts(pairs, policies, cache, Exclusions(), grid, dict(options))
     # A size that one trace cannot have should show before another has run for an hour.
     tasks = []
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]

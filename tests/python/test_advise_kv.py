@@ -124,6 +124,14 @@ def test_settings_are_withheld_where_the_trace_says_little(tmp_path: Path) -> No
     assert "prompt tokens are hits" in advice.withheld
 
 
+def test_a_budget_is_a_size_that_is_tried(trace: ds.Trace) -> None:
+    grid = {key: value for key, value in GRID.items() if key != "cache"}
+    advice = ds.advise_kv(trace, budget="3p", **grid)
+    assert {one.dram_bytes for one in advice.candidates} == {3 * trace.page_bytes}
+    with pytest.raises(ds.UsageError, match="no DRAM size that is tried is at most 3p"):
+        ds.advise_kv(trace, budget="3p", cache="10%", **grid)
+
+
 def test_each_host_takes_its_own_form(trace: ds.Trace) -> None:
     advice = ds.advise_kv(trace, **{**GRID, "policies": "s3-fifo", "admit": "nth"})
     flash = max(advice.candidates, key=lambda one: one.flash_bytes)

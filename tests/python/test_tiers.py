@@ -201,3 +201,32 @@ def test_results_are_read_and_run_again(
     assert destage("compare", trace_file, *flags).status == 0
     done = destage("rerun", kept)
     assert done.status == 0, (done.out, done.err)
+
+
+@pytest.mark.parametrize("flags", [(), ("--tier2", "lru", "--tier2-cache", "4p")])
+def test_a_group_of_policies_leaves_out_what_tiers_and_prompts_exclude(
+    destage: Destage, prompts: Path, flags: tuple[str, ...]
+) -> None:
+    base = ("compare", prompts, "--bytes-per-token", "8", "-c", "5p", "--kv", "-p", "all", *flags)
+    done = destage(*base, "--json", "-")
+    assert done.status == 0, done.err
+    run = {one["config"]["policy"] for one in json.loads(done.out)["runs"]}
+    left = {info.name for info in ds.policies()} - run
+    assert {"fab", "bplru", "sac"} <= left
+    assert ("larc" in left) == bool(flags)
+    assert {"lru", "min", "w-tinylfu"} <= run
+    flag = "--tier2" if flags else "--kv"
+    said = done.err.replace("\n", " ")
+    assert f"skipped, since {flag} excludes them: " in said
+    assert all(name in said for name in left)
+    planned = destage(*base, "--dry-run")
+    assert planned.status == 0, planned.err
+    assert "fab" not in planned.out
+    results = ds.compare(
+        ds.open_trace(prompts, bytes_per_token=8), "all", cache="5p", kv=True, warmup="none"
+    )
+    assert not {"fab", "sac"} & {one.policy for one in results}
+    # A policy that is named is no member of a group: it is an error.
+    done = destage(*base[:6], "--kv", "-p", "lru,fab", *flags)
+    assert done.status == 2
+    assert "fab" in done.err

@@ -146,6 +146,8 @@ def kv_grid(
     if budget is not None:
         most = _frames(trace, [budget])[0]
         sizes = tuple(s for s in sizes if _frames(trace, [s])[0] <= most)
+        if cache is None and budget not in sizes:
+            sizes = (*sizes, budget)
         if not sizes:
             raise UsageError(f"budget: no DRAM size that is tried is at most {budget}")
     options_json("compare", {**rest, **tiers})

@@ -153,7 +153,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
         **run_values(arguments),
     )
     if not arguments["quiet"]:
-        note_left_out(policies, drive)
+        note_left_out(policies, drive, {})
     experiment = experiment_of(arguments)
     opened = load_one(trace, arguments, drive)
     if arguments["dry_run"]:

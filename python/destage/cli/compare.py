@@ -35,6 +35,7 @@ from destage.device import Device
 from destage.errors import UsageError
 from destage.experiment.difference import between_traces
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
+from destage.model.naming import excluded_by
 from destage.model.run import Run, warnings_of
 from destage.policy import expanded
 from destage.results import Results
@@ -151,9 +152,10 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     experiment = experiment_of(arguments)
     screens = check_screened(arguments, has_drive=drives[0] is not None)
     if grid:
-        left.kept([s for d in drives for s in suiting(asked(policies, None, d)[0], d, left)])
+        behind = [(asked(policies, None, d, arguments)[0], d) for d in drives]
+        left.kept([s for specs, d in behind for s in suiting(specs, d, left)])
     if not arguments["quiet"]:
-        note_left_out(policies, drives[0])
+        note_left_out(policies, drives[0], arguments)
         for sentence in left.sentences if grid else ():
             note(sentence)
     groups = [trace] if arguments["merge"] else sources(trace)
@@ -241,11 +243,18 @@ def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
         )
 
 
-def note_left_out(policies: str | None, drive: Device | None) -> None:
-    """List the device-aware members of a group, which are skipped without a device."""
-    left = expanded(policies or "", drive is not None)[1]
-    if left:
-        note(f"skipped, since they need a simulated SSD (--device): {', '.join(left)}")
+def note_left_out(
+    policies: str | None, drive: Device | None, options: Mapping[str, object]
+) -> None:
+    """List the members of a group that are skipped: for lack of a device, or by the options."""
+    left = expanded(policies or "", drive is not None, options)[1]
+    excluded = [name for name in left if name in excluded_by(options)]
+    needing = [name for name in left if name not in excluded]
+    if needing:
+        note(f"skipped, since they need a simulated SSD (--device): {', '.join(needing)}")
+    if excluded:
+        flag = "--tier2" if options.get("tier2") else "--kv"
+        note(f"skipped, since {flag} excludes them: {', '.join(excluded)}")
 
 
 #: Beginnings of warnings that say no more than that a cache is larger than its trace.

@@ -95,7 +95,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         raise UsageError("--control puts a sample right: add --sample")
     check_curves(policies, cache=cache, sample=sample, **run_values(arguments))
     if not arguments["quiet"]:
-        note_left_out(policies, None)
+        note_left_out(policies, None, {})
     experiment = experiment_of(arguments)
     opened = load_one(trace, arguments)
     interrupted = False

@@ -34,7 +34,9 @@ SLOWEST_FILLED_PER_S = 4e6
 def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
     """One row a run, and under it how long all of it takes, device by device."""
     grid = arguments["placement"] is not None
-    planned = plan_pairs(pairs, arguments["policy"], arguments["cache"], grid=grid)
+    planned = plan_pairs(
+        pairs, arguments["policy"], arguments["cache"], grid=grid, options=arguments
+    )
     bases = {p.device and without_placement(p.device) for p in planned}
     ways = [p.placement for p in planned if p.placement is not None]
     drives = ("device",) if len(bases) > 1 else ()

@@ -21,6 +21,7 @@ __all__ = [
     "catalogue",
     "default_padding",
     "default_policies",
+    "excluded_by",
     "is_foreseeing",
     "members",
     "need_a_drive",
@@ -81,6 +82,19 @@ def default_padding() -> str:
 def need_a_drive() -> frozenset[str]:
     """Policies that look at the device behind the cache."""
     return frozenset(p["name"] for p in catalogue() if p["needs_device"])
+
+
+def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
+    """Policies of the catalogue that prompts (`kv`) or a flash tier below (`tier2`) exclude."""
+    tiers = bool(options.get("tier2"))
+    if not (tiers or options.get("kv")):
+        return frozenset()
+
+    def is_excluded(p: Mapping[str, Any]) -> bool:
+        several = p["admission"] or p["needs_device"] or p["family"] == "over"
+        return bool(p["clusters"] or (tiers and several))
+
+    return frozenset(p["name"] for p in catalogue() if is_excluded(p))
 
 
 @cache
