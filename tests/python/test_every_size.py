@@ -141,7 +141,7 @@ def test_all_is_refused_where_one_pass_does_not_tell(
     for more, said in (
         (["-p", "lru,arc"], "cache all: arc runs once per size, and only lru and min"),
         (["--warmup", "full"], "cache all: lru begins to count when its cache is full"),
-        (["--check"], "cache all: lru has its laws checked"),
+        (["--check"], "cache all: lru is checked at one size at a time"),
         (["--trim", "drop"], "cache all: lru no longer holds in a small cache"),
         (["--sample", "10%"], "cache all: it is exact, and of the whole trace"),
     ):

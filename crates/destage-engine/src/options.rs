@@ -30,7 +30,7 @@ pub struct RunOptions {
     /// Dirty pages are written after the last access; counts, never decides.
     #[serde(deserialize_with = "flag")]
     pub flush_at_end: bool,
-    /// Assert every law at every access; some ten times slower.
+    /// Assert the invariants at every access; some ten times slower.
     #[serde(deserialize_with = "flag")]
     pub check: bool,
     /// Cost model. As people write it, or as results have it.

@@ -26,7 +26,7 @@ use destage_core::{
 
 pub(crate) const SOURCE: &str = "Wu, Lin, Mao, Jiang. GCaR: Garbage Collection aware Cache \
                                  Management with Improved Performance for Flash-based SSDs. ICS \
-                                 2016; as ECR describes it";
+                                 2016";
 
 /// Catalogue entry.
 pub static INFO: Info = Info {

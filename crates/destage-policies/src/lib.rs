@@ -66,7 +66,7 @@ pub struct Setup {
     /// Pages of an erase block, 1..=[`MOST_PAGES_PER_BLOCK`]: what block-clustering policies
     /// cluster by.
     pub pages_per_block: u32,
-    /// Pages that exist; those from there on are never padded. `None`: no end.
+    /// Logical capacity; pages beyond it are never padded. `None`: unlimited.
     pub device_pages: Option<u64>,
     /// Erase block of every page of a replay, so that a policy that clusters need not look it
     /// up; blocks of `pages_per_block` pages, and as many pages as the directory has. `None`: ids

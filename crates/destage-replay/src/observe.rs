@@ -64,7 +64,7 @@ pub trait Observer {
     /// With a device: operations of its units, those of a unit in the order of service.
     fn operations(&mut self, _: &mut dyn Iterator<Item = OperationRecord>) {}
 
-    /// It wants to be shown where the policy has adapted to; asked after each access.
+    /// Whether this observer records adapted parameters; called after each access.
     fn wants_gauges(&self) -> bool {
         false
     }

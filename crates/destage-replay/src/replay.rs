@@ -79,7 +79,7 @@ pub struct Replay<'a> {
     pub columns: Columns<'a>,
     /// Next use of each access, for policies that need it.
     pub next_uses: NextUses<'a>,
-    /// Before what nothing counts.
+    /// Warm-up: replayed, not measured.
     pub warmup: Warmup,
     /// Arrivals, nanoseconds, not decreasing; only a warm-up by time looks at them.
     pub arrivals_ns: &'a [u64],
@@ -200,8 +200,8 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// Some rows, counted, and the trims before each of them; behind the last row of all, the last
-    /// trims.
+    /// Replays a range of requests with the trims that precede each; after the last request of all,
+    /// the remaining trims.
     fn part(
         &self,
         policy: &mut dyn Replays,

@@ -7,7 +7,7 @@
 //!  my.toml[cache.hit_ns=100]              a key of another table
 //! ```
 //!
-//! A file holds `[device]` and, if it likes, `[cache]`, `[host]`, `[placement]`, `[ftl]` and
+//! A file has `[device]` and optionally `[cache]`, `[host]`, `[placement]`, `[ftl]` and
 //! `[trace]`. The key
 //! `preset` of `[device]` names a preset that it builds on: what the file gives goes before what
 //! the preset gives, key by key. `docs/reference/device-keys.md` lists presets and keys.

@@ -41,7 +41,7 @@ NO_MEMORY = 71
 
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
-    streams.settle()
+    streams.normalise()
     signals.listen()
     try:
         status = streams.finish(invoke(sys.argv[1:]))

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 
 from destage.io.names import printable
 
-__all__ = ["BROKEN_PIPE", "finish", "is_closed", "say", "settle", "unwritten"]
+__all__ = ["BROKEN_PIPE", "finish", "is_closed", "normalise", "say", "unwritten"]
 
 #: 128 and the number of SIGPIPE, which Python ignores.
 BROKEN_PIPE = 141
@@ -38,10 +38,10 @@ class _Lenient(io.FileIO):
             return view.nbytes
 
 
-def settle() -> None:
-    """Make the standard streams what the rest of the program takes them for.
+def normalise() -> None:
+    """Normalise the standard streams: closed, full, broken pipe.
 
-    A closed descriptor is taken up again, or the next file that is opened would be standard output.
+    A closed descriptor is opened again; else the next opened file would be standard output.
     """
     for descriptor, way in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

@@ -145,7 +145,7 @@ def _slope(points: Sequence[tuple[float, float]]) -> float:
 def link_of(
     made: Measurement, units: int, stripe: int, scale: Mapping[str, float] | None = None
 ) -> float | None:
-    """x_L, ns a page; 0 where no link is seen, None where that cannot be told."""
+    """x_L, ns a page; 0 where no link is seen, None where it is not identifiable."""
     scale = scale or {}
     steps = dict(made.series("read-bs"))
     first = made.get("read-qd1")

@@ -46,7 +46,7 @@ class System:
     lacks: str
     """Parts of the policy that the system does not have, in plain words."""
     source: str
-    """Where the system's own rules are told."""
+    """Source of the system's own rules."""
     writer: bool = False
     """It writes dirty pages ahead: run with the background writer in front of a device."""
     reads_only: bool = False

@@ -425,6 +425,6 @@ def warnings_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:
     about: dict[str, dict[str, None]] = {}
     for run in runs:
         for message in run.warnings:
-            # Who says it is told once.
+            # The label is printed once, before the message.
             about.setdefault(message.removeprefix(f"{run.label}: "), {})[run.label] = None
     return {message: tuple(labels) for message, labels in about.items()}

@@ -36,7 +36,7 @@ class Winner:
     value: float | int
     """The best value."""
     runs: tuple[Run, ...]
-    """All that cannot be told from it, the best first."""
+    """Runs that are not significantly worse, the best first."""
     of: int
     """Runs that had a value."""
     measured: bool = False

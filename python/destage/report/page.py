@@ -206,7 +206,7 @@ def _warnings(result: ResultSet) -> list[str]:
     for message, labels in warnings_of_runs(result.runs).items():
         warning = printable(message)
         everyone = len(labels) == len(result.labels) > 1
-        # A warning that names its policy need not be told whose it is.
+        # A warning that names its policy needs no label.
         named = len(labels) == 1 and labels[0] in warning
         found.append(warning if everyone or named else f"{join(labels)}: {warning}")
     return found

@@ -1,14 +1,14 @@
 //! A rate for each size: as few pages as a wanted error allows, all of them where no sample serves.
 //!
-//! One rate for all sizes is too high for the large and too low for the small ones: what a number
-//! is off depends on the frames that its sample has, hardly on the trace. So each size gets the
+//! One rate for all sizes is too high for the large and too low for the small ones: the error of a
+//! number depends on the sampled frames, hardly on the trace. So each size gets the
 //! rate, a power of two, that keeps [`FRAMES`] for the error; samples of lower rates lie in those
 //! of higher ones, and are drawn from them. A point whose interval turns out wider than wanted, and
 //! no more than twice as wide, is drawn once more with [`GROWTH`] times the frames; then it runs
 //! over the whole trace, as do those that no sample serves: policies whose intervals have not been
 //! shown to hold, small caches, runs with trims.
 //!
-//! Who stops at a narrow interval prefers samples that happen to be alike. That costs little here:
+//! Keeping only narrow intervals is a selection bias. It costs little here:
 //! a point is wrong only if one of its two intervals is, and what is run over the whole trace is
 //! never wrong. But where intervals are mostly wide, the few narrow ones are the lucky ones, and
 //! hold less often: hence no second look that would have to be luckier than four times the frames.

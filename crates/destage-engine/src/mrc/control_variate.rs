@@ -1,7 +1,7 @@
 //! LRU as control variate: what a sample is off for LRU, it is off for policies alike.
 //!
-//! LRU is known exactly at every size after one pass over the trace. So what the sample is off for
-//! LRU is known, and a policy's estimate is put right by as much of it as the policy shares
+//! LRU is known exactly at every size after one pass over the trace. So the sample's error for LRU
+//! is known, and a policy's estimate is corrected by the part of it that the policy shares
 //! (Cochran, Sampling Techniques, 1977, chapter 7, regression estimators):
 //!
 //! ```text
@@ -54,7 +54,7 @@ pub(super) struct Variate<'a> {
     pub(super) rate: f64,
 }
 
-/// More than this would be put right by more than LRU is off.
+/// A larger share would correct by more than LRU's error.
 const MOST_SHARED: f64 = 1.5;
 
 impl Variate<'_> {
@@ -203,7 +203,7 @@ mod tests {
             let sieve = &with(1).curves[2].points[1];
             assert!(sieve.sampled.as_ref().is_none_or(|of| of.intervals.is_empty()));
         }
-        // The whole trace is nothing to put right.
+        // The whole trace needs no correction.
         let whole = put_right(&trace, "lru", &frames, options(RunOptions::default(), None));
         assert_eq!((whole.curves, whole.control), (exact.curves, None));
     }

@@ -4,8 +4,8 @@
 //! * MIN, where every size is asked for: all at once, exact, what it hits ([`MinCurve`]).
 //! * FIFO, CLOCK and SIEVE: up to eight sizes in one pass, where that wins, exact.
 //! * Any other policy: one run per size, side by side, exact.
-//! * With [`Sampling`]: the same over a sample of the pages, with 95 % intervals; put right by LRU
-//!   over the whole trace if it is wanted ([`ControlVariate`]).
+//! * With [`Sampling`]: the same over a sample of the pages, with 95 % intervals; optionally
+//!   corrected with exact LRU as a control variate ([`ControlVariate`]).
 //!
 //! ```text
 //!  curve     a curve, and the options of one   curves             curves of several policies

@@ -189,7 +189,7 @@ pub fn one_pass(spec: &PolicySpec, run: &RunOptions) -> Result<(), String> {
         "begins to count when its cache is full, elsewhere at each size: give the warm-up in \
          requests or per cent"
     } else if run.check {
-        "has its laws checked while it runs, at one size at a time: leave out check"
+        "is checked at one size at a time: leave out check"
     } else if run.drops_trims() {
         // A trim leaves a free frame in every cache that held the page.
         "no longer holds in a small cache what a large one holds where trims drop pages: ignore \

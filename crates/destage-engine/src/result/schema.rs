@@ -112,7 +112,7 @@ pub static SCHEMA: &[Object] = &[
             largest cache that is full by then";
         fetch_on_write_miss: "true or false", "a write miss reads the page from flash first";
         flush_at_end: "true or false", "dirty pages are written after the last access";
-        check: "true or false", "every law was checked at every access";
+        check: "true or false", "invariants were checked at every access";
         cost: "object or null", "cost model: `read` and `write`, integers";
         pages_per_block "?": "integer", "pages of an erase block, of a policy that clusters by it, \
             without a device";
@@ -228,7 +228,7 @@ pub static SCHEMA: &[Object] = &[
             ns";
         flash "?": "@flash", "with a device: what it did";
         requests_beyond "?": "object", "with a device: by percentile (`response_ns_p99`) a list of \
-            numbers: requests that took longer, those about as long shared out";
+            numbers: requests above the percentile, ties in its bin split pro rata";
     ),
     object!("flash", "What the device did in the windows; what it does after the last request is \
         in none.",

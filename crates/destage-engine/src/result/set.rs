@@ -16,7 +16,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Key that identifies a result set among other JSON.
 const SCHEMA: &str = "destage.results";
 
-/// A set of runs over one trace, with all that is needed to make it again.
+/// A set of runs over one trace, with everything that `rerun` needs.
 ///
 /// As JSON each run has its label and its metrics as well: what follows from the others is written
 /// for readers, and not read.

@@ -163,7 +163,7 @@ pub(crate) fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
     });
 }
 
-/// Runs that a policy takes for so many sizes: without a cache one does for all.
+/// Runs needed for `sizes` sizes; `none` needs one.
 pub fn runs_of(spec: &PolicySpec, sizes: usize) -> usize {
     if spec.is_none() { sizes.min(1) } else { sizes }
 }

@@ -67,7 +67,7 @@ impl Slots {
         slot * self.pages_per_slot..(slot + 1) * self.pages_per_slot
     }
 
-    /// The first of them.
+    /// First logical page of a slot.
     pub fn first_page(&self, slot: u32) -> DriveLpn {
         DriveLpn(slot * self.pages_per_slot)
     }

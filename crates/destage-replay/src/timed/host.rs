@@ -37,7 +37,7 @@ pub struct TimedReplay<'a> {
     pub input: Input<'a>,
     /// The table `[host]`.
     pub host: HostConfig,
-    /// Before what nothing counts; cache, drive and clock go on.
+    /// Warm-up: replayed, not measured; cache, drive and clock continue.
     pub warmup: Warmup,
     /// A write miss reads the page from flash first.
     pub fetch_on_write_miss: bool,

@@ -23,7 +23,7 @@ pub static PARAMETERS: &[Field<Workload>] = &[
         .about("number of requests"),
     field!(Workload.pages, Kind::int(1, 1 << 40), Int(262_144))
         .unit("pages").source("chosen: 1 GiB")
-        .about("footprint: page numbers are below it"),
+        .about("footprint: number of pages"),
     field!(Workload.page_bytes, Kind::int(1, 1 << 30), Int(4096))
         .unit("bytes").source("the usual page of file systems and FTLs")
         .about("page size"),
@@ -32,7 +32,7 @@ pub static PARAMETERS: &[Field<Workload>] = &[
         .about("same seed, same records"),
     field!(Workload.read_ratio, SHARE, Real(0.7))
         .source(CHOSEN)
-        .about("share of reads; each request is drawn independently"),
+        .about("share of reads; requests are independent"),
     field!(Workload.size, LENGTHS, Word("1"))
         .unit("pages").source(CHOSEN)
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "bursts"])
