@@ -163,6 +163,11 @@ def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
     done = destage("compare", *base, "-p", "lru", "--kv", "--show", "life")
     assert done.status == 2
     assert "add --device, or use advise --kv --price tbw=" in done.err.replace("\n", " ")
+    pytest.importorskip("altair")
+    page = tmp_path / "report.html"
+    done = destage("compare", *base, "-p", "lru", "--kv", "--report", page, "-q")
+    assert done.status == 0, done.err
+    assert f"{len(PROMPTS)} prompts \u00b7 {blocks.requests} blocks" in page.read_text("utf-8")
 
 
 def test_a_file_may_name_the_flash_tier_and_the_semantics(

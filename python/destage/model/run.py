@@ -33,6 +33,7 @@ __all__ = [
     "Run",
     "TraceIdentity",
     "measured_text",
+    "prompts_of",
     "stored_reader",
     "trace_name",
     "warnings_of",
@@ -418,6 +419,13 @@ def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
     volume = stored_reader(reader).get("volume") if isinstance(reader, Mapping) else None
     chosen = ",".join(map(str, volume)) if isinstance(volume, list) else volume
     return printable(f"{name}:{chosen}" if chosen else name)
+
+
+def prompts_of(runs: Sequence[Run]) -> int | None:
+    """Prompts of the trace, warm-up included; None unless all runs are of prompts."""
+    if not runs or any(run["kv_requests"] is None for run in runs):
+        return None
+    return int(runs[0]["kv_requests"]) + int(runs[0]["warmup_requests"] or 0)
 
 
 def warnings_of(runs: Iterable[Run]) -> dict[str, tuple[str, ...]]:

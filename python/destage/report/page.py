@@ -13,7 +13,7 @@ from destage.charts.theme import PAGE
 from destage.model.metrics import METRICS
 from destage.model.profile import warnings_of
 from destage.model.results import ResultSet
-from destage.model.run import trace_name
+from destage.model.run import prompts_of, trace_name
 from destage.model.run import warnings_of as warnings_of_runs
 from destage.model.series import names
 from destage.model.words import cell, counted, duration, join, number, percent, printable, size
@@ -194,9 +194,15 @@ def _lead(result: ResultSet) -> str:
     drive = drive_name(result)
     if drive is not None:
         parts.append(f"in front of {drive}")
-    parts.append(f"{number(trace.requests)} requests")
-    parts.append(f"{number(trace.accesses)} page accesses")
-    parts.append(f"{number(trace.unique_pages)} pages of {size(trace.page_bytes)}")
+    prompts = prompts_of(result.runs)
+    if prompts is None:
+        parts.append(f"{number(trace.requests)} requests")
+        parts.append(f"{number(trace.accesses)} page accesses")
+        parts.append(f"{number(trace.unique_pages)} pages of {size(trace.page_bytes)}")
+    else:
+        parts.append(f"{number(prompts)} prompts")
+        parts.append(f"{number(trace.accesses)} blocks")
+        parts.append(f"{number(trace.unique_pages)} different, of {size(trace.page_bytes)}")
     return " \u00b7 ".join(parts)
 
 

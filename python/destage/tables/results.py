@@ -9,7 +9,7 @@ from destage.model.choice import chosen, metric_named
 from destage.model.life import Life
 from destage.model.metrics import WRITES, Metric, metrics
 from destage.model.naming import is_foreseeing, without_placement
-from destage.model.run import INTERRUPTED, SHARD, Run, measured_text
+from destage.model.run import INTERRUPTED, SHARD, Run, measured_text, prompts_of
 from destage.model.winners import held_back, winner
 from destage.model.words import (
     NONE,
@@ -376,11 +376,11 @@ def _title(runs: Sequence[Run]) -> str:
     depths = {r.queue_depth for r in runs}
     depth = depths.pop() if len(depths) == 1 else None
     loop = f", {depth} outstanding" if depth is not None else ""
-    if all(run["kv_requests"] is not None for run in runs):
+    prompts = prompts_of(runs)
+    if prompts is not None:
         # A prompt is a request; a trace file has a request for each of its blocks.
-        prompts = (runs[0]["kv_requests"] or 0) + (runs[0]["warmup_requests"] or 0)
         return (
-            f"{trace.name}: {counted(int(prompts), 'prompt')}, {counted(trace.accesses, 'block')},"
+            f"{trace.name}: {counted(prompts, 'prompt')}, {counted(trace.accesses, 'block')},"
             f" {trace.unique_pages:,} different, of {trace.page_bytes:,} bytes{front}{loop}"
         )
     return (
