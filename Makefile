@@ -57,7 +57,7 @@ test: test-rust ## run the tests, each part once: at most ten minutes on two cor
 test-all: test-rust test-python ## run every test, with all cases: what CI runs
 
 test-rust:
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --features destage-pool/uring
 
 test-python: setup
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope $(SELECT)
@@ -66,7 +66,7 @@ lint: lint-rust lint-python lint-supply ## formatting, clippy, rustdoc, ruff, my
 
 lint-rust:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets --locked --features destage-pool/uring -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked --quiet $(PUBLIC:%=-p destage-%)
 
 lint-python: setup

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Most buffers of one call of `pwritev`.
-const MOST_BUFFERS: usize = 1024;
+pub(crate) const MOST_BUFFERS: usize = 1024;
 
 /// Alignment that every block device accepts for direct I/O, bytes.
 const DIRECT_ALIGNMENT: usize = 4096;
@@ -36,8 +36,8 @@ impl FileOptions {
 
 /// Pages in a file or on a block device. A last part of a page is not served.
 pub struct FileStore {
-    file: File,
-    page_bytes: u64,
+    pub(crate) file: File,
+    pub(crate) page_bytes: u64,
     pages: u64,
     alignment: usize,
     /// The file system makes holes.
@@ -93,8 +93,16 @@ impl FileStore {
         Ok(store)
     }
 
-    fn write_run(&self, page: u64, mut buffers: &mut [IoSlice<'_>]) -> io::Result<()> {
-        let mut offset = page * self.page_bytes;
+    pub(crate) fn read_bytes(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, offset)
+    }
+
+    /// Writes neighbours.
+    pub(crate) fn write_buffers(
+        &self,
+        mut offset: u64,
+        mut buffers: &mut [IoSlice<'_>],
+    ) -> io::Result<()> {
         while !buffers.is_empty() {
             let some = buffers.len().min(MOST_BUFFERS);
             match rustix::io::pwritev(&self.file, &buffers[..some], offset) {
@@ -167,13 +175,13 @@ impl Store for FileStore {
     }
 
     fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(into, page * self.page_bytes)
+        self.read_bytes(page * self.page_bytes, into)
     }
 
     fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
         for run in group.chunk_by(|(a, _), (b, _)| a + 1 == *b) {
             let mut buffers: Vec<_> = run.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect();
-            self.write_run(run[0].0, &mut buffers)?;
+            self.write_buffers(run[0].0 * self.page_bytes, &mut buffers)?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@
 //!  destage    group writes                     clock      the instants of requests
 //!  flush      flushes, syncs, room in limbo    trim       trims and zeroes
 //!  writer     writes ahead                     held       what a thread holds
-//!  store      where pages live: memory, file, fault, device (a simulated SSD before one of these)
+//!  store      where pages live: memory, file, uring, fault, device (a simulated SSD before one of these)
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
@@ -66,6 +66,8 @@ mod sync;
 mod sync_state;
 mod table;
 mod trim;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+mod uring;
 mod work;
 mod writer;
 
@@ -85,4 +87,6 @@ pub use pool::Pool;
 #[cfg(feature = "device")]
 pub use simulated::SimulatedDevice;
 pub use store::Store;
+#[cfg(all(feature = "uring", target_os = "linux"))]
+pub use uring::UringStore;
 pub use work::Done;

@@ -1,7 +1,9 @@
-//! The pool of `..`, with the locks of a model checker: latches, pins and limbo under every
-//! schedule of three threads with at most two preemptions.
+//! The pool of `..`, with the locks of a model checker.
 //!
-//! `cargo test --release --manifest-path crates/destage-pool/loom/Cargo.toml`
+//! * loom: latches, pins and limbo under every schedule of three threads with at most two
+//!   preemptions. `cargo test --release --manifest-path crates/destage-pool/loom/Cargo.toml`
+//! * shuttle: the whole pool under random schedules of four threads. The same command with
+//!   `--features shuttle`
 
 #![cfg(test)]
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "what the models do not need")]
@@ -60,6 +62,7 @@ mod shared;
 mod store;
 #[path = "../../src/sums.rs"]
 mod sums;
+#[cfg_attr(feature = "shuttle", path = "sync_shuttle.rs")]
 mod sync;
 #[path = "../../src/sync_state.rs"]
 mod sync_state;
@@ -72,7 +75,10 @@ mod work;
 #[path = "../../src/writer.rs"]
 mod writer;
 
+#[cfg(not(feature = "shuttle"))]
 mod models;
+#[cfg(feature = "shuttle")]
+mod random;
 
 pub use clock::Time;
 pub use store::Store;

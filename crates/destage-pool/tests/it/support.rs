@@ -2,7 +2,9 @@
 
 use destage_core::{Requirements, SplitMix64};
 use destage_policies::{POLICIES, requirements};
-use destage_pool::PoolCounters;
+use destage_pool::{FileOptions, FileStore, PoolCounters, Store};
+use std::io;
+use std::path::Path;
 
 /// Policies that a pool takes: those that need neither the future nor a device.
 pub fn policies() -> Vec<&'static str> {
@@ -55,4 +57,35 @@ pub fn check_sums(counters: &PoolCounters) {
         p.read_misses + p.padding_reads + s.partial_fetches + s.refetches,
         "{counters:?}"
     );
+}
+
+/// How a store in a file is opened.
+pub type Open = fn(&Path, FileOptions) -> io::Result<Box<dyn Store>>;
+
+/// The stores in files by name: io_uring is among them where it is built and the kernel allows it.
+pub fn named_file_stores() -> Vec<(&'static str, Open)> {
+    let mut stores: Vec<(&str, Open)> =
+        vec![("file", |path, options| Ok(Box::new(FileStore::open(path, options)?)))];
+    #[cfg(all(feature = "uring", target_os = "linux"))]
+    {
+        use destage_pool::UringStore;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        match UringStore::open(file.path(), FileOptions::new(4096)) {
+            Ok(_) => stores
+                .push(("uring", |path, options| Ok(Box::new(UringStore::open(path, options)?)))),
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
+                eprintln!("skipped with io_uring: {error}");
+            }
+        }
+    }
+    stores
+}
+
+/// The stores in files, each announced in the output of a test that fails.
+pub fn file_stores() -> impl Iterator<Item = Open> {
+    named_file_stores().into_iter().map(|(name, open)| {
+        eprintln!("store: {name}");
+        open
+    })
 }

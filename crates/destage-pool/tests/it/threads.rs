@@ -1,7 +1,7 @@
 //! Eight threads and a plain map: whatever they do at the same time, no byte is wrong.
 
-use crate::support::{Random, check_sums, policies};
-use destage_pool::{Fault, FaultStore, Faults, MemoryStore, Options, Pool, Store};
+use crate::support::{Random, check_sums, file_stores, policies};
+use destage_pool::{Fault, FaultStore, Faults, FileOptions, MemoryStore, Options, Pool, Store};
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -100,6 +100,19 @@ fn no_byte_is_wrong_under_any_policy() {
         let store = FaultStore::new(MemoryStore::new(64, PAGE as u32), PAGE as u32, 5);
         let pool = Pool::open(store, policy, options(16, 1)).unwrap();
         owners(&pool, 64, operations(400), true);
+        check_sums(&pool.counters());
+    }
+}
+
+#[test]
+fn no_byte_is_wrong_in_a_file_whatever_eight_threads_do() {
+    for open in file_stores() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        std::fs::write(&path, vec![0; 256 * PAGE]).unwrap();
+        let store = open(&path, FileOptions::new(PAGE as u32)).unwrap();
+        let pool = Pool::open(store, "fab", options(64, 64)).unwrap();
+        owners(&pool, 256, operations(2000), true);
         check_sums(&pool.counters());
     }
 }

@@ -1,0 +1,36 @@
+//! Locks and the like of shuttle, in place of `../../src/sync.rs`.
+
+pub(crate) use shuttle::sync::atomic::{AtomicU64, AtomicUsize};
+pub(crate) use shuttle::sync::{
+    Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
+
+pub(crate) use shuttle::thread::yield_now;
+
+/// A value for each thread.
+macro_rules! per_thread {
+    ($(static $name:ident: $type:ty = $value:expr;)+) => {
+        shuttle::thread_local! { $(static $name: $type = $value;)+ }
+    };
+}
+pub(crate) use per_thread;
+
+/// Fewer than pages, and more than one.
+pub(crate) const SHARDS: u64 = 2;
+
+/// [`std::cell::UnsafeCell`], as loom has it.
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        UnsafeCell(value.into())
+    }
+
+    pub(crate) fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        read(self.0.get())
+    }
+
+    pub(crate) fn with_mut<R>(&self, change: impl FnOnce(*mut T) -> R) -> R {
+        change(self.0.get())
+    }
+}
