@@ -146,6 +146,7 @@ impl<S: Store> Shared<S> {
     }
 
     /// Gives a shared latch back, and the access with it.
+    #[inline]
     pub(crate) fn end_read(&self, frame: &Arc<Frame>) {
         let mut state = frame.lock(&self.table.marks);
         state.readers -= 1;
@@ -184,6 +185,7 @@ impl<S: Store> Shared<S> {
     }
 
     /// One user less; the last one writes what the policy does not hold.
+    #[inline]
     fn end_user(&self, frame: &Arc<Frame>, mut state: FrameLock<'_>) {
         state.users -= 1;
         if state.users > 0 {

@@ -167,17 +167,32 @@ impl Core {
 /// Asks a policy about one access, as a run without a device does.
 fn ask(policy: &mut AnyPolicy, plan: &mut Plan, r: &Request, follower: &mut Follower<'_>) {
     plan.clear();
-    match policy.request(r) {
+    let table = follower.table;
+    let mut is_done = false;
+    let found = match &follower.accesses {
+        None => policy.request(r),
+        // The frame comes near while the policy looks for the page.
+        Some(_) => table.near(r.page.0, |frame| {
+            let found = policy.request(r);
+            if let (Lookup::Hit(_), Some(frame)) = (&found, frame) {
+                follower.hit_in(r, frame);
+                is_done = true;
+            }
+            found
+        }),
+    };
+    match found {
+        Lookup::Hit(_) if is_done => {}
         Lookup::Hit(_) => follower.hit(r),
         Lookup::Miss(mut miss) => {
             while policy.resident() >= policy.frames() {
                 policy.evict(&mut miss, &Blind, plan);
             }
+            if let Some(victim) = plan.evicted().last() {
+                table.near(victim.page.0, |_| ()); // its frame comes near until it is let go
+            }
             policy.admit(r, miss);
             follower.admitted(r, plan);
-            if let Some(coming) = policy.coming_victim() {
-                follower.table.prefetch(coming.0);
-            }
         }
         Lookup::Bypass => {
             if r.op.is_write() {

@@ -1,6 +1,6 @@
 //! Effects of a decision: counts, and the frames of the pages that it names.
 
-use crate::frame::{FrameState, Mark};
+use crate::frame::{Frame, FrameState, Mark};
 use crate::table::Table;
 use crate::work::{Access, Accesses, Group, Log, Work};
 use destage_core::{Plan, Request};
@@ -21,21 +21,38 @@ pub(crate) struct Follower<'a> {
 
 impl Follower<'_> {
     pub(crate) fn hit(&mut self, r: &Request) {
+        let table = self.table;
+        self.hit_with(r, |found| table.with_new(r.page.0, found));
+    }
+
+    /// A hit of the page whose frame this is.
+    pub(crate) fn hit_in(&mut self, r: &Request, frame: &Arc<Frame>) {
+        let marks = &self.table.marks;
+        self.hit_with(r, |found| {
+            found(&mut frame.lock(marks));
+            Arc::clone(frame)
+        });
+    }
+
+    #[inline]
+    fn hit_with(
+        &mut self,
+        r: &Request,
+        frame: impl FnOnce(&mut dyn FnMut(&mut FrameState)) -> Arc<Frame>,
+    ) {
         self.log.counters.hit(r.op);
         self.log.decided(r, true, None);
         let Some(accesses) = &mut self.accesses else { return };
-        let mut latched = false;
-        let found = |state: &mut FrameState| {
+        let (mut latched, latches, op) = (false, self.latches, r.op);
+        let frame = frame(&mut |state| {
             state.resident = true;
             state.users += 1;
-            latched = self.latches && state.try_latch(r.op.is_write());
-        };
-        let frame = self.table.with_new(r.page.0, found);
+            latched = latches && state.try_latch(op.is_write());
+        });
         if latched {
             // SAFETY: the latch has just been taken.
             unsafe { frame.prefetch() };
         }
-        let op = r.op;
         accesses.push(Access { frame, op, fills: false, missed: false, through: false, latched });
     }
 
@@ -44,7 +61,7 @@ impl Follower<'_> {
         self.log.resident.add(r.page.0);
         self.missed(r, Some(plan), false, |state| {
             state.resident = true;
-            state.stay += 1;
+            state.stay = state.stay.wrapping_add(1);
         });
         self.evict(plan);
     }
@@ -98,7 +115,7 @@ impl Follower<'_> {
             for page in pages {
                 let found = table.with(page.0, |frame, state| {
                     state.store_pins += 1;
-                    state.stay += 1; // where it stays, it is clean for the policy
+                    state.stay = state.stay.wrapping_add(1); // where it stays, it is clean for the policy
                     frames.push(Arc::clone(frame));
                 });
                 work.gone += usize::from(found.is_none());

@@ -13,7 +13,7 @@
 use crate::bytes::{PageBytes, PageLayout, prefetch};
 use crate::lock::lock;
 use crate::marks::{Class, Marks};
-use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, UnsafeCell};
+use crate::sync::{AtomicU32, Condvar, Mutex, MutexGuard, UnsafeCell};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -44,8 +44,8 @@ pub(crate) enum Exclusive {
 pub(crate) struct FrameState {
     /// The policy holds the page.
     pub(crate) resident: bool,
-    /// Grows with each arrival of the page and each destage that keeps it.
-    pub(crate) stay: u64,
+    /// Another number after each arrival of the page and each destage that keeps it.
+    pub(crate) stay: u32,
     /// Trimmed: the table has another frame for the page, or none.
     pub(crate) detached: bool,
     pub(crate) users: u32,
@@ -106,7 +106,7 @@ pub(crate) struct Frame {
     pub(crate) page: u64,
     state: Mutex<FrameState>,
     changed: Condvar,
-    waiting: AtomicUsize, // threads, changed under the lock
+    waiting: AtomicU32, // threads, changed under the lock
     bytes: UnsafeCell<Option<PageBytes>>,
 }
 
@@ -133,7 +133,7 @@ impl Frame {
             through: 0,
         };
         let (state, bytes) = (Mutex::new(state), UnsafeCell::new(None));
-        let (changed, waiting) = (Condvar::new(), AtomicUsize::new(0));
+        let (changed, waiting) = (Condvar::new(), AtomicU32::new(0));
         Frame { page, state, changed, waiting, bytes }
     }
 
@@ -247,18 +247,21 @@ impl FrameLock<'_> {
 
 impl Deref for FrameLock<'_> {
     type Target = FrameState;
+    #[inline(always)]
     fn deref(&self) -> &FrameState {
         self.state.as_ref().expect("locked")
     }
 }
 
 impl DerefMut for FrameLock<'_> {
+    #[inline(always)]
     fn deref_mut(&mut self) -> &mut FrameState {
         self.state.as_mut().expect("locked")
     }
 }
 
 impl Drop for FrameLock<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.follow();
     }

@@ -33,11 +33,13 @@ impl Drop for Batch {
 }
 
 /// The thread has a guard from now on.
+#[inline]
 pub(crate) fn hold(pool: &Inner, page: u64, change: bool) {
     GUARDS.with(|guards| guards.borrow_mut().push((pool, page, change)));
 }
 
 /// It has one less.
+#[inline]
 pub(crate) fn release(pool: *const Inner, page: u64, change: bool) {
     _ = GUARDS.try_with(|guards| {
         let mut guards = guards.borrow_mut();

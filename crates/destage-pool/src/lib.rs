@@ -28,6 +28,7 @@
 //! locks.
 
 mod access;
+mod apart;
 mod bell;
 mod bytes;
 mod clock;

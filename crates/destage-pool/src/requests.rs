@@ -63,6 +63,7 @@ impl<S: Store> Pending<'_, S> {
 }
 
 impl<S: Store> Drop for Pending<'_, S> {
+    #[inline]
     fn drop(&mut self) {
         self.accesses.left().for_each(|access| self.pool.end_access(access));
     }
@@ -72,7 +73,8 @@ impl<S: Store> Shared<S> {
     /// Pages that a range of bytes touches.
     pub(crate) fn pages_of(&self, bytes: &Range<u64>) -> Range<u64> {
         let page_bytes = u64::from(self.options.page_bytes);
-        bytes.start / page_bytes..bytes.end.div_ceil(page_bytes)
+        let shift = page_bytes.trailing_zeros(); // a power of two
+        bytes.start >> shift..(bytes.end + (page_bytes - 1)) >> shift
     }
 
     /// The range that begins at `offset`.
@@ -97,6 +99,7 @@ impl<S: Store> Shared<S> {
     }
 
     /// Decides a request of its own, and carries out what the decisions ask for.
+    #[inline]
     fn decided(&self, bytes: &Range<u64>, op: Op) -> io::Result<(Pending<'_, S>, Done)> {
         let pages = self.pages_of(bytes);
         held::check(self, &pages, op.is_write())?;
@@ -112,12 +115,15 @@ impl<S: Store> Shared<S> {
         decided.map(|()| (pending, done))
     }
 
+    #[inline]
     pub(crate) fn finish(&self, work: Work) -> Done {
         if work.dirty_victim {
             self.wake_writer();
         }
         let done = Done { completion_ns: work.completion_ns };
-        self.carry_out(work);
+        if work.is_some() {
+            self.carry_out(work);
+        }
         done
     }
 

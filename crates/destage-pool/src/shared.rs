@@ -1,5 +1,6 @@
 //! State that all threads of a pool share.
 
+use crate::apart::Apart;
 use crate::bell::Bell;
 use crate::bytes::PageLayout;
 use crate::counters::{PoolCounters, Tally};
@@ -17,12 +18,12 @@ use std::sync::Arc;
 
 /// All of a pool but its store.
 pub(crate) struct Inner {
-    core: Mutex<Core>,
+    core: Apart<Mutex<Core>>,
     trimmed: Condvar,
     pub(crate) table: Table,
-    pub(crate) in_flight: InFlight,
-    pub(crate) tally: Tally,
-    pub(crate) sync: SyncState,
+    pub(crate) in_flight: Apart<InFlight>,
+    pub(crate) tally: Apart<Tally>,
+    pub(crate) sync: Apart<SyncState>,
     pub(crate) sums: Option<Sums>,
     pub(crate) bell: Arc<Bell>,
     pub(crate) options: Options,
@@ -34,12 +35,12 @@ pub(crate) struct Inner {
 impl Inner {
     pub(crate) fn new(core: Core, options: Options, pages: u64, alignment: usize) -> Inner {
         Inner {
-            core: Mutex::new(core),
+            core: Apart(Mutex::new(core)),
             trimmed: Condvar::new(),
             table: Table::new(),
-            in_flight: InFlight::default(),
-            tally: Tally::default(),
-            sync: SyncState::default(),
+            in_flight: Apart::default(),
+            tally: Apart::default(),
+            sync: Apart::default(),
             sums: options.checksums.then(Sums::default),
             bell: Arc::default(),
             layout: PageLayout::new(options.page_bytes as usize, alignment),

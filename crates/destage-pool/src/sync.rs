@@ -1,7 +1,7 @@
 //! Locks and the like of the standard library. `loom/` builds the pool with those of the model
 //! checker in their place.
 
-pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize};
+pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) use std::thread::yield_now;

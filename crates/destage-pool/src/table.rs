@@ -2,6 +2,7 @@
 //!
 //! A frame is found, and somebody's hand put on it, in one step: so none is taken out between.
 
+use crate::apart::Apart;
 use crate::frame::{Frame, FrameState};
 use crate::marks::Marks;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, SHARDS};
@@ -15,14 +16,14 @@ type Shard = HashMap<u64, Arc<Frame>, FixedState>;
 
 /// Page to frame.
 pub(crate) struct Table {
-    shards: Box<[RwLock<Shard>]>,
-    pub(crate) marks: Marks,
+    shards: Box<[Apart<RwLock<Shard>>]>,
+    pub(crate) marks: Apart<Marks>,
 }
 
 impl Table {
     pub(crate) fn new() -> Table {
-        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Table { shards, marks: Marks::default() }
+        let shards = (0..SHARDS).map(|_| Apart::default()).collect();
+        Table { shards, marks: Apart::default() }
     }
 
     #[inline]
@@ -47,11 +48,13 @@ impl Table {
         Some(f(frame, &mut frame.lock(&self.marks)))
     }
 
-    /// The page's frame is used soon: the processor fetches it.
-    pub(crate) fn prefetch(&self, page: u64) {
-        if let Some(frame) = self.read(page).get(&page) {
-            frame.prefetch_state();
-        }
+    /// Does something while the processor fetches the page's frame, if it is there. The frame stays
+    /// in the table meanwhile.
+    #[inline]
+    pub(crate) fn near<R>(&self, page: u64, f: impl FnOnce(Option<&Arc<Frame>>) -> R) -> R {
+        let shard = self.read(page);
+        let frame = shard.get(&page).inspect(|frame| frame.prefetch_state());
+        f(frame)
     }
 
     /// Does something with the page's frame, which is made if it is not there.
@@ -109,7 +112,7 @@ impl Table {
     /// The frames of a range.
     pub(crate) fn pages_in(&self, range: &Range<u64>) -> Vec<u64> {
         let all = self.shards.iter();
-        let lock = |shard: &RwLock<Shard>| -> Vec<u64> {
+        let lock = |shard: &Apart<RwLock<Shard>>| -> Vec<u64> {
             let shard = shard.read().expect("no holder of this lock panics");
             if range.end - range.start < shard.len() as u64 {
                 range.clone().filter(|page| shard.contains_key(page)).collect()

@@ -41,6 +41,14 @@ pub(crate) struct Work {
     pub(crate) completion_ns: Option<u64>,
 }
 
+impl Work {
+    /// The store, or a counter, has to do with it.
+    #[inline]
+    pub(crate) fn is_some(&self) -> bool {
+        !(self.groups.is_empty() && self.late.is_empty() && self.gone == 0)
+    }
+}
+
 /// One flush group; its frames are pinned.
 pub(crate) struct Group {
     pub(crate) frames: Vec<Arc<Frame>>,
@@ -93,6 +101,7 @@ impl Accesses {
     }
 
     /// The accesses that have not been carried out.
+    #[inline]
     pub(crate) fn left(&self) -> impl Iterator<Item = &Access> {
         self.first.iter().chain(self.others.iter().flatten())
     }
@@ -133,7 +142,7 @@ impl Log {
         self.resident.remove(page);
         table.let_go(page, |_, state| {
             state.resident = false;
-            state.stay += 1;
+            state.stay = state.stay.wrapping_add(1);
         });
     }
 

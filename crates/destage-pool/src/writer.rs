@@ -73,7 +73,7 @@ impl<S: Store> Shared<S> {
     }
 
     /// Dirty pages among those that would leave next, pinned, each with its stay.
-    fn next_dirty(&self, writer: Writer) -> Vec<(Arc<Frame>, u64)> {
+    fn next_dirty(&self, writer: Writer) -> Vec<(Arc<Frame>, u32)> {
         let mut core = self.core();
         let Some(policy) = core.policy() else { return Vec::new() };
         let free = policy.frames() - policy.resident();

@@ -10,6 +10,8 @@
 
 #[path = "../../src/access.rs"]
 mod access;
+#[path = "../../src/apart.rs"]
+mod apart;
 #[path = "../../src/bell.rs"]
 mod bell;
 #[path = "../../src/bytes.rs"]

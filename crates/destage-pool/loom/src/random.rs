@@ -11,7 +11,12 @@ use crate::options::Options;
 use crate::pool::Pool;
 use crate::store::Store;
 use shuttle::rand::{Rng, thread_rng};
+use shuttle::sync::Mutex;
 use shuttle::thread;
+use std::collections::BTreeSet;
+use std::io;
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 
 const PAGE: usize = 512;
@@ -19,10 +24,48 @@ const THREADS: u64 = 4;
 const PAGES: u64 = 2 * THREADS;
 const OPERATIONS: u8 = 12;
 
-type Faulty = Arc<FaultStore<MemoryStore>>;
+/// A store whose operations take a step of the schedule, and that sees two at one page.
+struct Watched {
+    store: FaultStore<MemoryStore>,
+    busy: Mutex<BTreeSet<u64>>,
+}
+
+impl Watched {
+    fn alone<R>(&self, pages: impl Iterator<Item = u64> + Clone, work: impl FnOnce() -> R) -> R {
+        for page in pages.clone() {
+            assert!(self.busy.lock().expect("poisoned").insert(page), "two at page {page}");
+        }
+        thread::yield_now();
+        let result = work();
+        pages.for_each(|page| _ = self.busy.lock().expect("poisoned").remove(&page));
+        result
+    }
+}
+
+impl Store for Watched {
+    fn pages(&self) -> u64 {
+        self.store.pages()
+    }
+    fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()> {
+        self.alone(iter::once(page), || self.store.read(page, into))
+    }
+    fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
+        self.alone(group.iter().map(|(page, _)| *page), || self.store.write(group))
+    }
+    fn discard(&self, pages: Range<u64>) -> io::Result<()> {
+        self.alone(pages.clone(), || self.store.discard(pages))
+    }
+    fn sync(&self) -> io::Result<()> {
+        thread::yield_now();
+        self.store.sync()
+    }
+}
+
+type Faulty = Arc<Watched>;
 
 fn open(policy: &str, batch: u32) -> (Arc<Pool<Faulty>>, Faulty) {
-    let store = Arc::new(FaultStore::new(MemoryStore::new(PAGES, PAGE as u32), PAGE as u32, 1));
+    let store = FaultStore::new(MemoryStore::new(PAGES, PAGE as u32), PAGE as u32, 1);
+    let store = Arc::new(Watched { store, busy: Mutex::default() });
     let mut options = Options::new(3);
     options.page_bytes = PAGE as u32;
     options.batch = batch;
@@ -120,7 +163,7 @@ fn program(policy: &'static str, batch: u32) {
     let ended = threads.into_iter().map(|thread| thread.join().expect("it does not panic"));
     let known: Vec<[Page; 2]> = ended.collect();
     check_sums(&pool.counters());
-    store.power_cut(1).expect("it is in memory");
+    store.store.power_cut(1).expect("it is in memory");
     for (thread, pages) in (0..).zip(&known) {
         for (at, page) in (0..).zip(pages) {
             let bytes = &mut [0; PAGE];

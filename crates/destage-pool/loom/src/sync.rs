@@ -1,7 +1,7 @@
 //! Locks and the like of the model checker, in place of `../../src/sync.rs`.
 
 pub(crate) use loom::cell::UnsafeCell;
-pub(crate) use loom::sync::atomic::{AtomicU64, AtomicUsize};
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 pub(crate) use loom::sync::{
     Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };

@@ -1,6 +1,6 @@
 //! Locks and the like of shuttle, in place of `../../src/sync.rs`.
 
-pub(crate) use shuttle::sync::atomic::{AtomicU64, AtomicUsize};
+pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 pub(crate) use shuttle::sync::{
     Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
