@@ -37,7 +37,7 @@ fn at_once(pool: &Arc<Pool<Faulty>>, programs: [fn(&Pool<Faulty>); 3]) {
     };
     let others = others.map(spawn);
     here(pool);
-    others.map(|other| other.join().expect("it does not panic"));
+    others.into_iter().for_each(|other| other.join().expect("it does not panic"));
 }
 
 fn add(pool: &Pool<Faulty>, page: u64) {
