@@ -214,7 +214,7 @@ impl Ring {
     /// Submits what is on the ring, and waits for so many operations.
     fn enter(&self, wait_for: usize) {
         while let Err(error) = self.ring.submit_and_wait(wait_for) {
-            // EBUSY: completions that nobody has taken yet; a thread that waits takes them.
+            // EBUSY: completions wait to be taken; a thread that waits for some takes them.
             if !is_temporary(&error) && error.kind() != io::ErrorKind::ResourceBusy {
                 // The kernel may use memory of callers at any later time.
                 eprintln!("destage: io_uring_enter: {error}");

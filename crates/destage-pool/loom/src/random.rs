@@ -98,7 +98,7 @@ struct Page {
     durable: u8,
 }
 
-/// What one thread does to its pages.
+/// Operations of one thread; its pages at the end.
 fn owner(pool: &Pool<Faulty>, thread: u64) -> [Page; 2] {
     let mut mine = [Page::default(); 2];
     for turn in 1..=OPERATIONS {
