@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants docs dist clean
+.PHONY: help setup demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
@@ -105,6 +105,13 @@ mutants: ## whether the Rust tests notice faults, SHARD=0/200 of them; needs car
 	@$(CARGO) mutants --version >/dev/null 2>&1 \
 		|| { echo "make: cargo-mutants was not found: cargo install cargo-mutants" >&2; exit 1; }
 	PROPTEST_CASES=$(CASES) $(CARGO) mutants --output target --shard $(SHARD) --sharding round-robin
+
+# SQLITE is a source folder of SQLite 3.40, such as `apt-get source sqlite3` unpacks; not as root.
+POLICY ?= s3-fifo
+sqlite-tests: setup ## SQLite's own test scripts under its page cache, SQLITE=source folder; needs Tcl
+	@test -d "$(SQLITE)" || { echo "make: SQLITE=FOLDER: the source of SQLite was not found" >&2; exit 1; }
+	@$(BIN)/python .ci/sqlite_tests.py "$(SQLITE)" --build target/sqlite --policy "$(POLICY)" \
+		--library "$$($(BIN)/destage pcache)"
 
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
