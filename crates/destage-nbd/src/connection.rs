@@ -4,11 +4,12 @@
 //! request at a time never waits for a thread to be woken.
 
 use crate::handshake::Shaken;
+use crate::input::{Begun, Input};
 use crate::late::wake_in_time;
 use crate::protocol::{
     FUA, Header, MOST_BYTES, NO_HOLE, REQUEST_BYTES, SIMPLE_REPLY, command, error, flags,
 };
-use crate::socket::{Begun, Socket};
+use crate::socket::Socket;
 use crate::state::State;
 use destage_pool::Done;
 use std::io;
@@ -28,6 +29,8 @@ const STACK_BYTES: usize = 256 << 10;
 const BYTES_OF_A_PAGE_UNDER_WAY: u64 = 256;
 /// Bytes of a reply's header.
 const REPLY_BYTES: usize = 16;
+/// Most bytes that a thread keeps for the data of its next request.
+const KEPT_BYTES: usize = REPLY_BYTES + 4096;
 
 /// A connection.
 pub(crate) struct Connection {
@@ -36,8 +39,8 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     /// Its handshake has ended.
     pub(crate) is_ready: AtomicBool,
-    /// Reader of the next request; true if there is none.
-    reading: Mutex<bool>,
+    /// Reader of the next request; `None` if there is none.
+    reading: Mutex<Option<Input>>,
     writing: Mutex<()>,
     /// Threads that wait to read.
     waiting: AtomicUsize,
@@ -60,7 +63,7 @@ impl Connection {
             state,
             number,
             is_ready: AtomicBool::new(false),
-            reading: Mutex::new(false),
+            reading: Mutex::new(Some(Input::new())),
             writing: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             threads: AtomicUsize::new(1),
@@ -136,36 +139,39 @@ impl Connection {
     }
 
     fn serve(self: &Arc<Self>) {
+        let mut memory = Vec::new();
         loop {
             self.waiting.fetch_add(1, SeqCst);
-            let mut has_ended = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             self.waiting.fetch_sub(1, SeqCst);
-            if *has_ended {
-                return;
-            }
+            let Some(input) = &mut *reading else { return };
             let (request, share);
-            match self.header() {
+            match self.header(input) {
                 Some(header) => {
                     // Room for the data of either direction, before any is taken in.
                     share = self.state.budget.take(self.state.weight(&header));
-                    request = self.data(header);
+                    request = self.data(header, input, memory);
                 }
                 None => {
-                    *has_ended = true;
+                    *reading = None;
                     return;
                 }
             }
             let Some(request) = request else {
-                *has_ended = true;
+                *reading = None;
                 self.socket.end();
                 return;
             };
-            drop(has_ended);
+            drop(reading);
             let others = self.threads.load(SeqCst);
             if self.waiting.load(SeqCst) == 0 && others < MOST_REQUESTS {
                 self.start_another();
             }
-            let sent = self.answer(request);
+            let sent;
+            (sent, memory) = self.answer(request);
+            if memory.capacity() > KEPT_BYTES {
+                memory = Vec::new();
+            }
             drop(share);
             if let Err(error) = sent {
                 self.complain_of("reply", &error);
@@ -175,9 +181,9 @@ impl Connection {
     }
 
     /// The header of the next request; `None` if there is no further one.
-    fn header(&self) -> Option<Header> {
+    fn header(&self, input: &mut Input) -> Option<Header> {
         let mut bytes = [0; REQUEST_BYTES];
-        let header = match self.socket.read_message(&mut bytes, PATIENCE) {
+        let header = match input.message(&self.socket, &mut bytes, PATIENCE) {
             Ok(Begun::Whole) => Header::read(&bytes),
             Ok(Begun::Closed) => return None,
             Err(error) => {
@@ -199,38 +205,39 @@ impl Connection {
         None
     }
 
-    /// The data of a write.
-    fn data(&self, header: Header) -> Option<Request> {
-        let mut data = Vec::new();
+    /// A request with the data of a write, in memory of the thread's last one.
+    fn data(&self, header: Header, input: &mut Input, mut memory: Vec<u8>) -> Option<Request> {
         if header.command == command::WRITE && header.length > 0 {
-            data.resize(header.length as usize, 0);
-            if let Err(error) = self.socket.read_data(&mut data, PATIENCE) {
+            memory.resize(header.length as usize, 0);
+            if let Err(error) = input.data(&self.socket, &mut memory, PATIENCE) {
                 self.complain_of("data of a write", &error);
                 return None;
             }
         }
-        Some(Request { header, data, received: Instant::now() })
+        Some(Request { header, data: memory, received: Instant::now() })
     }
 
-    fn answer(&self, request: Request) -> io::Result<()> {
-        let Request { header, data, received } = request;
-        let mut reply = vec![0; REPLY_BYTES];
+    /// Carries a request out and replies; the memory of its data is used again.
+    fn answer(&self, request: Request) -> (io::Result<()>, Vec<u8>) {
+        let Request { header, data: mut memory, received } = request;
         let outcome = match self.state.check(&header) {
-            Ok(bytes) => self.state.carry_out(&header, bytes, &data, &mut reply),
+            Ok(bytes) => self.state.carry_out(&header, bytes, &mut memory),
             Err(code) => Err(code),
         };
-        drop(data);
+        let is_read = header.command == command::READ;
         let (code, done) = match outcome {
             Ok(done) => (0, done),
             Err(code) => (code, Done::default()),
         };
+        if code != 0 || !is_read {
+            memory.resize(REPLY_BYTES, 0);
+        }
         if code != 0 {
-            reply.truncate(REPLY_BYTES);
             self.state.requests.errors.fetch_add(1, Relaxed);
         }
-        reply[..4].copy_from_slice(&SIMPLE_REPLY.to_be_bytes());
-        reply[4..8].copy_from_slice(&code.to_be_bytes());
-        reply[8..16].copy_from_slice(&header.cookie.to_be_bytes());
+        memory[..4].copy_from_slice(&SIMPLE_REPLY.to_be_bytes());
+        memory[4..8].copy_from_slice(&code.to_be_bytes());
+        memory[8..16].copy_from_slice(&header.cookie.to_be_bytes());
         if self.state.emulate
             && let Some(due) = self.state.pool.answer_at(done)
         {
@@ -238,7 +245,7 @@ impl Connection {
         }
         let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.state.times.add(received.elapsed().as_nanos() as u64);
-        self.socket.write(&reply, PATIENCE)
+        (self.socket.write(&memory, PATIENCE), memory)
     }
 }
 
@@ -304,13 +311,13 @@ impl State {
         Ok(bytes)
     }
 
-    /// Carries a request out; what is read is appended to `reply`.
+    /// Carries a request out. `memory` has the data of a write; the data of a read follow the room
+    /// for the reply's header in it.
     fn carry_out(
         &self,
         header: &Header,
         bytes: Range<u64>,
-        data: &[u8],
-        reply: &mut Vec<u8>,
+        memory: &mut Vec<u8>,
     ) -> Result<Done, u32> {
         let (requests, length) = (&self.requests, u64::from(header.length));
         let count = match header.command {
@@ -324,13 +331,13 @@ impl State {
         count.fetch_add(1, Relaxed);
         let done = match header.command {
             command::READ => {
-                reply.resize(REPLY_BYTES + header.length as usize, 0);
-                let read = self.pool.read_at(bytes.start, &mut reply[REPLY_BYTES..]);
+                memory.resize(REPLY_BYTES + header.length as usize, 0);
+                let read = self.pool.read_at(bytes.start, &mut memory[REPLY_BYTES..]);
                 self.bytes_read.fetch_add(if read.is_ok() { length } else { 0 }, Relaxed);
                 read
             }
             command::WRITE => {
-                let written = self.pool.write_at(bytes.start, data);
+                let written = self.pool.write_at(bytes.start, memory);
                 self.bytes_written.fetch_add(if written.is_ok() { length } else { 0 }, Relaxed);
                 written
             }

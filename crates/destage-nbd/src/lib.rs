@@ -16,6 +16,7 @@ mod address;
 mod budget;
 mod connection;
 mod handshake;
+mod input;
 mod late;
 mod protocol;
 mod recording;

@@ -14,15 +14,6 @@ pub(crate) enum Socket {
     Tcp(TcpStream),
 }
 
-/// How a message begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Begun {
-    /// It is there whole.
-    Whole,
-    /// The client has closed the connection, between two messages.
-    Closed,
-}
-
 macro_rules! either {
     ($socket:expr, $s:ident => $call:expr) => {
         match $socket {
@@ -33,7 +24,7 @@ macro_rules! either {
 }
 
 impl Socket {
-    /// No timeouts but those of [`read`](Socket::read) and [`write`](Socket::write).
+    /// No timeouts but those of [`read`](Socket::read), [`Input`](crate::input::Input) and [`write`](Socket::write).
     pub(crate) fn prepare(&self, patience: Duration) -> io::Result<()> {
         if let Socket::Tcp(socket) = self {
             socket.set_nodelay(true)?;
@@ -43,11 +34,11 @@ impl Socket {
         either!(self, s => s.set_write_timeout(Some(patience)))
     }
 
-    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+    pub(crate) fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
         either!(self, s => s.set_read_timeout(Some(timeout.max(Duration::from_millis(1)))))
     }
 
-    fn read_some(&self, into: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read_some(&self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let result = either!(self, s => { let mut s = s; s.read(into) });
             if !matches!(&result, Err(error) if error.kind() == ErrorKind::Interrupted) {
@@ -77,45 +68,6 @@ impl Socket {
             }
         }
         Ok(())
-    }
-
-    /// Waits for a message as long as it takes; once it has begun it has to end within `patience`.
-    /// The read timeout is `patience` before and after.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`read`](Socket::read).
-    pub(crate) fn read_message(&self, into: &mut [u8], patience: Duration) -> io::Result<Begun> {
-        let first = loop {
-            match self.read_some(into) {
-                Ok(0) => return Ok(Begun::Closed),
-                Ok(bytes) => break bytes,
-                Err(error) if is_timeout(&error) => {} // idle
-                Err(error) => return Err(error),
-            }
-        };
-        if first < into.len() {
-            self.read(&mut into[first..], Instant::now() + patience)?;
-            self.set_read_timeout(patience)?;
-        }
-        Ok(Begun::Whole)
-    }
-
-    /// Reads data that belong to a message which has begun.
-    ///
-    /// # Errors
-    ///
-    /// Errors of [`read`](Socket::read).
-    pub(crate) fn read_data(&self, into: &mut [u8], patience: Duration) -> io::Result<()> {
-        let deadline = Instant::now() + patience;
-        match self.read_some(into) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(bytes) if bytes == into.len() => return Ok(()),
-            Ok(bytes) => self.read(&mut into[bytes..], deadline)?,
-            Err(error) if is_timeout(&error) => return Err(ErrorKind::TimedOut.into()),
-            Err(error) => return Err(error),
-        }
-        self.set_read_timeout(patience)
     }
 
     /// Writes a message.
@@ -151,6 +103,6 @@ impl Socket {
     }
 }
 
-fn is_timeout(error: &io::Error) -> bool {
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
