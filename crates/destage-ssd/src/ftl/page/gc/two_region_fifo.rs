@@ -4,7 +4,11 @@
 //! Haas, Lee, Bonnet, Leis. SSD-iq: Uncovering the hidden side of SSD performance. PVLDB 18, 2025.
 //!
 //! Old blocks that are still nearly full get a second chance. Nothing is remembered from one
-//! collection to the next. Cost: one look at each block of the window, whatever the limit grows to.
+//! collection to the next.
+//!
+//! The first limit that any block of the plane is below is that of its emptiest one, which the
+//! tournament knows. Cost: a look at each block of the window, as far as the oldest one below that
+//! limit; if the window has none, a second one, whatever the limit grows to.
 
 use super::queue::Queues;
 use super::{Candidates, Collector, SealedBlock, window};
@@ -12,22 +16,39 @@ use crate::config::DeviceConfig;
 use destage_core::PlaneId;
 
 /// Increment of the limit when the window has no block below it, 1/1000 of D.
-const LIMIT_STEP: u64 = 50;
+const LIMIT_STEP: u32 = 50;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(in crate::ftl::page) struct TwoRegionFifo {
-    window: usize, // blocks
-    limit: u64,    // of the first pass, 1/1000 of D
+    window: usize,    // blocks
+    passes: Vec<u32>, // by valid pages, how often the limit grows until a block is below it
     queues: Queues,
 }
 
 impl TwoRegionFifo {
     pub(super) fn new(config: &DeviceConfig) -> Self {
+        let data = u64::from(config.data_pages());
+        let limit = u64::from(config.streams.gc_limit_permille);
+        // 1000 * v < l * D, and no l is above 1000: a fully valid block is never below.
+        let growths = |permille: u64| match permille.checked_sub(limit) {
+            None => 0,
+            Some(over) => over as u32 / LIMIT_STEP + 1,
+        };
+        let below = (0..data).map(|valid| growths(1000 * valid / data));
         TwoRegionFifo {
             window: window(config),
-            limit: config.streams.gc_limit_permille.into(),
+            passes: below.chain([u32::MAX]).collect(),
             queues: Queues::new(config.planes()),
         }
+    }
+
+    /// The oldest block of the window of those that are below the first limit that one is below;
+    /// without any, the oldest candidate.
+    fn in_window(&self, plane: PlaneId, candidates: &Candidates<'_>) -> Option<u32> {
+        let queue = self.queues.of(plane);
+        let window = queue.clone().take(self.window).filter(|&local| candidates.contains(local));
+        let found = window.min_by_key(|&local| self.passes[candidates.valid(local) as usize]);
+        found.or_else(|| queue.clone().find(|&local| candidates.contains(local)))
     }
 }
 
@@ -37,26 +58,11 @@ impl Collector for TwoRegionFifo {
     }
 
     fn victim(&self, plane: PlaneId, _: u64, candidates: &Candidates<'_>) -> Option<u32> {
-        let data = candidates.data_pages();
-        let mut found = None;
-        // 1000 * v of a block that would be taken before the one found.
-        let mut below = 1000 * data;
-        for local in self.queues.of(plane).take(self.window) {
-            let valid = candidates.valid(local);
-            if 1000 * valid >= below {
-                continue;
-            }
-            found = Some(local);
-            if 1000 * valid < self.limit * data {
-                break;
-            }
-            // The last limit that stops it: a later block has to pass below that one.
-            let steps = (1000 * valid / data - self.limit) / LIMIT_STEP;
-            below = (self.limit + steps * LIMIT_STEP) * data;
-        }
-        // The window may have no candidate.
-        let any = || self.queues.of(plane).find(|&local| candidates.contains(local));
-        found.or_else(any)
+        let emptiest = candidates.first()?;
+        let limit = self.passes[candidates.valid(emptiest) as usize];
+        let mut window = self.queues.of(plane).take(self.window);
+        let oldest = window.find(|&local| self.passes[candidates.valid(local) as usize] == limit);
+        oldest.or_else(|| self.in_window(plane, candidates))
     }
 
     fn collects(&mut self, block: SealedBlock) {
