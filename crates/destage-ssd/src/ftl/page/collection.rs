@@ -26,6 +26,18 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.collectable(key).map(|valid| (local, valid))
     }
 
+    /// The block that a collection takes that begins now, and its valid pages.
+    #[inline(always)]
+    fn choose_victim(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
+        if !TODAY {
+            return self.victim_at(plane, 0);
+        }
+        let candidates = Candidates::new(&self.sealed, plane, self.geometry.data_pages);
+        let local = self.collector.choose(plane, self.points.clock, &candidates)?;
+        let key = self.sealed.key(self.geometry.block(plane, local));
+        self.collectable(key).map(|valid| (local, valid))
+    }
+
     /// The plane has a collection to go on with or to begin.
     #[inline]
     pub(super) fn has_collection(&self, plane: PlaneId) -> bool {
@@ -88,7 +100,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         plane: PlaneId,
         sink: &mut S,
     ) -> Option<(u32, u32)> {
-        let (local, valid) = self.victim_at(plane, self.points.clock)?;
+        let (local, valid) = self.choose_victim(plane)?;
         sink.collection();
         self.sealed.remove(plane, local);
         if TODAY {

@@ -309,5 +309,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let block = self.by_block_pages.quotient(place.saturating_sub(1));
         prefetch(&self.valid, (block * self.words) as usize);
         prefetch(self.sealed.keys(), block as usize);
+        if TODAY {
+            self.collector.prefetch(BlockId(block));
+        }
     }
 }

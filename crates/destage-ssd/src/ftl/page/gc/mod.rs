@@ -27,6 +27,7 @@ mod windowed_greedy;
 pub(super) use candidates::{Candidates, SealedBlock};
 
 use crate::config::{DeviceConfig, GcVictim};
+use crate::geometry::BlockId;
 use destage_core::PlaneId;
 
 /// A victim rule, with what it remembers of every plane.
@@ -43,6 +44,16 @@ pub(super) trait Collector {
     /// The block that the rule names at this clock, of a plane with a candidate or without. Draws
     /// nothing for good: the same question has the same answer until the plane changes.
     fn victim(&self, plane: PlaneId, clock: u64, candidates: &Candidates<'_>) -> Option<u32>;
+
+    /// The same for a collection that begins now: what the rule sees on the way may help it later.
+    #[inline]
+    fn choose(&mut self, plane: PlaneId, clock: u64, of: &Candidates<'_>) -> Option<u32> {
+        self.victim(plane, clock, of)
+    }
+
+    /// Hint: a page of this block is about to become invalid.
+    #[inline(always)]
+    fn prefetch(&self, _: BlockId) {}
 
     /// That block is going to be collected.
     fn collects(&mut self, _: SealedBlock) {}
@@ -112,6 +123,16 @@ impl Collector for AnyCollector {
     #[inline]
     fn victim(&self, plane: PlaneId, clock: u64, candidates: &Candidates<'_>) -> Option<u32> {
         each!(self, rule => rule.victim(plane, clock, candidates))
+    }
+
+    #[inline]
+    fn choose(&mut self, plane: PlaneId, clock: u64, of: &Candidates<'_>) -> Option<u32> {
+        each!(self, rule => rule.choose(plane, clock, of))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, block: BlockId) {
+        each!(self, rule => rule.prefetch(block));
     }
 
     #[inline]
