@@ -92,7 +92,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     }
     /// A mapped page is valid, and owned by the page that maps to it.
     fn check_map(&self) {
-        for (slot, &place) in (0u32..).zip(&self.map) {
+        for (slot, &place) in (0u32..).zip(self.map.iter()) {
             if place == UNMAPPED {
                 continue;
             }

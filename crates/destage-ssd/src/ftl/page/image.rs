@@ -126,7 +126,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             room[number] = count * data + if open { data - point.next } else { 0 };
         }
         let map = std::mem::take(&mut self.map);
-        for (slot, &place) in (0u32..).zip(&map) {
+        for (slot, &place) in (0u32..).zip(map.iter()) {
             if place == UNMAPPED {
                 continue;
             }

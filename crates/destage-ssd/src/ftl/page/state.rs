@@ -5,15 +5,16 @@ use super::points::{NONE, Point, Points};
 use super::slc::Slc;
 use super::steps::Steps;
 use super::trimmed::Trimmed;
-use crate::config::{Alloc, DeviceConfig, GcMode, UnmappedRead};
+use crate::config::{Alloc, DeviceConfig, GcMode, Precondition, UnmappedRead};
 use crate::divisor::Divisor;
 use crate::ftl::bitmap::below;
 use crate::ftl::sink::Sink;
 use crate::ftl::tournament::{OUT, Tournaments};
 use crate::geometry::{BlockId, DriveLpn, Geometry, Ppn};
 use crate::timing::{Operation, OperationKind};
-use destage_core::PlaneId;
 use destage_core::pages::prefetch;
+use destage_core::{PlaneId, huge};
+use std::ops::{Deref, DerefMut};
 
 /// Map entry of a page that was never written; else its physical page + 1. Zeros cost nothing until
 /// they are touched.
@@ -36,8 +37,8 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) geometry: Geometry,
     pub(super) by_block_pages: Divisor,
     pub(super) by_plane_blocks: Divisor,
-    pub(super) map: Vec<u32>,
-    pub(super) owners: Vec<u32>,
+    pub(super) map: HugeTable,
+    pub(super) owners: HugeTable,
     pub(super) valid: Vec<u64>, // `words` per block
     pub(super) erases: Vec<u32>,
     pub(super) planes: Vec<Plane>,
@@ -60,6 +61,42 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) steps: Option<Steps>,
     pub(super) trimmed: Trimmed,
     pub(super) page_bytes: u32,
+}
+
+/// Numbers, one for each page, in huge pages of memory wherever all of it is in use: collections and
+/// host writes meet them in no order.
+#[derive(Default, PartialEq, Debug)]
+pub(super) struct HugeTable(Vec<u32>);
+
+impl HugeTable {
+    /// So many zeros. Those of a device that is not written beforehand cost nothing until they are
+    /// touched.
+    fn zeros(len: usize, is_written: bool) -> Self {
+        HugeTable(if is_written { huge::table(0, len) } else { vec![0; len] })
+    }
+}
+
+impl Clone for HugeTable {
+    fn clone(&self) -> Self {
+        let mut numbers = huge::room(self.0.len());
+        numbers.extend_from_slice(&self.0);
+        HugeTable(numbers)
+    }
+}
+
+impl Deref for HugeTable {
+    type Target = [u32];
+    #[inline(always)]
+    fn deref(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+impl DerefMut for HugeTable {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u32] {
+        &mut self.0
+    }
 }
 
 /// Pages that a collection moves; empty between collections.
@@ -95,13 +132,14 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             Alloc::Static => u64::from(plane_slots) * u64::from(planes),
             Alloc::Dynamic => config.logical_pages.into(),
         };
+        let is_written = config.precondition != Precondition::None;
         let words = geometry.pages_per_block.div_ceil(64);
         let all_blocks = planes * blocks;
         PageFtl {
             by_block_pages: Divisor::new(geometry.pages_per_block),
             by_plane_blocks: Divisor::new(blocks),
-            map: vec![UNMAPPED; slots as usize],
-            owners: vec![0; geometry.physical_pages() as usize],
+            map: HugeTable::zeros(slots as usize, is_written),
+            owners: HugeTable::zeros(geometry.physical_pages() as usize, is_written),
             valid: vec![0; all_blocks as usize * words as usize],
             erases: vec![0; all_blocks as usize],
             planes: vec![plane; planes as usize],
