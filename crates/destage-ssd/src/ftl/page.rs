@@ -222,16 +222,21 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     #[inline(always)]
     fn prefetch(&self, lpn: DriveLpn) {
-        let (_, slot) = self.home_and_slot(lpn);
+        let (home, slot) = self.home_and_slot(lpn);
         prefetch(&self.map, slot as usize);
         if TODAY {
             self.points.prefetch(slot);
+            self.prefetch_step(home);
         }
     }
 
     #[inline(always)]
     fn prefetch_old(&self, lpn: DriveLpn) {
-        self.prefetch_place(self.map[self.home_and_slot(lpn).1 as usize]);
+        let (home, slot) = self.home_and_slot(lpn);
+        self.prefetch_place(self.map[slot as usize]);
+        if TODAY {
+            self.prefetch_moves(home);
+        }
     }
 
     fn fill(&mut self, pages: u32, writing: &mut Writing) -> Result<(), Interrupted> {

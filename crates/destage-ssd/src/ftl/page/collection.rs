@@ -162,23 +162,6 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
     }
 
-    /// Brings near what the next step changes: few pages at once do not hide that by themselves.
-    #[inline(always)]
-    pub(super) fn prefetch_moves(&self, plane: PlaneId, local: u32, pages: u32) {
-        let block = self.geometry.block(plane, local);
-        let first = self.geometry.first_page(block);
-        let mut left = pages;
-        for (word, start) in self.words_of(block).zip((0..).step_by(64)) {
-            let next = lowest(self.valid[word], left);
-            left -= next.count_ones();
-            for bit in bits(next) {
-                let slot = self.owners[(first + start + bit) as usize];
-                prefetch(&self.map, slot as usize);
-                self.points.prefetch(slot);
-            }
-        }
-    }
-
     /// The victim has no valid page any more: it is erased.
     #[inline(always)]
     pub(super) fn end_collection<S: Sink>(&mut self, plane: PlaneId, local: u32, sink: &mut S) {

@@ -3,8 +3,11 @@
 
 use super::state::PageFtl;
 use super::steps::OpenCollection;
+use crate::config::Alloc;
+use crate::ftl::bitmap::pages;
 use crate::ftl::sink::Sink;
 use destage_core::PlaneId;
+use destage_core::pages::prefetch;
 
 impl<const TODAY: bool> PageFtl<TODAY> {
     /// The collection of a plane that has begun.
@@ -42,12 +45,47 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.move_pages(plane, open.local, Some(open.victim), moves, sink);
         if is_last {
             self.end_collection(plane, open.local, sink);
-        } else {
-            self.prefetch_moves(plane, open.local, open.step);
         }
         let steps = self.steps.as_mut().expect("the device collects in steps");
         steps.keep(plane, (!is_last).then_some(open));
         true
+    }
+
+    /// Hint, some ten writes ahead: the next step of this plane comes soon. Brings near which pages
+    /// it moves.
+    #[inline(always)]
+    pub(super) fn prefetch_step(&self, plane: PlaneId) {
+        if let Some(open) = self.hinted_collection(plane) {
+            let block = self.geometry.block(plane, open.local);
+            if let Some(index) = pages(&self.valid[self.words_of(block)]).next() {
+                let ppn = self.geometry.first_page(block) + index;
+                prefetch(&self.owners, ppn as usize);
+            }
+        }
+    }
+
+    /// Hint, a few writes ahead: brings near what the next step of this plane changes. A step moves
+    /// few pages, and does not hide that by itself.
+    #[inline(always)]
+    pub(super) fn prefetch_moves(&self, plane: PlaneId) {
+        if let Some(open) = self.hinted_collection(plane) {
+            let block = self.geometry.block(plane, open.local);
+            let first = self.geometry.first_page(block);
+            for index in pages(&self.valid[self.words_of(block)]).take(open.step as usize) {
+                let slot = self.owners[(first + index) as usize];
+                prefetch(&self.map, slot as usize);
+                self.points.prefetch(slot);
+            }
+        }
+    }
+
+    /// The collection that a write to a home goes on with, if that can be known beforehand.
+    #[inline(always)]
+    fn hinted_collection(&self, home: PlaneId) -> Option<OpenCollection> {
+        if !TODAY || self.alloc != Alloc::Static {
+            return None;
+        }
+        self.open_collection(home)
     }
 
     /// Moves of the next step of this victim, and whether the erase follows.
