@@ -64,6 +64,25 @@ impl Admission {
         })
     }
 
+    /// Hint: this page is about to be looked up.
+    #[inline(always)]
+    pub fn prefetch_missed(&self, page: Page) {
+        if let Admission::TinyLfu(filter) = self {
+            filter.prefetch(page);
+        }
+    }
+
+    /// Hint: this page is about to be offered.
+    #[inline(always)]
+    pub fn prefetch_offer(&self, page: Page) {
+        match self {
+            Admission::Always | Admission::Probability(_) => {}
+            Admission::Nth(filter) => filter.prefetch(page),
+            Admission::TinyLfu(filter) => filter.prefetch(page),
+            Admission::Larc(filter) => filter.prefetch(page),
+        }
+    }
+
     /// An access missed tier 1.
     #[inline]
     pub fn missed(&mut self, page: Page) {

@@ -94,6 +94,7 @@ impl<D: Directory> Policy for Lru<D> {
     #[inline(always)]
     fn coming_victim(&self) -> Option<Page> {
         let victim = self.list.nth_lru(&self.pages, VICTIMS_AHEAD)?;
+        self.pages.prefetch_node(victim); // the next eviction walks on from there
         Some(self.pages.page(victim))
     }
 

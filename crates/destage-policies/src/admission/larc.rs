@@ -56,6 +56,12 @@ impl LarcAdmission {
         }
     }
 
+    /// Brings near what is remembered of the page.
+    #[inline(always)]
+    pub fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
+    }
+
     /// A look-up found its page in tier 2.
     #[inline]
     pub fn tier2_hit(&mut self) {

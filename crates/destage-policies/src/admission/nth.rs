@@ -58,6 +58,13 @@ impl Nth {
         }
     }
 
+    /// Brings near what is remembered of the page.
+    #[inline(always)]
+    pub fn prefetch(&self, page: Page) {
+        self.pages.prefetch(page);
+        self.offers.prefetch(page);
+    }
+
     /// Answers an offer.
     #[inline]
     pub fn admits(&mut self, page: Page) -> bool {

@@ -16,6 +16,7 @@
 
 use super::info::AdmissionInfo;
 use crate::params::{IfAbsent, Kind, Param, Params};
+use destage_core::pages::prefetch;
 use destage_core::{Page, Policy};
 
 /// Catalogue entry.
@@ -68,6 +69,12 @@ impl TinyLfu {
             sample: params.int("sample_factor") * u64::from(frames),
             threshold: params.optional_int("threshold").map(|threshold| threshold as u32),
         }
+    }
+
+    /// Brings near what is remembered of the page.
+    #[inline(always)]
+    pub fn prefetch(&self, page: Page) {
+        prefetch(&self.marks, page.0 as usize);
     }
 
     /// The page's count, now.

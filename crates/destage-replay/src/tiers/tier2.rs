@@ -83,18 +83,42 @@ impl<'a> Tier2<'a> {
         (own, either)
     }
 
-    /// Hint: this page is about to be looked up.
+    /// Hint, many accesses ahead: this page is about to be looked up.
     #[inline(always)]
     pub fn prefetch(&self, page: Page) {
         prefetch(&self.copies, page.0 as usize);
+        self.admission.prefetch_missed(page);
     }
 
-    /// Hint, a few accesses ahead: the page's state has come near.
+    /// Hint, some accesses ahead: the page's state has come near.
     #[inline(always)]
     pub fn prefetch_copy(&self, page: Page) {
-        if self.copies.get(page.0 as usize).is_some_and(|&copy| copy != Copied::No) {
+        if self.has_near(page) {
             self.policy.prefetch(page);
+            prefetch(self.lpns, page.0 as usize);
         }
+    }
+
+    /// Hint, a few accesses ahead: what the policy says of the page has come near.
+    #[inline(always)]
+    pub fn prefetch_links(&self, page: Page) {
+        if self.has_near(page) {
+            self.policy.prefetch_links(page);
+        }
+    }
+
+    /// Hint: tier 1 is likely to give up this page some evictions from now.
+    #[inline(always)]
+    pub fn prefetch_offer(&self, page: Page) {
+        prefetch(&self.copies, page.0 as usize);
+        prefetch(self.lpns, page.0 as usize);
+        self.admission.prefetch_offer(page);
+        self.policy.prefetch(page);
+    }
+
+    #[inline(always)]
+    fn has_near(&self, page: Page) -> bool {
+        self.copies.get(page.0 as usize).is_some_and(|&copy| copy != Copied::No)
     }
 
     fn request(&self, page: Page, op: Op) -> Request {
@@ -239,6 +263,9 @@ impl<E: TierEvents> Below<'_, '_, E> {
             self.events.evicted(evicted.page, evicted.dirty);
         }
         tier2.plan.clear();
+        if let Some(victim) = tier2.policy.coming_victim() {
+            prefetch(&tier2.copies, victim.0 as usize);
+        }
         tier2.copies[page.0 as usize] = if dirty { Copied::Dirty } else { Copied::Clean };
         self.counters.admitted += 1;
         self.counters.tier2_writes += 1;

@@ -10,9 +10,10 @@ use crate::replay::{Block, Counted, Replay, Replayed, Replays, look_ahead};
 use destage_core::{Blind, Lookup, Page, Plan, Policy, Request};
 use destage_policies::{BuildError, Setup};
 
-/// How far ahead a page's state in tier 2 is asked for, and then its node there.
-const COPY_AHEAD: usize = 16;
-const NODE_AHEAD: usize = 6;
+/// How far ahead a page's state in tier 2 is asked for, then its node there, then its neighbours.
+const COPY_AHEAD: usize = 24;
+const NODE_AHEAD: usize = 12;
+const LINKS_AHEAD: usize = 4;
 
 /// Runs two tiers over the trace, every decision shown to the observer; counts begin after the
 /// warm-up. Pages left dirty are those of either tier.
@@ -140,6 +141,9 @@ impl<P: Policy, E: Shown, const WATCHED: bool> Replays for TierLoop<'_, '_, P, E
             if let Some(near) = block.accesses.get(i + NODE_AHEAD) {
                 self.tier2.prefetch_copy(Page(near.id.into()));
             }
+            if let Some(next) = block.accesses.get(i + LINKS_AHEAD) {
+                self.tier2.prefetch_links(Page(next.id.into()));
+            }
             let r = replay.request(self.policy, access, block.first as usize + i);
             match self.policy.request(&r) {
                 Lookup::Hit(_) => {
@@ -156,7 +160,7 @@ impl<P: Policy, E: Shown, const WATCHED: bool> Replays for TierLoop<'_, '_, P, E
                     }
                     self.policy.admit(&r, miss);
                     if let Some(victim) = self.policy.coming_victim() {
-                        self.tier2.prefetch(victim);
+                        self.tier2.prefetch_offer(victim);
                     }
                     self.miss(&r, &mut counters.tiers);
                     counters.evicted(&self.plan);
