@@ -174,7 +174,7 @@ def test_what_is_timed_comes_back(seed: int, tmp_path: Path) -> None:
     [
         pytest.param(20, marks=pytest.mark.xfail(reason="19.3 % is estimated for 16.5 %")),
         *(21, 22, 23),
-        pytest.param(24, marks=pytest.mark.xfail(reason="its large buffer is not found")),
+        pytest.param(24, marks=pytest.mark.xfail(reason="240 pages of buffer are found for 200")),
         25,
     ],
 )

@@ -150,6 +150,18 @@ fn a_page_with_a_new_key_is_a_miss_and_replaces_the_page_that_had_it() {
     assert_eq!(cache.counted().0, 1);
     cache.give_back(page);
     assert_eq!((cache.len(), alive()), (1, 1));
+    // SAFETY: a block of this cache.
+    unsafe { cache.unpin(page, true) };
+    assert_eq!((cache.len(), alive()), (0, 0), "it is discarded under its new key");
+}
+
+#[test]
+fn truncation_forgets_ghosts_too() {
+    let mut cache = cache(Some("2q"), 4);
+    (1..=8).for_each(|key| cache.read(key));
+    cache.truncate(3);
+    assert!(cache.keys().iter().all(|key| *key < 3));
+    assert_eq!(cache.counted().3, 6, "pages 3 to 8, evicted or not");
 }
 
 #[test]
