@@ -189,7 +189,8 @@ def _parameter_flags() -> list[Decorated]:
         kinds = dict.fromkeys(k for p in rows for k in p["kinds"])
         everywhere = any(not p["kinds"] for p in rows)
         only = "" if everywhere or not kinds else f" ({', '.join(kinds)})"
-        unit = f", {rows[0]['unit']}" if rows[0]["unit"] else ""
+        named = not rows[0]["unit"] or rows[0]["unit"] in rows[0]["about"]
+        unit = "" if named else f", {rows[0]['unit']}"
         default = defaults[0] if len(defaults) == 1 else "by type, see --list"
         flags.append(
             flag(
