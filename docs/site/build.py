@@ -31,7 +31,7 @@ BELOW = {
     "report": ("reference/report-sections", "profile", "reference/profile-figures"),
     "sweeps": ("reference/sweep-spec",),
     "cache-object": ("serve", "tiers", "reference/tiers", "kv-on-flash", "vllm"),
-    "troubleshooting": ("faq", "trust"),
+    "troubleshooting": ("faq", "trust", "reference/numeric-bounds"),
     "devices": ("reference/device-keys", "drives/index", "ftls", "layers/index"),
     "papers/README": ("reproduce", "asking", "waf", "ace", "writer", "policies-wanted"),
 }
