@@ -4,8 +4,8 @@
 //! lies in somebody else's repository has none.
 //!
 //! With the feature `pcache`, which the Python package is built with, also the library of
-//! `crates/destage-pcache`: a wheel takes it from `OUT_DIR` (`pyproject.toml`). A library that SQLite
-//! loads is not part of an extension module, and cargo builds no second one beside it.
+//! `crates/destage-pcache`: a wheel takes it from `OUT_DIR` (`pyproject.toml`). A library that
+//! SQLite loads is not part of an extension module, and cargo builds no second one beside it.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -209,9 +209,8 @@ def compare(
     _parts(pairs, policies, cache, left, grid, dict(of_runs))
     for sentence in left.sentences:
         warnings.warn(sentence, stacklevel=2)
-    shared: Any = {"cache": cache, "grid": grid, "store": store, "jobs": jobs}
-    shared["progress"] = progress
-    return compare_pairs(pairs, policies, **shared, **of_runs)
+    of_runs |= {"cache": cache, "grid": grid, "store": store, "jobs": jobs, "progress": progress}
+    return compare_pairs(pairs, policies, **of_runs)
 
 
 def compare_pairs(

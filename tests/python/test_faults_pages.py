@@ -166,17 +166,19 @@ def test_a_killed_command_leaves_each_file_old_or_whole_and_the_next_writes_all(
     name, whole, took = undisturbed
     words, outputs, _ = COMMANDS[name]
     place, draw, killed = folder_for(tmp_path / "killed", inputs, outputs), random.Random(name), 0
-    for _ in range(3):
+    while killed < 3:
         renewed(place, outputs)
         process = begun(place, words)
         time.sleep(draw.uniform(0.3, 0.95) * took)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             killed += 1
+        else:
+            # The undisturbed run was slower, since the machine was busier.
+            took /= 2
         process.communicate()
         for output in outputs:
             assert (place / output).read_bytes() in (b"old", whole[output])
-    assert killed > 0
     assert ended(place, words) == (0, "")
     assert written(place) == whole
 

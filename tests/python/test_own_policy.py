@@ -303,7 +303,7 @@ def test_requests_and_plans_can_be_made_to_try_a_policy() -> None:
         ds.Request(7, "erase")
 
 
-@pytest.mark.parametrize("name", ["quickstart", "own_policy", "drive"])
+@pytest.mark.parametrize("name", ["quickstart", "own_policy", "over_provisioning"])
 def test_the_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,5 @@
-//! Bytes of a connection that were received and not taken yet: one call of the system brings several
-//! requests, where the client has sent them.
+//! Bytes of a connection that were received and not taken yet: one call of the system brings
+//! several requests, where the client has sent them.
 
 use crate::socket::{Socket, is_timeout};
 use std::io::{self, ErrorKind};

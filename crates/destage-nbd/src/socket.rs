@@ -24,7 +24,8 @@ macro_rules! either {
 }
 
 impl Socket {
-    /// No timeouts but those of [`read`](Socket::read), [`Input`](crate::input::Input) and [`write`](Socket::write).
+    /// No timeouts but those of [`read`](Socket::read), [`Input`](crate::input::Input) and
+    /// [`write`](Socket::write).
     pub(crate) fn prepare(&self, patience: Duration) -> io::Result<()> {
         if let Socket::Tcp(socket) = self {
             socket.set_nodelay(true)?;

@@ -60,7 +60,8 @@ impl Memory {
         // SAFETY: `malloc` takes any positive size.
         let start = NonNull::new(unsafe { (self.malloc)(bytes) }.cast::<u8>())?;
         // SAFETY: the offsets are inside the allocation, which is aligned for any type as
-        // `sqlite3_malloc` promises eight bytes, and `block_at` a multiple of the block's alignment.
+        // `sqlite3_malloc` promises eight bytes, and `block_at` a multiple of the block's
+        // alignment.
         unsafe {
             let extra = start.add(layout.extra_at());
             extra.write_bytes(0, layout.extra as usize);

@@ -4,8 +4,8 @@ use crate::settings::build;
 use destage_core::{AnyPolicy, Blind, Lookup, Lpn, Op, Page, Plan, Policy, Request};
 use std::collections::BTreeSet;
 
-/// Counters by the simulator's names (`docs/spec/pool.md` 9.1). A cache of SQLite sees no writes and
-/// bypasses no page: those counters are 0.
+/// Counters by the simulator's names (`docs/spec/pool.md` 9.1). A cache of SQLite sees no writes
+/// and bypasses no page: those counters are 0.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counters {
     pub(crate) read_hits: u64,

@@ -90,8 +90,9 @@ fn compare(workload: &str, pages_used: u64, threads: u64, rounds: usize, accesse
         let of = |number: fn(&[Rates], usize) -> f64| {
             median(measured.iter().map(|round| number(round, at)))
         };
+        let run = format!("{workload:<8} {hit_ratio:>9.3} {threads:>7}  {what:<14}");
         println!(
-            "{workload:<8} {hit_ratio:>9.3} {threads:>7}  {what:<14} {:>8.2} {:>8.2} {:>10.2} {:>9.2}",
+            "{run} {:>8.2} {:>8.2} {:>10.2} {:>9.2}",
             of(|round, at| round[at].wall),
             of(|round, at| round[at].cpu),
             of(|round, at| round[at].wall / round[0].wall),

@@ -115,7 +115,8 @@ impl Follower<'_> {
             for page in pages {
                 let found = table.with(page.0, |frame, state| {
                     state.store_pins += 1;
-                    state.stay = state.stay.wrapping_add(1); // where it stays, it is clean for the policy
+                    // Where it stays, it is clean for the policy.
+                    state.stay = state.stay.wrapping_add(1);
                     frames.push(Arc::clone(frame));
                 });
                 work.gone += usize::from(found.is_none());

@@ -19,7 +19,7 @@
 //!  destage    group writes                     clock      the instants of requests
 //!  flush      flushes, syncs, room in limbo    trim       trims and zeroes
 //!  writer     writes ahead                     held       what a thread holds
-//!  store      where pages live: memory, file, uring, fault, device (a simulated SSD before one of these)
+//!  store      where pages live: memory, file, uring, fault, device (a simulated SSD first)
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a

@@ -1,5 +1,5 @@
-//! A file through io_uring: the bytes and rules of [`FileStore`], its reads, writes and syncs through
-//! one ring of the kernel (`docs/spec/pool.md` 10.2).
+//! A file through io_uring: the bytes and rules of [`FileStore`], its reads, writes and syncs
+//! through one ring of the kernel (`docs/spec/pool.md` 10.2).
 //!
 //! A thread puts its operations on the ring and submits them in one system call, then waits for
 //! them. Of the waiting threads one at a time waits in the kernel, and wakes the others.

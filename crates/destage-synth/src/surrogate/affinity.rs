@@ -1,11 +1,12 @@
-//! Read/write affinity: most pages that were read are read next, and most that were written, written.
+//! Read/write affinity: most pages that were read are read next, and most that were written,
+//! written.
 //!
 //! The operations on an extent are a Markov chain of two states. With probability `keep` a request
-//! repeats the extent's last operation, otherwise its own sample counts, so the share of writes stays
-//! and the correlation (phi) of successive operations is `keep`. The log, which is only written,
-//! raises the correlation of all pages together: `keep` is solved for the recipe's value over all.
-//! These decisions have random numbers of their own: requests ask for the same pages at the same
-//! times whatever the affinity.
+//! repeats the extent's last operation, otherwise its own sample counts, so the share of writes
+//! stays and the correlation (phi) of successive operations is `keep`. The log, which is only
+//! written, raises the correlation of all pages together: `keep` is solved for the recipe's value
+//! over all. These decisions have random numbers of their own: requests ask for the same pages at
+//! the same times whatever the affinity.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;

@@ -279,8 +279,8 @@ fn is_trim(step: &Step) -> bool {
     matches!(step, Step::Trim(_))
 }
 
-/// Outcome of a naive run: completions, the device, and pages that trims took out of the tiers, dirty
-/// ones among them.
+/// Outcome of a naive run: completions, the device, and pages that trims took out of the tiers,
+/// dirty ones among them.
 struct Left {
     completions: Vec<u64>,
     device: Device,

@@ -122,6 +122,15 @@ pub fn simulate_tiers(vector: &Value) -> Result<Value, String> {
     Ok(tiers.results(&outcome.decisions, outcome.counters))
 }
 
+/// Whether tier 2 admits this page next.
+fn takes(admitted: &mut VecDeque<u64>, page: u64) -> bool {
+    let is_next = admitted.front() == Some(&page);
+    if is_next {
+        admitted.pop_front();
+    }
+    is_next
+}
+
 impl Tiers {
     fn issue<'a>(
         &mut self,
@@ -240,13 +249,6 @@ impl Tiers {
         }
         let mut admitted: VecDeque<u64> = decision.admitted.iter().copied().collect();
         let mut victims: VecDeque<u64> = decision.tier2_evicted.iter().copied().collect();
-        let mut takes = |page: u64| {
-            let is_next = admitted.front() == Some(&page);
-            if is_next {
-                admitted.pop_front();
-            }
-            is_next
-        };
         // 4.2
         let mut data = PendingTime::at(now);
         if decision.tier == 2 {
@@ -265,33 +267,11 @@ impl Tiers {
             true => self.host.take_frame().max(&PendingTime::at(now)),
             false => PendingTime::at(now),
         };
-        // 4.3
         for &victim in &decision.evicted {
-            let is_dirty = self.dirty_above.remove(&victim);
-            let own = self.above.remove(&victim).expect("a victim is resident").frame;
-            let mut end = PendingTime::at(now + self.write_ns);
-            if is_dirty && self.slots.contains_key(&victim) {
-                end = self.write(victim, true)?;
-            } else if takes(victim) {
-                end = self.take_in(victim, is_dirty, &mut victims)?;
-            }
-            frame = match self.host.evict_wait {
-                EvictWait::Program | EvictWait::Transfer => frame.max(&own),
-                _ => frame,
-            };
-            if is_dirty {
-                frame = match self.host.evict_wait {
-                    EvictWait::Program | EvictWait::Transfer => frame.max(&end),
-                    EvictWait::None => frame,
-                    EvictWait::Staged(pages) => {
-                        self.host.victims.push(end);
-                        self.host.all_but(pages)
-                    }
-                };
-            }
+            frame = self.evict(victim, frame, &mut admitted, &mut victims)?;
         }
         // Step 6 of 4.1.
-        if !is_write && decision.tier == 0 && takes(page) {
+        if !is_write && decision.tier == 0 && takes(&mut admitted, page) {
             self.take_in(page, false, &mut victims)?;
         }
         assert!(admitted.is_empty() && victims.is_empty());
@@ -301,6 +281,39 @@ impl Tiers {
         let when = if may_go { data } else { ready.clone() };
         self.above.insert(page, Above { frame, ready });
         Ok(Part { when, plus: hit_ns })
+    }
+
+    /// 4.3: a victim of tier 1 leaves it; the frame that waits for it.
+    fn evict(
+        &mut self,
+        victim: u64,
+        frame: PendingTime,
+        admitted: &mut VecDeque<u64>,
+        victims: &mut VecDeque<u64>,
+    ) -> Result<PendingTime, Full> {
+        let is_dirty = self.dirty_above.remove(&victim);
+        let own = self.above.remove(&victim).expect("a victim is resident").frame;
+        let mut end = PendingTime::at(self.host.ssd.now + self.write_ns);
+        if is_dirty && self.slots.contains_key(&victim) {
+            end = self.write(victim, true)?;
+        } else if takes(admitted, victim) {
+            end = self.take_in(victim, is_dirty, victims)?;
+        }
+        let frame = match self.host.evict_wait {
+            EvictWait::Program | EvictWait::Transfer => frame.max(&own),
+            _ => frame,
+        };
+        if !is_dirty {
+            return Ok(frame);
+        }
+        Ok(match self.host.evict_wait {
+            EvictWait::Program | EvictWait::Transfer => frame.max(&end),
+            EvictWait::None => frame,
+            EvictWait::Staged(pages) => {
+                self.host.victims.push(end);
+                self.host.all_but(pages)
+            }
+        })
     }
 
     fn results(&self, decisions: &[TierDecision], of_tiers: BTreeMap<&'static str, u64>) -> Value {

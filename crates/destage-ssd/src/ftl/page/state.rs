@@ -63,8 +63,8 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) page_bytes: u32,
 }
 
-/// Numbers, one for each page, in huge pages of memory wherever all of it is in use: collections and
-/// host writes meet them in no order.
+/// Numbers, one for each page, in huge pages of memory wherever all of it is in use: collections
+/// and host writes meet them in no order.
 #[derive(Default, PartialEq, Debug)]
 pub(super) struct HugeTable(Vec<u32>);
 

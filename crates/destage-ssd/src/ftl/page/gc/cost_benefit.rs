@@ -9,8 +9,9 @@
 //! A look at each block of the plane ranks the best ones for the collections that follow. A block
 //! that has not been touched since gains (D - v) / v a write of the host, and a touched one begins
 //! again at 0: what any block that is not ranked can have reached is known without a look at it.
-//! Cost: a look at some ranked blocks, and at each block of the plane whenever the best ranked one is
-//! not above that any more: under uniform writes and 512 blocks a plane, every seventeenth collection.
+//! Cost: a look at some ranked blocks, and at each block of the plane whenever the best ranked one
+//! is not above that any more: under uniform writes and 512 blocks a plane, every seventeenth
+//! collection.
 //!
 //! Benefits are real numbers here; only a block that they do not rule out is compared in whole
 //! numbers of 128 bits.
