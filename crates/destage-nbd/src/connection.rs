@@ -1,8 +1,11 @@
 //! A connection: its threads take turns in reading a request, and each carries out what it read.
 //!
 //! So requests of one connection run side by side, sixteen at most, and a client that has one
-//! request at a time never waits for a thread to be woken.
+//! request at a time never waits for a thread to be woken. A request that waits neither for a read
+//! nor for a sync of the store keeps the turn: to hand it over costs more than such a request. The
+//! replies of those that came together are sent together.
 
+use crate::budget::Share;
 use crate::handshake::Shaken;
 use crate::input::{Begun, Input};
 use crate::late::wake_in_time;
@@ -29,6 +32,10 @@ const STACK_BYTES: usize = 256 << 10;
 const BYTES_OF_A_PAGE_UNDER_WAY: u64 = 256;
 /// Bytes of a reply's header.
 const REPLY_BYTES: usize = 16;
+/// Most data of a request that keeps the turn, bytes: of more, copies take longer than a hand-over.
+const QUICK_BYTES: u32 = 16 << 10;
+/// Bytes of replies that are sent together.
+const REPLIES_BYTES: usize = 32 << 10;
 /// Most bytes that a thread keeps for the data of its next request.
 const KEPT_BYTES: usize = REPLY_BYTES + 4096;
 
@@ -39,12 +46,25 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     /// Its handshake has ended.
     pub(crate) is_ready: AtomicBool,
-    /// Reader of the next request; `None` if there is none.
-    reading: Mutex<Option<Input>>,
+    /// The turn to read the next request; `None` if there is none.
+    reading: Mutex<Option<Turn>>,
     writing: Mutex<()>,
     /// Threads that wait to read.
     waiting: AtomicUsize,
     threads: AtomicUsize,
+}
+
+/// What the thread that reads has: bytes received, and replies that are not sent yet.
+struct Turn {
+    input: Input,
+    replies: Replies,
+}
+
+/// Replies, and when the last byte of each request was received.
+#[derive(Default)]
+struct Replies {
+    bytes: Vec<u8>,
+    received: Vec<Instant>,
 }
 
 /// A request, and the data of a write.
@@ -63,7 +83,7 @@ impl Connection {
             state,
             number,
             is_ready: AtomicBool::new(false),
-            reading: Mutex::new(Some(Input::new())),
+            reading: Mutex::new(Some(Turn { input: Input::new(), replies: Replies::default() })),
             writing: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             threads: AtomicUsize::new(1),
@@ -144,22 +164,10 @@ impl Connection {
             self.waiting.fetch_add(1, SeqCst);
             let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             self.waiting.fetch_sub(1, SeqCst);
-            let Some(input) = &mut *reading else { return };
-            let (request, share);
-            match self.header(input) {
-                Some(header) => {
-                    // Room for the data of either direction, before any is taken in.
-                    share = self.state.budget.take(self.state.weight(&header));
-                    request = self.data(header, input, memory);
-                }
-                None => {
-                    *reading = None;
-                    return;
-                }
-            }
-            let Some(request) = request else {
+            let Some(turn) = &mut *reading else { return };
+            let Some((request, share)) = self.next(turn, memory) else {
+                self.send(&mut turn.replies);
                 *reading = None;
-                self.socket.end();
                 return;
             };
             drop(reading);
@@ -173,17 +181,35 @@ impl Connection {
                 memory = Vec::new();
             }
             drop(share);
-            if let Err(error) = sent {
-                self.complain_of("reply", &error);
-                self.socket.end();
+            self.sent(sent);
+        }
+    }
+
+    /// The next request that may wait for the store; those before it are carried out. `None` if
+    /// there is no further one.
+    fn next(&self, turn: &mut Turn, memory: Vec<u8>) -> Option<(Request, Share<'_>)> {
+        loop {
+            let header = self.header(turn)?;
+            match self.state.at_once(&header) {
+                Some(bytes) => self.answer_at_once(&header, bytes, turn)?,
+                None => {
+                    self.send(&mut turn.replies);
+                    // Room for the data of either direction, before any is taken in.
+                    let share = self.state.budget.take(self.state.weight(&header));
+                    let request = self.data(header, &mut turn.input, memory);
+                    return request.map(|request| (request, share));
+                }
             }
         }
     }
 
     /// The header of the next request; `None` if there is no further one.
-    fn header(&self, input: &mut Input) -> Option<Header> {
+    fn header(&self, turn: &mut Turn) -> Option<Header> {
         let mut bytes = [0; REQUEST_BYTES];
-        let header = match input.message(&self.socket, &mut bytes, PATIENCE) {
+        if !turn.input.has(REQUEST_BYTES) {
+            self.send(&mut turn.replies);
+        }
+        let header = match turn.input.message(&self.socket, &mut bytes, PATIENCE) {
             Ok(Begun::Whole) => Header::read(&bytes),
             Ok(Begun::Closed) => return None,
             Err(error) => {
@@ -200,9 +226,69 @@ impl Connection {
             }
             header => return header,
         };
+        self.send(&mut turn.replies);
         self.state.complain(format!("connection {}: {wrong}", self.number));
         self.socket.end();
         None
+    }
+
+    /// Carries a request out in turn; its reply waits for the next [`send`](Connection::send).
+    /// `None` if its data do not come.
+    fn answer_at_once(&self, header: &Header, bytes: Range<u64>, turn: &mut Turn) -> Option<()> {
+        let Turn { input, replies } = turn;
+        let length = header.length as usize;
+        let is_read = header.command == command::READ;
+        let is_waiting = !is_read && !input.has(length);
+        let at = replies.bytes.len();
+        if is_waiting || at + REPLY_BYTES + length > REPLIES_BYTES || replies.is_full() {
+            self.send(replies);
+        }
+        let at = replies.bytes.len();
+        let data = if is_read {
+            replies.bytes.resize(at + REPLY_BYTES + length, 0);
+            &mut replies.bytes[at + REPLY_BYTES..]
+        } else {
+            match input.in_place(&self.socket, length, PATIENCE) {
+                Ok(data) => data,
+                Err(error) => {
+                    self.complain_of("data of a write", &error);
+                    self.socket.end();
+                    return None;
+                }
+            }
+        };
+        let outcome = self.state.carry_out(header, bytes, data);
+        if !is_read || outcome.is_err() {
+            replies.bytes.resize(at + REPLY_BYTES, 0);
+        }
+        self.state.reply(header, outcome.err().unwrap_or(0), &mut replies.bytes[at..]);
+        replies.received.push(input.received());
+        Some(())
+    }
+
+    /// Sends replies that wait.
+    fn send(&self, replies: &mut Replies) {
+        if replies.bytes.is_empty() {
+            return;
+        }
+        let sent = self.write(&replies.bytes, &replies.received);
+        replies.bytes.clear();
+        replies.received.clear();
+        self.sent(sent);
+    }
+
+    fn sent(&self, sent: io::Result<()>) {
+        if let Err(error) = sent {
+            self.complain_of("reply", &error);
+            self.socket.end();
+        }
+    }
+
+    fn write(&self, replies: &[u8], received: &[Instant]) -> io::Result<()> {
+        let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        received.iter().for_each(|at| self.state.times.add((now - *at).as_nanos() as u64));
+        self.socket.write(replies, PATIENCE)
     }
 
     /// A request with the data of a write, in memory of the thread's last one.
@@ -211,20 +297,24 @@ impl Connection {
             memory.resize(header.length as usize, 0);
             if let Err(error) = input.data(&self.socket, &mut memory, PATIENCE) {
                 self.complain_of("data of a write", &error);
+                self.socket.end();
                 return None;
             }
         }
-        Some(Request { header, data: memory, received: Instant::now() })
+        Some(Request { header, data: memory, received: input.received() })
     }
 
     /// Carries a request out and replies; the memory of its data is used again.
     fn answer(&self, request: Request) -> (io::Result<()>, Vec<u8>) {
         let Request { header, data: mut memory, received } = request;
-        let outcome = match self.state.check(&header) {
-            Ok(bytes) => self.state.carry_out(&header, bytes, &mut memory),
-            Err(code) => Err(code),
-        };
         let is_read = header.command == command::READ;
+        let outcome = self.state.check(&header).and_then(|bytes| {
+            if is_read {
+                memory.resize(REPLY_BYTES + header.length as usize, 0);
+            }
+            let data = &mut memory[if is_read { REPLY_BYTES } else { 0 }..];
+            self.state.carry_out(&header, bytes, data)
+        });
         let (code, done) = match outcome {
             Ok(done) => (0, done),
             Err(code) => (code, Done::default()),
@@ -232,20 +322,20 @@ impl Connection {
         if code != 0 || !is_read {
             memory.resize(REPLY_BYTES, 0);
         }
-        if code != 0 {
-            self.state.requests.errors.fetch_add(1, Relaxed);
-        }
-        memory[..4].copy_from_slice(&SIMPLE_REPLY.to_be_bytes());
-        memory[4..8].copy_from_slice(&code.to_be_bytes());
-        memory[8..16].copy_from_slice(&header.cookie.to_be_bytes());
+        self.state.reply(&header, code, &mut memory);
         if self.state.emulate
             && let Some(due) = self.state.pool.answer_at(done)
         {
             self.state.late.wait_until(due);
         }
-        let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.state.times.add(received.elapsed().as_nanos() as u64);
-        (self.socket.write(&memory, PATIENCE), memory)
+        (self.write(&memory, &[received]), memory)
+    }
+}
+
+impl Replies {
+    /// As many requests wait for their replies as a connection may have under way.
+    fn is_full(&self) -> bool {
+        self.received.len() >= MOST_REQUESTS
     }
 }
 
@@ -311,14 +401,33 @@ impl State {
         Ok(bytes)
     }
 
-    /// Carries a request out. `memory` has the data of a write; the data of a read follow the room
-    /// for the reply's header in it.
-    fn carry_out(
-        &self,
-        header: &Header,
-        bytes: Range<u64>,
-        memory: &mut Vec<u8>,
-    ) -> Result<Done, u32> {
+    /// The range of a request that, as far as can be seen, waits neither for a read nor for a sync
+    /// of the store; `None` if it may, or gets an error.
+    fn at_once(&self, header: &Header) -> Option<Range<u64>> {
+        if self.waits || header.length > QUICK_BYTES || header.flags != 0 {
+            return None;
+        }
+        match header.command {
+            command::READ => self.check(header).ok().filter(|bytes| self.pool.reads_at_once(bytes)),
+            command::WRITE => {
+                self.check(header).ok().filter(|bytes| self.pool.writes_at_once(bytes))
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes the header of a reply, and counts errors.
+    fn reply(&self, header: &Header, code: u32, into: &mut [u8]) {
+        if code != 0 {
+            self.requests.errors.fetch_add(1, Relaxed);
+        }
+        into[..4].copy_from_slice(&SIMPLE_REPLY.to_be_bytes());
+        into[4..8].copy_from_slice(&code.to_be_bytes());
+        into[8..16].copy_from_slice(&header.cookie.to_be_bytes());
+    }
+
+    /// Carries a request out. `data` are those of a write, or the place of those of a read.
+    fn carry_out(&self, header: &Header, bytes: Range<u64>, data: &mut [u8]) -> Result<Done, u32> {
         let (requests, length) = (&self.requests, u64::from(header.length));
         let count = match header.command {
             command::READ => &requests.read,
@@ -331,13 +440,12 @@ impl State {
         count.fetch_add(1, Relaxed);
         let done = match header.command {
             command::READ => {
-                memory.resize(REPLY_BYTES + header.length as usize, 0);
-                let read = self.pool.read_at(bytes.start, &mut memory[REPLY_BYTES..]);
+                let read = self.pool.read_at(bytes.start, data);
                 self.bytes_read.fetch_add(if read.is_ok() { length } else { 0 }, Relaxed);
                 read
             }
             command::WRITE => {
-                let written = self.pool.write_at(bytes.start, memory);
+                let written = self.pool.write_at(bytes.start, data);
                 self.bytes_written.fetch_add(if written.is_ok() { length } else { 0 }, Relaxed);
                 written
             }

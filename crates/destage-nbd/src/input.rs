@@ -22,11 +22,23 @@ pub(crate) struct Input {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
+    received: Instant,
 }
 
 impl Input {
     pub(crate) fn new() -> Input {
-        Input { buffer: vec![0; BYTES].into_boxed_slice(), start: 0, end: 0 }
+        let buffer = vec![0; BYTES].into_boxed_slice();
+        Input { buffer, start: 0, end: 0, received: Instant::now() }
+    }
+
+    /// So many bytes can be taken without waiting for the client.
+    pub(crate) fn has(&self, bytes: usize) -> bool {
+        self.end - self.start >= bytes
+    }
+
+    /// When the last call of the system brought bytes.
+    pub(crate) fn received(&self) -> Instant {
+        self.received
     }
 
     /// Waits for a message as long as it takes; once it has begun it has to end within `patience`,
@@ -48,6 +60,7 @@ impl Input {
                 Err(error) if is_timeout(&error) => {} // idle
                 Err(error) => return Err(error),
             }
+            self.received = Instant::now();
         }
         self.data(socket, into, patience).map(|()| Begun::Whole)
     }
@@ -63,42 +76,69 @@ impl Input {
         into: &mut [u8],
         patience: Duration,
     ) -> io::Result<()> {
-        let mut taken = self.take(into);
-        if taken == into.len() {
+        let taken = into.len().min(self.end - self.start);
+        let (first, rest) = into.split_at_mut(taken);
+        first.copy_from_slice(self.taken(taken));
+        if rest.len() <= self.buffer.len() {
+            rest.copy_from_slice(self.in_place(socket, rest.len(), patience)?);
             return Ok(());
         }
-        let deadline = Instant::now() + patience;
-        // The timeout that the socket has is right for the first call, and mostly there is one.
-        match self.receive(socket, &mut into[taken..]) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(bytes) => taken += bytes,
-            Err(error) if is_timeout(&error) => return Err(ErrorKind::TimedOut.into()),
-            Err(error) => return Err(error),
-        }
-        if taken < into.len() {
-            socket.read(&mut into[taken..], deadline)?;
-            socket.set_read_timeout(patience)?;
-        }
+        let least = rest.len();
+        receive(socket, rest, least, patience)?;
+        self.received = Instant::now();
         Ok(())
     }
 
-    /// Receives into the buffer, or past it where more is wanted than it has; the bytes that reach
-    /// `into`.
-    fn receive(&mut self, socket: &Socket, into: &mut [u8]) -> io::Result<usize> {
-        if into.len() >= self.buffer.len() {
-            return socket.read_some(into);
+    /// The same, where the data stay in the buffer: not more of them than it has.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`Socket::read`].
+    pub(crate) fn in_place(
+        &mut self,
+        socket: &Socket,
+        bytes: usize,
+        patience: Duration,
+    ) -> io::Result<&mut [u8]> {
+        if !self.has(bytes) {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            let least = bytes - self.end;
+            self.end += receive(socket, &mut self.buffer[self.end..], least, patience)?;
+            self.received = Instant::now();
         }
-        (self.start, self.end) = (0, socket.read_some(&mut self.buffer)?);
-        Ok(self.take(into))
+        Ok(self.taken(bytes))
     }
 
-    /// Moves bytes out of the buffer.
-    fn take(&mut self, into: &mut [u8]) -> usize {
-        let bytes = into.len().min(self.end - self.start);
-        into[..bytes].copy_from_slice(&self.buffer[self.start..self.start + bytes]);
+    /// Bytes that are there, taken.
+    fn taken(&mut self, bytes: usize) -> &mut [u8] {
+        let start = self.start;
         self.start += bytes;
-        bytes
+        &mut self.buffer[start..self.start]
     }
+}
+
+/// Receives at least so many bytes, within `patience`, which is the socket's read timeout before
+/// and after.
+fn receive(
+    socket: &Socket,
+    into: &mut [u8],
+    least: usize,
+    patience: Duration,
+) -> io::Result<usize> {
+    let deadline = Instant::now() + patience;
+    // The timeout that the socket has is right for the first call, and mostly there is one.
+    let received = match socket.read_some(into) {
+        Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+        Ok(bytes) => bytes,
+        Err(error) if is_timeout(&error) => return Err(ErrorKind::TimedOut.into()),
+        Err(error) => return Err(error),
+    };
+    if received < least {
+        socket.read(&mut into[received..least], deadline)?;
+        socket.set_read_timeout(patience)?;
+    }
+    Ok(received.max(least))
 }
 
 #[cfg(test)]
@@ -128,13 +168,17 @@ mod tests {
                 pieces.for_each(|piece| client.write_all(piece).unwrap());
             });
             let (mut input, mut found) = (Input::new(), Vec::new());
-            for size in [28, 4096, 1, 28, 40_000, 28, 100_000, 28].into_iter().cycle() {
+            for size in [28, 4096, 1, 28, 20_000, 40_000, 28, 20_000, 100_000].into_iter().cycle() {
                 let mut into = vec![0; size.min(sent.len() - found.len())];
                 if into.is_empty() {
                     break;
                 }
                 if size == 28 {
                     assert_eq!(input.message(&socket, &mut into, PATIENCE).unwrap(), Begun::Whole);
+                } else if size == 20_000 {
+                    let length = into.len();
+                    let data = input.in_place(&socket, length, PATIENCE).unwrap();
+                    into.copy_from_slice(data);
                 } else {
                     input.data(&socket, &mut into, PATIENCE).unwrap();
                 }

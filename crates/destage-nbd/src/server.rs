@@ -69,6 +69,7 @@ impl Server {
         pool: AnyPool,
         options: &ServerOptions,
         emulate: bool,
+        direct: bool,
     ) -> Result<Server, (AnyPool, io::Error)> {
         let (listeners, wake, woken) = match bind(options) {
             Ok(bound) => bound,
@@ -83,7 +84,7 @@ impl Server {
             most_bytes: MOST_BYTES,
             flags: export_flags(options.read_only),
         };
-        let state = Arc::new(State::new(pool, export, emulate));
+        let state = Arc::new(State::new(pool, export, emulate, direct));
         let open = Mutex::default();
         let connections = Arc::new(Connections { most: options.max_connections.max(1), open });
         let acceptor = {

@@ -167,10 +167,11 @@ impl Serving {
             Ok::<_, ServeError>(recording)
         });
         let recording = recording.transpose()?;
-        let server =
-            Server::start(pool, &settings.server, settings.emulate).map_err(|(_, error)| {
-                ServeError::Io(format!("{}: {error}", shown(&settings.server.address)))
-            })?;
+        let direct = matches!(&settings.source, Source::File { direct: true, .. });
+        let server = Server::start(pool, &settings.server, settings.emulate, direct);
+        let server = server.map_err(|(_, error)| {
+            ServeError::Io(format!("{}: {error}", shown(&settings.server.address)))
+        })?;
         let interval = Mutex::default();
         Ok(Serving { server, recording, replayed, started: Instant::now(), interval })
     }

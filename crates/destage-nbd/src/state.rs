@@ -79,6 +79,8 @@ pub(crate) struct State {
     pub(crate) times: Histogram,
     /// Replies come when the simulated SSD would have answered.
     pub(crate) emulate: bool,
+    /// Every request may wait: replies for their instants, or writes for the disk.
+    pub(crate) waits: bool,
     pub(crate) late: Late,
     pub(crate) requests: Requests,
     pub(crate) bytes_read: AtomicU64,
@@ -94,13 +96,14 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl State {
-    pub(crate) fn new(pool: AnyPool, export: Export, emulate: bool) -> State {
+    pub(crate) fn new(pool: AnyPool, export: Export, emulate: bool, direct: bool) -> State {
         State {
             pool,
             export,
             budget: Budget::new(MOST_BYTES),
             times: Histogram::new(),
             emulate,
+            waits: emulate || direct,
             late: Late::default(),
             requests: Requests::default(),
             bytes_read: AtomicU64::new(0),

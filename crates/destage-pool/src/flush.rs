@@ -36,14 +36,17 @@ impl<S: Store> Shared<S> {
         self.sync(failures).map(|()| Done { completion_ns })
     }
 
+    pub(crate) fn is_limbo_full(&self) -> bool {
+        self.table.marks.idle_limbo() >= self.options.limbo_pages as usize
+    }
+
     /// While limbo is full: writes its dirty pages, then syncs.
     ///
     /// # Errors
     ///
     /// The first of these.
     pub(crate) fn make_room(&self) -> io::Result<()> {
-        let limit = self.options.limbo_pages as usize;
-        while self.table.marks.idle_limbo() >= limit {
+        while self.is_limbo_full() {
             let failures = self.failed_syncs();
             let dirty = self.table.marks.dirty_limbo();
             for run in runs(&dirty, MOST_BYTES / self.page_bytes()) {

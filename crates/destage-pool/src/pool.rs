@@ -130,6 +130,18 @@ impl<S: Store> Pool<S> {
         self.shared.read_bytes(&bytes, Some(into))
     }
 
+    /// Whether [`read_at`](Pool::read_at) of these bytes would wait neither for a read nor for a
+    /// sync of the store, as far as can be seen now: the pages are in memory, and limbo has room.
+    /// It is no access, and other threads may change the answer.
+    pub fn reads_at_once(&self, bytes: &Range<u64>) -> bool {
+        self.shared.is_at_once(bytes, Op::Read)
+    }
+
+    /// The same of [`write_at`](Pool::write_at), which needs no pages in memory that it covers.
+    pub fn writes_at_once(&self, bytes: &Range<u64>) -> bool {
+        self.shared.is_at_once(bytes, Op::Write)
+    }
+
     /// Reads bytes into the cache, as one request.
     ///
     /// # Errors

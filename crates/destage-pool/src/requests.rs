@@ -127,6 +127,14 @@ impl<S: Store> Shared<S> {
         done
     }
 
+    /// A request would neither fetch a page nor make room in limbo, as far as can be seen now.
+    pub(crate) fn is_at_once(&self, bytes: &Range<u64>, op: Op) -> bool {
+        let is_there = |page| self.table.with(page, |_, state| state.valid) == Some(true);
+        let mut pages = self.pages_of(bytes);
+        !self.is_limbo_full()
+            && pages.all(|page| op.is_write() && self.is_whole(bytes, page) || is_there(page))
+    }
+
     /// Reads a range; without `into` only into the cache.
     pub(crate) fn read_bytes(
         &self,

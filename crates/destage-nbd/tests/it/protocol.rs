@@ -1,6 +1,6 @@
 //! Options, flags, commands and errors, one by one.
 
-use crate::client::{BYTES, Client, serve};
+use crate::client::{BYTES, Client, PAGE, serve};
 
 const ERR_UNSUP: u32 = 0x8000_0001;
 const ERR_INVALID: u32 = 0x8000_0003;
@@ -154,4 +154,48 @@ fn one_flush_covers_what_was_answered_on_every_connection() {
     assert_eq!(clients[0].call(3, 0, 0, 0, &[]).0, 0);
     assert_eq!(server.snapshot().counters.store.pending_writes, 0);
     assert_eq!(clients[1].get(3 * 8192, 1), [4], "and every connection sees the same bytes");
+}
+
+#[test]
+fn requests_that_came_together_are_each_answered_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = serve(folder.path(), |_| {});
+    let mut client = Client::ready(folder.path());
+    let page = |n: u64| vec![n as u8 + 1; PAGE as usize];
+    let at = |n: u64| n * u64::from(PAGE);
+    (0..200).for_each(|n| client.put(at(n), &page(n))); // more than the cache has frames
+    let mut sent = Vec::new();
+    let mut add = |command: u16, cookie: u64, at: u64, length: u32, data: &[u8]| {
+        sent.extend(0x2560_9513_u32.to_be_bytes());
+        [0, command].iter().for_each(|number| sent.extend(number.to_be_bytes()));
+        [cookie, at].iter().for_each(|number| sent.extend(number.to_be_bytes()));
+        sent.extend(length.to_be_bytes());
+        sent.extend(data);
+    };
+    for n in 0..100 {
+        add(0, 1000 + n, at(n), PAGE, &[]); // not in memory
+        add(0, 2000 + n, at(199 - n), PAGE, &[]); // mostly in memory
+        add(1, 3000 + n, at(200 + n % 40), PAGE, &page(n));
+        add(0, 4000 + n, BYTES, PAGE, &[]); // beyond the export
+        add(3, 5000 + n, 0, 0, &[]);
+    }
+    add(2, 0, 0, 0, &[]);
+    let mut socket = client.0.try_clone().unwrap();
+    let writer = std::thread::spawn(move || std::io::Write::write_all(&mut socket, &sent).unwrap());
+    let mut answered = std::collections::BTreeSet::new();
+    for _ in 0..500 {
+        let (cookie, error) = client.reply().unwrap();
+        assert_eq!(error, if cookie / 1000 == 4 { 22 } else { 0 }, "{cookie}");
+        let data = match cookie / 1000 {
+            1 => Some(page(cookie - 1000)),
+            2 => Some(page(199 - (cookie - 2000))),
+            _ => None,
+        };
+        if let Some(data) = data {
+            assert!(client.read(PAGE as usize).unwrap() == data, "{cookie}");
+        }
+        assert!(answered.insert(cookie), "{cookie} was answered before");
+    }
+    writer.join().unwrap();
+    assert!(client.is_closed());
 }

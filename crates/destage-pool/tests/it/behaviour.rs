@@ -1,7 +1,7 @@
 //! Single rules of the specification.
 
 use crate::support::check_sums;
-use destage_pool::{MemoryStore, OpenError, Options, Pool, Writer};
+use destage_pool::{FaultStore, MemoryStore, OpenError, Options, Pool, Writer};
 use std::io::ErrorKind;
 
 const PAGE: u64 = 512;
@@ -80,6 +80,30 @@ fn a_whole_page_is_not_fetched_and_a_part_of_one_is() {
     assert_eq!(pool.counters().store.store_reads, 1);
     drop(pool.write(10).unwrap());
     assert_eq!(pool.counters().store.store_reads, 2);
+}
+
+#[test]
+fn a_call_that_would_fetch_or_make_room_is_known_before() {
+    let mut options = options(2);
+    options.limbo_pages = 3;
+    let store = FaultStore::new(MemoryStore::new(64, PAGE as u32), PAGE as u32, 1);
+    let pool = Pool::open(store, "lru", options).unwrap();
+    let at_once = |page: u64| {
+        let all = page * PAGE..(page + 1) * PAGE;
+        let part = all.start + 1..all.end;
+        [pool.reads_at_once(&all), pool.writes_at_once(&all), pool.writes_at_once(&part)]
+    };
+    assert_eq!(at_once(0), [false, true, false]);
+    pool.write_at(0, &[1; PAGE as usize]).unwrap();
+    assert_eq!(at_once(0), [true; 3]);
+    assert!(!pool.reads_at_once(&(0..2 * PAGE)), "the second page is not in memory");
+    assert_eq!(pool.counters().policy.accesses(), 1);
+    (1..4).for_each(|page| _ = pool.write_at(page * PAGE, &[1; PAGE as usize]).unwrap());
+    assert_eq!((pool.counters().store.limbo_pages, at_once(0)), (2, [true; 3]));
+    pool.write_at(4 * PAGE, &[1; PAGE as usize]).unwrap();
+    assert_eq!((pool.counters().store.limbo_pages, at_once(4)), (3, [false; 3]));
+    pool.flush().unwrap();
+    assert_eq!(at_once(4), [true; 3]);
 }
 
 #[test]
