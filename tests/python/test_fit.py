@@ -169,15 +169,7 @@ def test_what_is_timed_comes_back(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed",
-    [
-        pytest.param(20, marks=pytest.mark.xfail(reason="19.3 % is estimated for 16.5 %")),
-        *(21, 22, 23),
-        pytest.param(24, marks=pytest.mark.xfail(reason="240 pages of buffer are found for 200")),
-        25,
-    ],
-)
+@pytest.mark.parametrize("seed", range(20, 26))
 def test_over_provisioning_and_collector_come_back(seed: int, tmp_path: Path) -> None:
     assert collected(drawn(seed), tmp_path) == []
 

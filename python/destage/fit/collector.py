@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from destage.errors import DestageError
 from destage.fit.fio import Measurement
 from destage.fit.model import Model
+from destage.fit.writes import blocks_of, tail_off
 
-__all__ = ["CANDIDATES", "Candidate", "Collected", "collected", "first_op"]
+__all__ = ["CANDIDATES", "Candidate", "Collected", "collected", "first_op", "with_block"]
 
 #: `gc_victim` and `gc_stream`, the first of those that fit is written.
 CANDIDATES = (
@@ -38,6 +39,10 @@ FIRST, LOW, HIGH, LOWEST, HIGHEST = 0.12, 0.04, 0.40, 0.03, 0.45
 FOUND, NO_ROOT, EVALUATIONS = 0.002, 0.02, 6
 #: Candidates that fit as well as the best; the best of them must be that good.
 AS_GOOD, AS_GOOD_PLUS, MOST_RMS = 1.5, 0.002, 0.15
+#: How often collector and block are found in turn; beginnings of collections that are tried.
+ROUNDS, PHASES = 3, 64
+#: Blocks that are compared: within this factor of the one by `tail-erase` alone.
+NEAR = 4
 
 
 @dataclass(frozen=True)
@@ -75,17 +80,12 @@ def collected(made: Measurement, model: Model) -> Collected | None:
     """The collector and over-provisioning that random writes fit; None where they are missing."""
     if any(made.get(name) is None for name in STEADY):
         return None
-    with_zones = all(made.get(name) is not None for name in ZONES)
+    measured, with_zones = _measured(made)
     candidates = [
         (victim, stream)
         for victim, stream in (CANDIDATES if with_zones else CANDIDATES[:1])
         if not (model.slc_pages and stream != "shared")
     ]
-    measured = {
-        name: math.log(step.rate)
-        for name in (*UNIFORM, *(ZONES if with_zones else ()))
-        if (step := made.get(name)) is not None
-    }
     before = _before(made)
     with ThreadPoolExecutor(max(1, min(len(candidates), os.cpu_count() or 1))) as pool:
         tried = list(pool.map(lambda pair: _tried(pair, model, measured, before), candidates))
@@ -93,12 +93,72 @@ def collected(made: Measurement, model: Model) -> Collected | None:
     if not possible:
         return Collected(tried[0], (), tuple(tried), False, (tried[0].op, tried[0].op))
     least = min(one.rms for one in possible)
-    fitting = [one for one in possible if one.rms <= AS_GOOD * least + AS_GOOD_PLUS]
+    fitting = [one for one in possible if _is_as_good(one.rms, least)]
     chosen = fitting[0] if least <= MOST_RMS else possible[0]
     ops = [one.op for one in fitting]
     identified = with_zones and least <= MOST_RMS
     alike = tuple(one for one in fitting if one is not chosen)
     return Collected(chosen, alike, tuple(tried), identified, (min(ops), max(ops)))
+
+
+def _is_as_good(rms: float, least: float) -> bool:
+    return rms <= AS_GOOD * least + AS_GOOD_PLUS
+
+
+def _measured(made: Measurement) -> tuple[dict[str, float], bool]:
+    """Log rates of the random writes, and whether zones are among them."""
+    with_zones = all(made.get(name) is not None for name in ZONES)
+    names = (*UNIFORM, *(ZONES if with_zones else ()))
+    steps = {name: made.get(name) for name in names}
+    return {name: math.log(step.rate) for name, step in steps.items() if step}, with_zones
+
+
+def with_block(
+    made: Measurement, model: Model, found: Collected
+) -> tuple[Collected, int, tuple[int, ...]]:
+    """The collector once more, with the pages of a block that fit; others that fit as well.
+
+    How soon random writes become steady, and at which rate, depends on the block as well: with a
+    wrong one, over-provisioning makes up for it.
+    """
+    count: int = model.pages_per_block
+    alike: tuple[int, ...] = ()
+    for _ in range(ROUNDS):
+        trial = model.with_(gc_victim=found.chosen.gc_victim, gc_stream=found.chosen.gc_stream)
+        better, alike = _block_of(made, trial)
+        if better == count:
+            break
+        again = collected(made, model.with_(pages_per_block=better))
+        if again is None or not again.is_identified:
+            break
+        found, count = again, better
+        model = model.with_(pages_per_block=count)
+    return found, count, alike
+
+
+def _block_of(made: Measurement, model: Model) -> tuple[int, tuple[int, ...]]:
+    """Pages of a block by least squares of the random writes and the tail; others as good."""
+    measured, _ = _measured(made)
+    before = _before(made)
+    pair = (model.gc_victim, model.gc_stream)
+    own = model.pages_per_block
+    near = [one for one in blocks_of(model) if own <= NEAR * one <= NEAR * NEAR * own]
+    found: dict[int, float] = {}
+    with ThreadPoolExecutor(max(1, min(len(near), os.cpu_count() or 1))) as pool:
+        trials = [model.with_(pages_per_block=count) for count in near]
+        tried = list(pool.map(lambda one: _tried(pair, one, measured, before), trials))
+        pairs = zip(trials, tried, strict=True)
+        for trial, one in sorted(pairs, key=lambda pair: pair[1].rms):
+            least = min(found.values(), default=math.inf)
+            if one.rms == math.inf or not _is_as_good(one.rms, least):
+                break  # the random writes alone are too far off
+            places = trial.with_(op=one.op).phases(PHASES)
+            tail = min(pool.map(lambda place: tail_off(made, [place]), places))
+            squares = one.rms**2 + tail**2 / len(measured)
+            found[trial.pages_per_block] = math.sqrt(squares)
+    count = min(found, key=lambda one: (found[one], one), default=own)
+    alike = sorted(one for one in found if one != count and _is_as_good(found[one], found[count]))
+    return count, tuple(alike)
 
 
 def first_op(made: Measurement, model: Model) -> float | None:
@@ -156,4 +216,11 @@ def _root(difference: Callable[[float], float]) -> tuple[float, float, float]:
             slope = (g - f) / (y - x)
         op = min(HIGHEST, max(LOWEST, y - g / slope)) if slope else y
     best = min(points, key=lambda point: abs(point[1]))
-    return (*best, slope)
+    return (*best, _slope(points) or slope)
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    """By least squares: two near points differ by where their collections begin."""
+    x, y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    over = sum((one - x) ** 2 for one, _ in points)
+    return sum((one - x) * (other - y) for one, other in points) / over if over else 0.0

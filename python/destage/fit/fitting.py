@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from destage.errors import UsageError
-from destage.fit.collector import Collected, collected, first_op
+from destage.fit.collector import Collected, collected, first_op, with_block
 from destage.fit.comparison import Compared, compared, median_residual
 from destage.fit.curve import Curve, curve_of, points_of, write_curve
 from destage.fit.devicefile import Value, device_file
@@ -19,7 +19,7 @@ from destage.fit.model import Model, base_of
 from destage.fit.reads import Period, command_of, link_of, period_of, unit_read_ns
 from destage.fit.refusals import check
 from destage.fit.script import GRAIN
-from destage.fit.writes import Written, refined, sampled, writes_of
+from destage.fit.writes import Written, refined, sampled, settled, writes_of
 from destage.io.names import path_of
 
 __all__ = ["Fit", "fit"]
@@ -162,13 +162,15 @@ class _Chain:
         self.collected = found = collected(self.made, self.model)
         if found is None:
             return
+        if found.is_identified and self._says("pages_per_block", "inferred"):
+            self.collected = found = self._block(found)
         chosen = found.chosen
         self.model = self.model.with_(
             op=chosen.op, gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream
         )
         if self.written is not None:
-            self.written.model, self.written.collector_known = self.model, True
-            refined(self.written, self.made, chosen.op)
+            self.written.model = self.model
+            settled(self.written, self.made, chosen.op)
             self.model = self.written.model
         self.say("blocks_per_plane", "inferred", "uniform-5..8")
         others = [one.name for one in found.alike]
@@ -179,10 +181,29 @@ class _Chain:
         for key in ("gc_victim", "gc_stream"):
             self.say(key, status, "uniform, zones", note)
 
-    def bound(self, seed: int) -> None:
+    def _says(self, key: str, status: str) -> bool:
+        value = self.values.get(key)
+        return value is not None and value.status == status
+
+    def _block(self, found: Collected) -> Collected:
+        """Pages of a block, and with them the collector and over-provisioning once more."""
+        assert self.written is not None, "the block was looked for"
+        found, count, others = with_block(self.made, self.model, found)
+        self.model = self.model.with_(pages_per_block=count)
+        self.written.block_known = True
+        note = f"{', '.join(map(str, others))} fit as well" if others else ""
+        self.say("pages_per_block", "inferred", "tail-erase, uniform, zones", note)
+        return found
+
+    def bound(self, seed: int, steps: Sequence[Compared]) -> None:
         """Intervals of the closed forms."""
-        errors = errors_of(self.made)
+        errors = errors_of(self.made, steps)
         offs = intervals(errors, self._closed, seed)
+        buffer = self.written.buffer if self.written is not None else None
+        if buffer is not None and "buffer_pages" in offs:
+            low, high = offs["buffer_pages"]
+            low, high = low + buffer.low - buffer.pages, high + buffer.high - buffer.pages
+            offs["buffer_pages"] = (low, high)
         for key, (low, high) in offs.items():
             value = self.values.get(key)
             if value is not None and value.status != "not identifiable":
@@ -190,7 +211,8 @@ class _Chain:
         found, value = self.collected, self.values.get("blocks_per_plane")
         if found is not None and value is not None:
             steady = [errors[f"uniform-{part}"] for part in (5, 6, 7, 8)]
-            off = 2 * math.sqrt(sum(e * e for e in steady)) / 4 / max(abs(found.chosen.slope), 0.1)
+            off = 2 * math.sqrt(sum(e * e for e in steady)) / 4 + abs(found.chosen.difference)
+            off /= max(abs(found.chosen.slope), 0.1)
             low, high = found.spread[0] - off, found.spread[1] + off
             self.values["blocks_per_plane"] = value.with_interval(
                 low - found.chosen.op, high - found.chosen.op
@@ -268,8 +290,8 @@ def fit(
     chain.collection(steady)
     if chain.collected is None:
         chain.model = chain.model.with_room()
-    chain.bound(seed)
     steps = compared(chain.model, made)
+    chain.bound(seed, steps)
     header = {"name": name, "base": base, "seed": seed}
     toml, values = device_file(chain.model, chain.values, made, header)
     return Fit(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from destage.fit.comparison import Compared
 from destage.fit.fio import Measurement
 
 __all__ = ["errors_of", "intervals"]
@@ -34,14 +35,20 @@ def _normal(seed: int) -> Iterator[float]:
         yield length * math.sin(2 * math.pi * v)
 
 
-def errors_of(made: Measurement) -> dict[str, float]:
-    """Relative error of each step's mean."""
+def errors_of(made: Measurement, steps: Sequence[Compared] = ()) -> dict[str, float]:
+    """Relative error of each step's mean: at least what the fitted SSD is off there.
+
+    Not of bursts, which meet a collection or do not: the buffer's interval has that.
+    """
     errors = {name: step.error for name, step in made.steps.items()}
     first, again = made.get("read-qd1"), made.get("read-again")
     if first is not None and again is not None:
         half = abs(math.log(again.mean_ns / first.mean_ns)) / 2
         for name in ("read-qd1", "read-again"):
             errors[name] = max(errors[name], half)
+    for step in steps:
+        if step.step in errors and not step.step.startswith("burst-"):
+            errors[step.step] = max(errors[step.step], abs(step.residual))
     return errors
 
 

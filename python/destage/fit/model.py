@@ -96,6 +96,21 @@ class Model:
         kept = 4 * self.pages_per_block * self.units
         return self.with_(op=max(self.op, kept / (self.pages + kept)))
 
+    def shifted(self, pages: int) -> Model:
+        """The same with so many more pages a unit: its collections begin that much later."""
+        raw = int(self.pages / (1 - self.op) / self.units) + pages + 0.5
+        return self.with_(op=1 - self.pages / (self.units * raw))
+
+    def phases(self, most: int) -> list[Model]:
+        """The same, with collections that begin at each page of a block, or at `most` of them.
+
+        Over-provisioning is not measured to a part of a block, and a short burst meets a
+        collection or does not.
+        """
+        block = self.pages_per_block
+        step = -(-block // most)
+        return [self.shifted(at) for at in range(-(block // 2), block - block // 2, step)]
+
     @property
     def slc_pages_per_block(self) -> int:
         """Pages of a block in SLC mode."""

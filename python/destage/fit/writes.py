@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from destage.errors import DestageError
+from destage.fit.buffer import BURSTS, OVER, Buffer, buffer_of, first_full, taken_ns
 from destage.fit.fio import Measured, Measurement
 from destage.fit.model import Model
 from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
 
-__all__ = ["Written", "refined", "sampled", "writes_of"]
+__all__ = ["Written", "blocks_of", "refined", "sampled", "settled", "tail_off", "writes_of"]
 
 FILL = ("fill-1", "fill-2")
-OVER = (*FILL, "overwrite-1", "overwrite-2")
-#: Bursts, MiB.
-SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-BURSTS = tuple(f"burst-{mib}" for mib in SIZES)
 #: Blocks that are tried.
 BLOCKS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
 #: Corrections of a rate by simulation.
 ROUNDS = 4
-MOST_BUFFER = 1 << 20
 #: Over-provisioning of these simulations: sequential writes leave blocks empty, however many.
 ROOMY_OP = 0.28
 
@@ -35,7 +31,9 @@ class Written:
     said: dict[str, str] = field(default_factory=dict)
     """Key: `measured`, or why it is not."""
     steps: dict[str, str] = field(default_factory=dict)
-    collector_known: bool = False
+    buffer: Buffer | None = None
+    block_known: bool = False
+    """The random writes said how many pages a block has."""
 
 
 def _usual_block(model: Model) -> int:
@@ -118,36 +116,47 @@ def _erase(out: Written, made: Measurement) -> None:
     out.model = out.model.with_(erase_page_ns=each)
 
 
+def blocks_of(model: Model) -> list[int]:
+    """Pages of a block that leave the device room for its threshold."""
+    return [count for count in BLOCKS if model.pages / model.units >= 16 * count]
+
+
+def tail_off(made: Measurement, models: Sequence[Model]) -> float:
+    """Log difference of the longest reads of `tail-erase`, of the model nearest to them."""
+    tail = made.steps["tail-erase"].direction
+    longest = tail.p9999_ns
+    assert longest is not None, "the caller has looked"
+    often = tail.percentiles.get(99.9, longest)
+    names = ("write-qd1", *OVER, *BURSTS, "tail-erase")
+    least = math.inf
+    for model in models:
+        try:
+            found = model.simulate(names)["tail-erase"]
+        except DestageError:
+            continue  # so few blocks leave no room for a collection
+        pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
+        least = min(least, sum(abs(math.log(max(there, 1) / here)) for there, here in pairs))
+    return round(least, 9)
+
+
 def _blocks(out: Written, made: Measurement) -> None:
     """Pages of a block: how long one collection holds up the reads."""
     tail = made.get("tail-erase")
     if not out.said["erase_ns"].startswith("measured"):
         out.said["pages_per_block"] = "not identifiable: no erase time"
         return
-    longest = tail.direction.p9999_ns if tail is not None else None
-    if longest is None:
+    if tail is None or tail.direction.p9999_ns is None:
         out.said["pages_per_block"] = "not identifiable: tail-erase has no percentiles"
         return
-    often = tail.direction.percentiles.get(99.9, longest) if tail is not None else longest
-    names = ("write-qd1", *OVER, *BURSTS, "tail-erase")
-    best = (math.inf, 0)
-    # The collector decides what overwritten bursts leave to be moved; before it is known, both
-    # ends of the range are tried.
-    victims = {out.model.gc_victim, *(() if out.collector_known else ("greedy", "fifo"))}
-    for count in BLOCKS:
-        if out.model.pages / out.model.units < 16 * count:
-            continue  # the threshold would not fit
-        for victim in sorted(victims, reverse=True):
-            trial = out.model.with_(pages_per_block=count, gc_victim=victim)
-            try:
-                found = trial.simulate(names)["tail-erase"]
-            except DestageError:
-                continue  # so few blocks leave no room for a collection
-            pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
-            off = sum(abs(math.log(max(there, 1) / here)) for there, here in pairs)
-            best = min(best, (round(off, 9), count))
-    if best[1]:
-        out.model = out.model.with_(pages_per_block=best[1])
+    # The collector decides what overwritten bursts leave to be moved; it is not known yet, and
+    # both ends of the range are tried.
+    off = {}
+    for count in blocks_of(out.model):
+        trial = out.model.with_(pages_per_block=count)
+        victims = {trial.gc_victim, "greedy", "fifo"}
+        off[count] = tail_off(made, [trial.with_(gc_victim=v) for v in sorted(victims)])
+    if off and min(off.values()) < math.inf:
+        out.model = out.model.with_(pages_per_block=min(off, key=lambda one: (off[one], one)))
     out.said["pages_per_block"] = "inferred"
     out.steps["pages_per_block"] = "tail-erase"
 
@@ -192,13 +201,11 @@ def _slc(out: Written, made: Measurement) -> None:
 
 def _buffer_behind(made: Measurement, each_ns: float) -> int:
     """The buffer by the bursts, if a page takes that long behind it: a closed form."""
-    pages = 0
-    for mib, step in made.series("burst-").items():
-        pages = mib * 256
-        taken = step.mean_ns * step.direction.requests
-        if taken >= 0.5 * pages * each_ns:
-            return max(0, round(pages - taken / each_ns))
-    return pages
+    taken = taken_ns(made)
+    mib = first_full(taken, each_ns)
+    if mib is None:
+        return 256 * max(taken, default=0)
+    return max(0, round(mib * 256 - taken[mib] / each_ns))
 
 
 def _slc_times(out: Written, made: Measurement, classes: Classes, pages: int) -> None:
@@ -239,62 +246,27 @@ def _buffer(out: Written, made: Measurement) -> None:
     if not out.model.buffer_pages:
         return
     out.steps["buffer_pages"] = "burst"
-    model = out.model
+    model, taken = out.model, taken_ns(made)
     each = model.slc_unit_program_ns if model.slc_pages else 0.0
     each = (each or model.unit_program_ns + model.erase_page_ns) / model.units
-    bursts = made.series("burst-")
-    if out.said.get("program_ns") != "measured" or not bursts:
+    if out.said.get("program_ns") != "measured" or not taken:
         out.said["buffer_pages"] = "not identifiable: the link is no faster than the flash"
         return
-    taken = {mib: s.mean_ns * s.direction.requests for mib, s in bursts.items()}
-    full = [mib for mib, total in taken.items() if total >= 0.5 * mib * 256 * each]
-    if not full:
-        largest = max(bursts) * 256
+    mib = first_full(taken, each)
+    if mib is None:
+        largest = max(taken) * 256
         own = max(int(model.base["buffer_pages"]) if "buffer_pages" in model.base else 0, largest)
         out.model = model.with_(buffer_pages=own)
         out.said["buffer_pages"] = f"at least {largest} pages: no burst filled it"
         return
-    mib = full[0]
-    pages = _bisected(model, mib, taken[mib], each)
-    out.model = model.with_(buffer_pages=pages)
+    out.buffer = buffer_of(model, taken, mib, each)
+    out.model = model.with_(buffer_pages=out.buffer.pages)
     out.said["buffer_pages"] = "measured"
     out.steps["buffer_pages"] = f"burst-{mib}"
 
 
-def _bisected(model: Model, mib: int, taken_ns: float, each_ns: float) -> int:
-    """The smallest buffer for which the simulated burst takes at most the measured time."""
-    steps = ("write-qd1", *OVER, *(f"burst-{size}" for size in SIZES if size <= mib))
-    known: dict[int, bool] = {}
-
-    def fast_enough(pages: int) -> bool:
-        if pages not in known:
-            one = model.with_(buffer_pages=pages).simulate(steps)[f"burst-{mib}"]
-            known[pages] = one.mean_ns * one.requests <= taken_ns
-        return known[pages]
-
-    guess = max(1, round(mib * 256 - taken_ns / each_ns))
-    low, high, step = 0, guess, max(8, guess // 16)
-    while high < MOST_BUFFER and not fast_enough(high):
-        low, high, step = high, high + step, 2 * step
-    probe, step = high, max(8, guess // 16)
-    while probe - step > low:
-        probe -= step
-        step *= 2
-        if not fast_enough(probe):
-            low = probe
-            break
-        high = probe
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fast_enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
 def refined(out: Written, made: Measurement, op: float) -> None:
-    """Erase time, block and buffer once more, with the over-provisioning that was found."""
+    """Erase time and block once more, with the over-provisioning that was found."""
     out.model = model = out.model.with_(op=op)
     fill, over = made.get("fill-2"), made.get("overwrite-2")
     if out.said.get("erase_ns", "").startswith("measured") and fill and over:
@@ -305,8 +277,15 @@ def refined(out: Written, made: Measurement, op: float) -> None:
             off = model.units * 1e9 * (goal - (there - here))
             model = model.with_(erase_page_ns=max(0.0, model.erase_page_ns + off))
         out.model = model
-        _blocks(out, made)
-    _buffer(out, made)
+        if not out.block_known:
+            _blocks(out, made)
+
+
+def settled(out: Written, made: Measurement, op: float) -> None:
+    """All of it once more, with the collector and the block that were found."""
+    refined(out, made, op)
+    if out.buffer is None or out.buffer.pages_per_block != out.model.pages_per_block:
+        _buffer(out, made)
     _slc_size(out, made)
 
 
@@ -330,9 +309,8 @@ def sampled(made: Measurement, model: Model, scale: Mapping[str, float]) -> dict
         first = made.get("fill-1")
         if first is not None:
             values["slc_unit_program_ns"] = math.exp(-scale.get(first.name, 0.0))
-    for mib, step in made.series("burst-").items():
-        taken = step.mean_ns * step.direction.requests * math.exp(-scale.get(step.name, 0.0))
-        if taken >= 0.5 * mib * 256 * each:
-            values["buffer_pages"] = mib * 256 - taken / each
-            break
+    taken = {k: ns * math.exp(-scale.get(f"burst-{k}", 0.0)) for k, ns in taken_ns(made).items()}
+    mib = first_full(taken, each) if model.buffer_pages else None
+    if mib is not None:
+        values["buffer_pages"] = mib * 256 - taken[mib] / each
     return values
