@@ -100,7 +100,7 @@ class StandIn:
     def __len__(self) -> int: ...
     def open(
         self,
-        channels: tuple[int, int, float] | None,
+        channels: tuple[int, int, float, float, int] | None,
         intensity: float,
         page_size: str | None,
         progress: _Progress = None,

@@ -112,7 +112,7 @@ def test_the_drive_measures_the_imbalance_that_table_1_publishes() -> None:
 
 
 def test_a_load_is_placed_anew_for_a_drive_and_asks_for_the_same() -> None:
-    traces = [Generated.surrogate(PLAIN, 1, on).open() for on in (None, (8, 2, 1.0))]
+    traces = [Generated.surrogate(PLAIN, 1, on).open() for on in (None, (8, 2, 1.0, 1.0, 0))]
     assert traces[0].fingerprint != traces[1].fingerprint
     assert traces[0].requests == traces[1].requests
     assert traces[0].accesses == traces[1].accesses
@@ -180,6 +180,36 @@ def test_a_rate_is_found_at_which_the_busiest_channel_works_as_much_as_wanted(
     assert rows["none"]["utilisation_max"] == pytest.approx(0.8, abs=0.1)
     assert rows["none"]["intensity"] == rows["LRU"]["intensity"] > 1
     assert rows["none"]["max_deviation_reads"] > 1.5
+    over = Request(replace(runs, busiest=1.2), Loads(scale=0.002))
+    more = {row.policy: row.numbers for row in runner.rows([over])[over].rows}
+    assert more["none"]["intensity"] == pytest.approx(1.5 * rows["none"]["intensity"])
+
+
+def test_tables_1_and_3_of_sac_come_out_together() -> None:
+    """Unbalanced hits above balanced misses, as of USR, and the other way, as of Exchange."""
+    loads = Loads(scale=0.1)
+    for name, striping in (("USR", "1"), ("USR", "3"), ("Exchange", "2"), ("LiveMaps", "0")):
+        load = loads.load(name, paper("sac"))
+        assert load.spec is not None
+        drive = scaled_drive(f"sac[striping={striping}]", "", load.share)
+        trace = loads.recipe(load, 1, drive, LoadOptions(channels="published")).open()
+        drive = drive.extended(trace.end_page)
+        cache = f"{round(2**31 * load.share / drive.page_bytes)}p"
+        none, arc = ds.compare(trace, ["none", "arc"], cache=cache, device=drive)
+        published, missed = load.spec.deviation[striping], load.spec.missed_deviation[striping]
+        assert none["max_deviation_reads"] == pytest.approx(published, rel=0.1), name
+        assert arc["max_deviation_reads"] == pytest.approx(missed, rel=0.1, abs=0.15), name
+
+
+def test_a_recipe_among_a_paper_s_workloads_is_dealt_out_evenly_over_the_channels() -> None:
+    loads = Loads(scale=0.01, shorten=0.01)
+    load = loads.load("near re-use 60%", paper("sac"))
+    drive = scaled_drive("sac[striping=0]", "", 0.01)
+    trace = loads.recipe(load, 1, drive, LoadOptions(channels="balanced")).open()
+    assert trace.accesses == 10_000
+    assert trace.unique_pages == pytest.approx(4_000, rel=0.01)
+    run = ds.compare(trace, "none", cache="1p", device=drive.extended(trace.end_page))[0]
+    assert run["max_deviation_reads"] < 0.05
 
 
 def test_a_page_tells_how_channels_and_caches_fit() -> None:
@@ -287,7 +317,7 @@ def test_hot_sets_are_a_knob_of_acr() -> None:
 
 
 def test_a_generated_trace_travels_as_a_description() -> None:
-    one = Generated.surrogate(PLAIN, 1, (8, 2, 1.0), 2.0, 2048)
+    one = Generated.surrogate(PLAIN, 1, (8, 2, 1.0, 1.0, 0), 2.0, 2048)
     there = pickle.loads(pickle.dumps(one))
     assert there == one
     assert there.open().fingerprint == one.open().fingerprint

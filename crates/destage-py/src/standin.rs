@@ -42,13 +42,14 @@ impl StandIn {
         self.drawn.requests.len()
     }
 
-    /// Places it, for the channels of a drive (count, pages of a stretch, deviation) or as it
-    /// comes, and decodes it; also returns notes.
+    /// Places it, for the channels of a drive (count, pages of a stretch, deviation of all reads,
+    /// deviation of those that miss in a cache, pages of this cache) or as it comes, and decodes
+    /// it; also returns notes.
     #[pyo3(signature = (channels, intensity, page_size, progress = None))]
     fn open(
         &self,
         py: Python<'_>,
-        channels: Option<(u64, u64, f64)>,
+        channels: Option<(u64, u64, f64, f64, u64)>,
         intensity: f64,
         page_size: Option<&str>,
         progress: Option<Py<PyAny>>,
@@ -57,11 +58,10 @@ impl StandIn {
             let text = format!("intensity: expected a number above 0, found {intensity}");
             return Err(usage(py, text));
         }
-        let channels = channels.map(|(count, stretch_pages, deviation)| Channels {
-            count,
-            stretch_pages,
-            deviation,
-        });
+        let channels =
+            channels.map(|(count, stretch_pages, deviation, missed_deviation, cache_pages)| {
+                Channels { count, stretch_pages, deviation, missed_deviation, cache_pages }
+            });
         if channels.is_some_and(|on| on.count == 0 || on.stretch_pages == 0) {
             return Err(usage(py, "channels: expected at least one, of at least one page"));
         }

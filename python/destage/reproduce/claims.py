@@ -275,9 +275,9 @@ class RunSet(Declared, frozen=True):
     intensity: Positive = 1.0
     channels: Literal["", "published", "balanced"] = ""
     """Distribution of a surrogate trace over a device's channels; empty: as generated."""
-    busiest: Annotated[float, Meta(ge=0, lt=1)] = 0.0
-    """Share of the time that the busiest channel works without a cache; if it is not 0, each
-    workload's `intensity` is solved for it."""
+    busiest: Annotated[float, Meta(ge=0, lt=2)] = 0.0
+    """Share of the time that the busiest channel works without a cache, from 1 on of its capacity
+    that is asked for; if it is not 0, each workload's `intensity` is solved for it."""
     cache_whole: bool = False
     """The cache is so small that it does not shrink with the requests."""
     gauges: Texts = ()

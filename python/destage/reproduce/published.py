@@ -70,6 +70,8 @@ class Shape(Declared, frozen=True):
     burst: float
     burst_gap_us: float
     most_requests: float = math.inf
+    draw: Literal["recency", "independent", ""] = ""
+    """Kind of references; empty: by recency where the source has it."""
 
 
 class Recency(Declared, frozen=True):
@@ -115,6 +117,9 @@ class TraceSpec(Declared, frozen=True):
     """Counts that a surrogate trace needs and no publication has."""
     deviation: Mapping[str, Annotated[float, Meta(ge=0)]] = {}
     """Published imbalance of a device's channels (SAC, table 1), by the label of the device."""
+    missed_deviation: Mapping[str, Annotated[float, Meta(ge=0)]] = {}
+    """The same behind `missed_cache_mib` under ARC (SAC, table 3)."""
+    missed_cache_mib: float = 2048.0
     seconds: float = 0.0
     origin: Source = Source("", "")
 

@@ -35,6 +35,8 @@ __all__ = ["MissingRuns", "Request", "Runner", "entry_of"]
 
 #: Runs that find the rate at which a channel is as busy as wanted.
 BUSY_STEPS = 2
+#: Highest share of the time at which they measure it.
+MEASURED_BUSY = 0.8
 #: A unit that works for this share of an open run is saturated.
 SATURATED = 0.98
 #: Page accesses of a period of adaptive state: BPAC's sampling period.
@@ -256,13 +258,15 @@ class Runner:
     def _find_rates(self, requests: Sequence[Request]) -> None:
         """Find the rates at which the busiest channel works so much of the time without a cache.
 
-        Work grows with the rate until requests wait; a second step corrects for the waits.
+        Work grows with the rate until requests wait; a second step corrects for the waits. No
+        channel works for more than all of the time: higher rates are multiples of a lower one.
         """
         wanted: dict[tuple[Any, ...], tuple[Request, Load, str, Device]] = {}
         for request, load, _, device, _, drive in self._places(requests):
             if request.runs.busiest and load.random and drive is not None:
                 key = _rate_key(request, load, device, request.options(load))
-                wanted.setdefault(key, (request, load, device, drive))
+                if key not in self.rates:
+                    wanted.setdefault(key, (request, load, device, drive))
         for _ in range(BUSY_STEPS if wanted else 0):
             tasks = {}
             for key, (request, load, device, drive) in wanted.items():
@@ -275,7 +279,9 @@ class Runner:
             for key, task in tasks.items():
                 busy = self._numbers(task, *next(task.every())).get("utilisation_max", 0.0)
                 if busy:
-                    self.rates[key] *= wanted[key][0].runs.busiest / busy
+                    self.rates[key] *= min(wanted[key][0].runs.busiest, MEASURED_BUSY) / busy
+        for key, (request, *_) in wanted.items():
+            self.rates[key] *= max(1.0, request.runs.busiest / MEASURED_BUSY)
 
     def do(self, tasks: Sequence[Task], whole: bool = False) -> None:
         """Do and load what is not loaded yet; `whole`: every shard does all of it."""

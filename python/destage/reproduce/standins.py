@@ -77,7 +77,7 @@ def recipe(
     if burst <= 1 or off_ns <= 0:
         gap_ns, off_ns = 1e9 / rate_of(spec), 0.0
     made: dict[str, Any] = {
-        "kind": kind or (KINDS[0] if spec.recency else KINDS[1]),
+        "kind": kind or shape.draw or (KINDS[0] if spec.recency else KINDS[1]),
         "requests": requests,
         "unique_pages": max(64, round(pages)),
         "page_bytes": page_bytes,
@@ -101,9 +101,9 @@ def recipe(
     return made
 
 
-#: The channels of a device, consecutive pages of one channel, and the imbalance of the channels'
-#: reads, (max - min) / mean: SAC's formula 1.
-Channels = tuple[int, int, float]
+#: The channels of a device, consecutive pages of one channel, the imbalance of the channels' reads,
+#: (max - min) / mean: SAC's formula 1, that of the reads that miss in a cache, and its pages.
+Channels = tuple[int, int, float, float, int]
 
 
 def draw(made: Recipe, seed: int) -> StandIn:

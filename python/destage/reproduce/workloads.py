@@ -31,7 +31,7 @@ from destage.reproduce.published import (
     fits,
     requests_of,
 )
-from destage.reproduce.standins import Channels, Generated, Recipe, apart, recipe
+from destage.reproduce.standins import KINDS, Channels, Generated, Recipe, apart, recipe
 from destage.trace import Trace, open_trace
 
 __all__ = ["Load", "LoadOptions", "Loads", "label_of"]
@@ -197,6 +197,12 @@ class Loads:
         if page is not None:
             parameters.setdefault("page_bytes", page)
         parameters |= options.changes or {}
+        if parameters.get("kind") in KINDS:
+            part = parameters["requests"] / load.synth["requests"]
+            parameters["unique_pages"] = round(parameters["unique_pages"] * part)
+            self.made.setdefault(load.name, {"seed": seed, **parameters})
+            channels = _channels(load, drive, options)
+            return Generated.surrogate(parameters, seed, channels, options.intensity, page)
         if options.intensity != 1:
             parameters.setdefault("gap_ns", 1_000_000)
             for key in ("gap_ns", "on_ns", "off_ns"):
@@ -279,7 +285,7 @@ def label_of(drive: Device) -> str:
 
 def _channels(load: Load, drive: Device | None, options: LoadOptions) -> Channels | None:
     """The distribution of a surrogate over the channels of a device; None: as generated."""
-    if options.channels == "" or drive is None or load.kind != "surrogate":
+    if options.channels == "" or drive is None or not load.random:
         return None
     device = drive.record["device"]
     sizes = {
@@ -292,5 +298,10 @@ def _channels(load: Load, drive: Device | None, options: LoadOptions) -> Channel
         return None
     before = device["striping"].partition("C")[0]
     stretch = device["stripe_pages"] * math.prod(sizes[letter] for letter in before)
-    published = load.spec.deviation.get(label_of(drive), 0.0) if load.spec else 0.0
-    return (sizes["C"], stretch, published if options.channels == "published" else 0.0)
+    spec, label = load.spec, label_of(drive)
+    if spec is None or options.channels == "balanced":
+        return (sizes["C"], stretch, 0.0, 0.0, 1)
+    deviation = spec.deviation.get(label, 0.0)
+    missed = spec.missed_deviation.get(label, deviation)
+    cache_pages = round(spec.missed_cache_mib * 2**20 * load.share / drive.page_bytes)
+    return (sizes["C"], stretch, deviation, missed, cache_pages)

@@ -1,11 +1,15 @@
 //! Positions of the extents of a surrogate trace.
 //!
 //! By default groups of extents lie in a random order, without gaps. For SAC (Chen, Xiao, Liu 2012)
-//! they are put so that the reads of a drive's channels are as unbalanced as its table 1 says:
-//! channel k gets a share in proportion to r^k, where r is solved for the deviation. The heaviest
-//! units are placed first, each at the channel that lacks most; units are groups, or single extents
-//! where the channels are to be unbalanced. Units that are never read are dealt out evenly by their
-//! writes. No two lie on the same pages: a channel that has much needs a longer address space.
+//! they are put so that the reads of a drive's channels are as unbalanced as its table 1 says, and
+//! those reads that miss in a cache as its table 3: channel k gets a share in proportion to r^k,
+//! where r is solved for the deviation; hits have what is left. Units that have most hits are placed
+//! first, each at the channel that lacks most hits; then those without hits by their misses, and
+//! those that are never read by their writes. Units are groups, or single extents where the
+//! channels are to be unbalanced. No two lie on the same pages: a channel that has much needs a
+//! longer address space.
+
+use std::collections::VecDeque;
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -28,6 +32,10 @@ pub struct Channels {
     pub stretch_pages: u64,
     /// (max - min) / mean of the channels' reads: SAC's formula 1.
     pub deviation: f64,
+    /// The same of the reads that miss in a cache.
+    pub missed_deviation: f64,
+    /// Pages of this cache, which replaces by LRU.
+    pub cache_pages: u64,
 }
 
 /// Placement of extents and log.
@@ -125,15 +133,16 @@ fn side_by_side(surrogate: &SurrogateTrace, random: &mut Pcg64) -> Placement {
     Placement { starts, log: at }
 }
 
+/// What the channels get: reads that hit in the cache, reads that miss, writes.
+const HITS: usize = 0;
+const MISSES: usize = 1;
+const WRITES: usize = 2;
+
 fn on_channels(surrogate: &SurrogateTrace, random: &mut Pcg64, on: Channels) -> Placement {
     let pages = &surrogate.extents.pages;
-    let mut asked = vec![[0u64; 2]; pages.len()];
-    for request in &surrogate.requests {
-        if let RequestTarget::Extent(extent) = request.asked {
-            asked[extent as usize][usize::from(request.writes)] += 1;
-        }
-    }
-    let units = if on.deviation > UNBALANCED {
+    let asked = asked(surrogate, on.cache_pages);
+    let even = on.deviation.max(on.missed_deviation) <= UNBALANCED;
+    let units = if !even || on.deviation != on.missed_deviation {
         Units::single(pages.len())
     } else {
         Units::groups(&surrogate.extents.groups)
@@ -142,22 +151,27 @@ fn on_channels(surrogate: &SurrogateTrace, random: &mut Pcg64, on: Channels) -> 
         let of = |e: &u32| asked[*e as usize][what] * u64::from(pages[*e as usize]);
         units.of(unit).iter().map(of).sum()
     };
-    let shares = shares_of(on.count, on.deviation);
-    let wanted = |what: usize| -> Vec<f64> {
-        let total: u64 = (0..units.len()).map(|unit| weigh(unit, what)).sum();
-        shares.iter().map(|share| share * total as f64).collect()
+    let total = |what| (0..units.len()).map(|unit| weigh(unit, what)).sum::<u64>() as f64;
+    let (hits, misses, writes) = (total(HITS), total(MISSES), total(WRITES));
+    let of = |deviation: f64, sum: f64| -> Vec<f64> {
+        shares_of(on.count, deviation).iter().map(|share| share * sum).collect()
     };
-    let mut lacking = [wanted(0), wanted(1)];
+    let missed = of(on.missed_deviation, misses);
+    let read = of(on.deviation, hits + misses);
+    let hit = read.iter().zip(&missed).map(|(read, missed)| read - missed).collect();
+    let mut lacking: [Vec<f64>; 3] = [hit, missed, of(on.deviation, writes)];
     let mut room = Room::new(on);
     let mut starts = vec![0; pages.len()];
-    let mut order: Vec<(u64, u64, usize)> = shuffled(units.len(), random)
+    let mut order: Vec<([u64; 3], usize)> = shuffled(units.len(), random)
         .into_iter()
-        .map(|unit| (weigh(unit, 0), weigh(unit, 1), unit))
+        .map(|unit| ([HITS, MISSES, WRITES].map(|what| weigh(unit, what)), unit))
         .collect();
     // Stable: those of one weight stay in their random order.
-    order.sort_by_key(|(reads, writes, _)| std::cmp::Reverse((*reads, *writes)));
-    for (reads, _, unit) in order {
-        let by = &lacking[usize::from(reads == 0)];
+    order.sort_by_key(|(weights, _)| std::cmp::Reverse(*weights));
+    for (weights, unit) in order {
+        // Pages that are never asked for need no place.
+        let Some(first) = weights.iter().position(|weight| *weight > 0) else { break };
+        let by = &lacking[first];
         let channel = (1..by.len()).fold(0, |most, k| if by[k] > by[most] { k } else { most });
         let length = units.of(unit).iter().map(|e| u64::from(pages[*e as usize])).sum();
         let mut at = room.take(channel as u64, length);
@@ -170,6 +184,43 @@ fn on_channels(surrogate: &SurrogateTrace, random: &mut Pcg64, on: Channels) -> 
         }
     }
     Placement { starts, log: room.end() }
+}
+
+/// How often each extent is asked for: reads that hit, reads that miss, writes. Every page of the
+/// log takes a place in the cache of its own.
+fn asked(surrogate: &SurrogateTrace, cache_pages: u64) -> Vec<[u64; 3]> {
+    let mut asked = vec![[0; 3]; surrogate.extents.pages.len()];
+    // The request that last asked for an extent, from 1; 0: it is not in the cache.
+    let mut last = vec![0; asked.len()];
+    let (mut queue, mut held) = (VecDeque::new(), 0);
+    for (at, request) in (1..).zip(&surrogate.requests) {
+        let pages = u64::from(request.pages);
+        queue.push_back((at, request.asked, pages));
+        held += pages;
+        if let RequestTarget::Extent(extent) = request.asked {
+            let known = std::mem::replace(&mut last[extent as usize], at);
+            held -= if known > 0 { pages } else { 0 };
+            let what = match (request.writes, known > 0) {
+                (true, _) => WRITES,
+                (false, true) => HITS,
+                (false, false) => MISSES,
+            };
+            asked[extent as usize][what] += 1;
+        }
+        while held > cache_pages {
+            let Some((then, target, pages)) = queue.pop_front() else { break };
+            match target {
+                // Asked for again since: it stands further behind.
+                RequestTarget::Extent(extent) if last[extent as usize] != then => {}
+                RequestTarget::Extent(extent) => {
+                    last[extent as usize] = 0;
+                    held -= pages;
+                }
+                RequestTarget::Log(_) => held -= pages,
+            }
+        }
+    }
+    asked
 }
 
 /// Takes what an extent gives the channels from what they lack.
@@ -253,6 +304,12 @@ mod tests {
         assert!((shares_of(2, 1.0)[0] - 0.75).abs() < 1e-9);
     }
 
+    /// Eight channels and no cache.
+    fn even(stretch_pages: u64, deviation: f64) -> Channels {
+        let missed_deviation = deviation;
+        Channels { count: 8, stretch_pages, deviation, missed_deviation, cache_pages: 0 }
+    }
+
     /// Requests of each channel, page by page: reads and writes.
     fn loads(load: &SurrogateTrace, placed: &Placement, on: Channels) -> [Vec<f64>; 2] {
         let mut found = [vec![0.0; on.count as usize], vec![0.0; on.count as usize]];
@@ -279,10 +336,58 @@ mod tests {
         let load = generated(&Recipe { write_ratio: 0.3, mean_pages: 1.2, ..plain() }, 3);
         for stretch_pages in [1, 2, 16] {
             for wanted in [0.0, 0.25, 0.785, 2.0] {
-                let on = Channels { count: 8, stretch_pages, deviation: wanted };
+                let on = even(stretch_pages, wanted);
                 let found = deviation(&loads(&load, &place(&load, 3, Some(on)), on)[0]);
                 assert!((found - wanted).abs() < 0.05, "{stretch_pages} {wanted}: {found}");
             }
+        }
+    }
+
+    /// Reads of each channel that miss in a list of the latest extents, kept by a search through it.
+    fn missed(load: &SurrogateTrace, placed: &Placement, on: Channels) -> Vec<f64> {
+        let mut found = vec![0.0; on.count as usize];
+        let (mut latest, mut log): (Vec<(RequestTarget, u64)>, u32) = (Vec::new(), 0);
+        for request in &load.requests {
+            let mut target = request.asked;
+            if matches!(target, RequestTarget::Log(_)) {
+                log += 1;
+                target = RequestTarget::Log(log);
+            }
+            let at = latest.iter().position(|(held, _)| *held == target);
+            if let (None, false, RequestTarget::Extent(extent)) = (at, request.writes, target) {
+                let first = placed.starts[extent as usize];
+                for page in first..first + u64::from(request.pages) {
+                    found[(page / on.stretch_pages % on.count) as usize] += 1.0;
+                }
+            }
+            at.map(|at| latest.remove(at));
+            latest.push((target, u64::from(request.pages)));
+            while latest.iter().map(|(_, pages)| pages).sum::<u64>() > on.cache_pages {
+                latest.remove(0);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn reads_that_miss_have_a_deviation_of_their_own() {
+        let kind = RecipeKind::Independent;
+        let recipe = Recipe { kind, alpha: 0.9, write_ratio: 0.3, mean_pages: 1.2, ..plain() };
+        let load = generated(&recipe, 3);
+        for (deviation_all, missed_deviation) in [(1.5, 0.2), (0.3, 0.0), (1.7, 2.1)] {
+            let on = Channels {
+                count: 8,
+                stretch_pages: 16,
+                deviation: deviation_all,
+                missed_deviation,
+                cache_pages: 1_000,
+            };
+            let placed = place(&load, 3, Some(on));
+            let all = deviation(&loads(&load, &placed, on)[0]);
+            let of_missed = deviation(&missed(&load, &placed, on));
+            let near = |found: f64, wanted: f64| (found - wanted).abs() < 0.05 + 0.1 * wanted;
+            assert!(near(all, deviation_all), "{all} for {deviation_all}");
+            assert!(near(of_missed, missed_deviation), "{of_missed} for {missed_deviation}");
         }
     }
 
@@ -290,7 +395,7 @@ mod tests {
     fn pages_that_are_never_read_are_spread_over_the_channels() {
         let load = generated(&Recipe { write_ratio: 1.0, mean_pages: 1.2, ..plain() }, 3);
         for wanted in [0.0, 1.0] {
-            let on = Channels { count: 8, stretch_pages: 2, deviation: wanted };
+            let on = even(2, wanted);
             let found = deviation(&loads(&load, &place(&load, 3, Some(on)), on)[1]);
             assert!((found - wanted).abs() < 0.05, "{wanted}: {found}");
         }
@@ -299,8 +404,7 @@ mod tests {
     #[test]
     fn no_two_extents_lie_on_the_same_page() {
         let load = generated(&plain(), 1);
-        let channels = |stretch_pages, deviation| Channels { count: 8, stretch_pages, deviation };
-        for on in [None, Some(channels(1, 7.0)), Some(channels(16, 0.1)), Some(channels(4, 1.0))] {
+        for on in [None, Some(even(1, 7.0)), Some(even(16, 0.1)), Some(even(4, 1.0))] {
             let placed = place(&load, 1, on);
             let mut taken = vec![false; placed.log as usize];
             for (start, pages) in placed.starts.iter().zip(&load.extents.pages) {

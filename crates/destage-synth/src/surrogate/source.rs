@@ -84,7 +84,13 @@ mod tests {
     #[test]
     fn a_decoded_load_has_the_counts_of_its_recipe() {
         let load = generated(&plain(), 1);
-        let on = Channels { count: 8, stretch_pages: 2, deviation: 1.0 };
+        let on = Channels {
+            count: 8,
+            stretch_pages: 2,
+            deviation: 1.0,
+            missed_deviation: 1.0,
+            cache_pages: 100,
+        };
         for channels in [None, Some(on)] {
             let placed = place(&load, 1, channels);
             let mut source = SurrogateSource::new(&load, &placed, 1.0);
