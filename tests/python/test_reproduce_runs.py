@@ -638,3 +638,15 @@ def test_shards_together_give_the_same_page(tmp_path: Path, tiny: Paper) -> None
             evaluate(tiny, options, experiment=Experiment(store, shard=(number, 3)))
     write(evaluate(tiny, options, experiment=Experiment(store, shard="3/3")), tmp_path / "merged")
     assert hashes(tmp_path / "merged") == hashes(tmp_path / "whole")
+
+
+def test_progress_begins_again_with_each_step(capsys: pytest.CaptureFixture[str]) -> None:
+    from destage.cli.reproduce import _teller
+
+    tell = _teller("sac", quiet=False)
+    assert tell is not None
+    for done in (0, 50, 100, 0, 30, 100):
+        tell(done, 100, "replaying")
+    lines = capsys.readouterr().err.splitlines()
+    told = [line.split(" % replayed")[0].removeprefix("destage: ") for line in lines]
+    assert told == ["sac: 50", "sac: 100", "sac: step 2, 30", "sac: step 2, 100"]

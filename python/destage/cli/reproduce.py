@@ -206,16 +206,22 @@ def _folder(given: str | None) -> Path | None:
 
 
 def _teller(name: str, quiet: bool) -> ProgressCallback | None:
-    """Progress without a terminal: a line for each tenth of the work, with the time left."""
-    began, told = time.monotonic(), 0
+    """Progress without a terminal: a line for each tenth of a step, with its time left."""
+    began, before, told, step = time.monotonic(), 0, 0, 1
 
     def tell(done: int, total: int | None, _stage: str) -> None:
-        nonlocal told
+        nonlocal began, before, told, step
+        if done < before:
+            # Rates are found first; with --seeds auto every number of seeds is a step.
+            began, told, step = time.monotonic(), 0, step + 1
+        before = done
         tenths = 10 * done // total if total else 0
         if tenths > told:
             told = tenths
             left = (time.monotonic() - began) * (10 - tenths) / tenths
-            note(f"{name}: {10 * tenths} % replayed" + (f", {left:.0f} s left" if left else ""))
+            at = f"step {step}, " if step > 1 else ""
+            more = f", {left:.0f} s left" if left else ""
+            note(f"{name}: {at}{10 * tenths} % replayed{more}")
 
     return None if quiet else tell
 
