@@ -44,7 +44,7 @@ fn main() {
                 rules: TierRules::default(),
             };
             let two = rate(|| {
-                let tier2 = tier2.build(&lpns, &[]).expect("a tier");
+                let tier2 = tier2.parts(&lpns, &[]).expect("a tier");
                 untimed::run_unwatched(&replay, "lru", &small, tier2, &mut Unobserved)
                     .expect("a policy");
             });

@@ -4,10 +4,10 @@ use crate::spec::{NONE, PolicySpec, json_of, label};
 use destage_core::Requirements;
 use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
-use destage_policies::{BuildError, FromRun, Setup, dense, written};
+use destage_policies::{BuildError, FromRun, Setup, written};
 use destage_replay::error::RunError;
 use destage_replay::tiers::rules::{Offer, Promote, TierRules};
-use destage_replay::tiers::tier2::Tier2;
+use destage_replay::tiers::tier2::{Tier2, Tier2Parts};
 
 /// Parameter of a policy that takes the pages of the trace by default.
 const FILE_PAGES: &str = "file_pages";
@@ -120,7 +120,25 @@ impl Tier2Spec {
         admission::suits(admit.name, &admit.params()?, tier2.name).map_err(RunError::Impossible)
     }
 
-    /// An empty tier over pages with these LPNs, with what the run `says` to its policy.
+    /// The parts of an empty tier over pages with these LPNs, with what the run `says` to its
+    /// policy.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Build`] of a wrong parameter.
+    pub fn parts<'a>(
+        &self,
+        lpns: &'a [u64],
+        says: &[(FromRun, Value)],
+    ) -> Result<Tier2Parts<'a>, RunError> {
+        let pages = lpns.len() as u32;
+        let (params, frames) = (self.policy.params(says)?, self.frames);
+        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
+        let admission = Admission::new(self.admit.name, &self.admit.params()?, frames, pages)?;
+        Ok(Tier2Parts { policy: self.policy.name, setup, admission, rules: self.rules, lpns })
+    }
+
+    /// An empty tier, as [`parts`](Tier2Spec::parts).
     ///
     /// # Errors
     ///
@@ -130,12 +148,7 @@ impl Tier2Spec {
         lpns: &'a [u64],
         says: &[(FromRun, Value)],
     ) -> Result<Tier2<'a>, RunError> {
-        let pages = lpns.len() as u32;
-        let (params, frames) = (self.policy.params(says)?, self.frames);
-        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
-        let policy = dense(self.policy.name, &setup, pages)?;
-        let admission = Admission::new(self.admit.name, &self.admit.params()?, frames, pages)?;
-        Ok(Tier2::new(policy, admission, self.rules, lpns))
+        Ok(self.parts(lpns, says)?.erased()?)
     }
 
     /// The parameters that were given of the policy, as JSON.

@@ -21,6 +21,9 @@ use nth::Nth;
 use probability::Probability;
 use tiny_lfu::TinyLfu;
 
+/// Entries between the naming of a remembered page, for a prefetch, and its turn to be forgotten.
+const POPS_AHEAD: u32 = 8;
+
 /// Catalogue entry of `always`.
 static ALWAYS: AdmissionInfo = AdmissionInfo {
     name: "always",
@@ -115,7 +118,9 @@ impl Admission {
     pub fn forget(&mut self, page: Page) {
         match self {
             Admission::Nth(filter) => filter.forget(page),
-            Admission::Larc(filter) => filter.forget(page),
+            Admission::Larc(filter) => {
+                filter.forget(page);
+            }
             _ => {}
         }
     }

@@ -296,6 +296,42 @@ pub(crate) trait Replays {
     fn dirty_pages(&self) -> u64;
 }
 
+/// What a loop answers of its policy: whether it is full, and what it counts and keeps.
+macro_rules! answers_of {
+    ($self:ident.$policy:ident) => {
+        fn is_full(&$self) -> bool {
+            $self.$policy.resident() >= $self.$policy.frames()
+        }
+
+        fn own_counters(&$self) -> OwnCounters {
+            OwnCounters::of(&*$self.$policy)
+        }
+
+        fn gauges(&$self, show: &mut dyn FnMut(&'static str, f64)) {
+            $self.$policy.gauges(show);
+        }
+
+        fn dirty_pages(&$self) -> u64 {
+            $self.$policy.dirty_pages()
+        }
+    };
+}
+pub(crate) use answers_of;
+
+/// Is told of the misses of a block.
+pub(crate) trait Misses {
+    /// The access missed and its page was admitted; the plan has so many evicted pages now.
+    #[inline(always)]
+    fn missed(&mut self, _: &Request, _evicted: usize) {}
+
+    /// The access missed and its page was not admitted.
+    #[inline(always)]
+    fn bypassed(&mut self) {}
+}
+
+/// Nobody is told.
+impl Misses for () {}
+
 /// The loop over a block. Unobserved, evictions are counted a block at a time, which saves a
 /// third of the instructions of a miss.
 struct Loop<'p, P, const WATCHED: bool> {
@@ -309,76 +345,84 @@ impl<P: Policy, const WATCHED: bool> Replays for Loop<'_, P, WATCHED> {
         replay: &Replay<'_>,
         observer: &mut dyn Observer,
         block: Block<'_>,
-        (counters, sizes): &mut Counted,
+        counted: &mut Counted,
     ) {
-        let (policy, plan) = (&mut *self.policy, &mut self.plan);
-        for (i, &access) in block.accesses[..block.run].iter().enumerate() {
-            look_ahead(policy, block.accesses, i, replay.columns.lpns);
-            let r = replay.request(policy, access, block.first as usize + i);
-            match policy.request(&r) {
-                Lookup::Hit(_) => {
-                    counters.hit(r.op);
-                    if WATCHED {
-                        observer.access(&r, true, None);
-                    }
-                }
-                Lookup::Miss(mut miss) => {
-                    counters.miss(r.op);
-                    while policy.resident() >= policy.frames() {
-                        policy.evict(&mut miss, &Blind, plan);
-                    }
-                    policy.admit(&r, miss);
-                    if WATCHED {
-                        observer.access(&r, false, Some(plan));
-                    }
-                    if WATCHED || plan.pad_runs().len() >= MOST_PADS {
-                        counters.evicted(plan);
-                        sizes.add(plan);
-                        plan.clear();
-                    }
-                }
-                Lookup::Bypass => {
-                    counters.miss(r.op);
-                    counters.bypasses += 1;
-                    let through = r.op.is_write() && policy.writes_through();
-                    counters.written_through += u64::from(through);
-                    if WATCHED {
-                        if through {
-                            plan.write_through(r.page); // it is empty: no eviction is counted in it
-                        }
-                        observer.refused(&r, plan);
-                        plan.clear();
-                    }
-                }
-            }
-            if WATCHED {
-                show_gauges(policy, observer);
-            }
-        }
-        counters.evicted(plan);
-        sizes.add(plan);
-        plan.clear();
-    }
-
-    fn is_full(&self) -> bool {
-        self.policy.resident() >= self.policy.frames()
+        let Loop { policy, plan } = self;
+        run_block::<P, (), WATCHED>(*policy, plan, &mut (), replay, observer, block, counted);
+        count_evicted(plan, counted);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         self.policy.forget(page)
     }
 
-    fn own_counters(&self) -> OwnCounters {
-        OwnCounters::of(self.policy)
-    }
+    answers_of! { self.policy }
+}
 
-    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        self.policy.gauges(show);
+/// Runs the policy over a block; the pages that it evicted since they were counted last are in
+/// `plan`.
+#[inline(always)]
+pub(crate) fn run_block<P: Policy, M: Misses, const WATCHED: bool>(
+    policy: &mut P,
+    plan: &mut Plan,
+    misses: &mut M,
+    replay: &Replay<'_>,
+    observer: &mut dyn Observer,
+    block: Block<'_>,
+    counted: &mut Counted,
+) {
+    for (i, &access) in block.accesses[..block.run].iter().enumerate() {
+        look_ahead(policy, block.accesses, i, replay.columns.lpns);
+        let r = replay.request(policy, access, block.first as usize + i);
+        let counters = &mut counted.0;
+        match policy.request(&r) {
+            Lookup::Hit(_) => {
+                counters.hit(r.op);
+                if WATCHED {
+                    observer.access(&r, true, None);
+                }
+            }
+            Lookup::Miss(mut miss) => {
+                counters.miss(r.op);
+                while policy.resident() >= policy.frames() {
+                    policy.evict(&mut miss, &Blind, plan);
+                }
+                policy.admit(&r, miss);
+                misses.missed(&r, plan.evicted().len());
+                if WATCHED {
+                    observer.access(&r, false, Some(plan));
+                }
+                if WATCHED || plan.pad_runs().len() >= MOST_PADS {
+                    count_evicted(plan, counted);
+                }
+            }
+            Lookup::Bypass => {
+                counters.miss(r.op);
+                counters.bypasses += 1;
+                let through = r.op.is_write() && policy.writes_through();
+                counters.written_through += u64::from(through);
+                misses.bypassed();
+                if WATCHED {
+                    if through {
+                        plan.write_through(r.page); // it is empty: no eviction is counted in it
+                    }
+                    observer.refused(&r, plan);
+                    plan.clear();
+                }
+            }
+        }
+        if WATCHED {
+            show_gauges(policy, observer);
+        }
     }
+}
 
-    fn dirty_pages(&self) -> u64 {
-        self.policy.dirty_pages()
-    }
+/// Counts the evictions of a plan and clears it.
+#[inline(always)]
+pub(crate) fn count_evicted(plan: &mut Plan, (counters, sizes): &mut Counted) {
+    counters.evicted(plan);
+    sizes.add(plan);
+    plan.clear();
 }
 
 /// An unobserved run, for whichever policy is built.

@@ -9,9 +9,11 @@
 //! ```text
 //!  rules     offers, promotion                 counters  counts of tier 2
 //!  tier2     what happens below tier 1         events    who sees it happen
-//!  untimed   the loop without a device         slots     pages of tier 2 on a device
+//!  untimed   the loops without a device        slots     pages of tier 2 on a device
+//!  behind    tier 2 behind a block of tier 1
 //! ```
 
+mod behind;
 pub mod counters;
 pub mod events;
 pub mod rules;
@@ -23,4 +25,4 @@ pub use counters::TierCounters;
 pub use events::TierDecision;
 pub use rules::{AdmitDirty, Offer, Promote, TierRules};
 pub use slots::Slots;
-pub use tier2::Tier2;
+pub use tier2::{Tier2, Tier2Parts};

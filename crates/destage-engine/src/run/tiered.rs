@@ -18,7 +18,7 @@ use destage_replay::input::Input;
 use destage_replay::kv::{Chains, KvReplay, KvReplayed, page_counters, prefix_min};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
-use destage_replay::tiers::{Slots, Tier2, untimed};
+use destage_replay::tiers::{Slots, Tier2, Tier2Parts, untimed};
 use destage_replay::timed::BackingTimes;
 
 /// Time of a read or write of the backing store, nanoseconds, unless the run says otherwise.
@@ -112,10 +112,13 @@ impl TieredRunner<'_> {
     pub(super) fn run(self, spec: &PolicySpec, setup: &Setup) -> Result<Outcome, RunError> {
         let tier2 = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
         let says = self.options.says();
-        let tier2 = tier2.map(|tier2| tier2.build(self.input.columns.lpns, &says)).transpose()?;
+        let tier2 = tier2.map(|tier2| tier2.parts(self.input.columns.lpns, &says)).transpose()?;
         match (self.options.tiers.kv, tier2, &self.options.drive) {
-            (_, Some(tier2), Some(drive)) => self.timed(drive, spec, setup, tier2),
-            (true, tier2, _) => self.requests(spec, setup, tier2),
+            (_, Some(tier2), Some(drive)) => self.timed(drive, spec, setup, tier2.erased()?),
+            (true, tier2, _) => {
+                let tier2 = tier2.map(Tier2Parts::erased).transpose()?;
+                self.requests(spec, setup, tier2)
+            }
             (false, Some(tier2), None) => self.pages(spec, setup, tier2),
             (false, None, _) => Err(needs_a_device(&spec.label())),
         }
@@ -126,7 +129,7 @@ impl TieredRunner<'_> {
         self,
         spec: &PolicySpec,
         setup: &Setup,
-        tier2: Tier2<'_>,
+        tier2: Tier2Parts<'_>,
     ) -> Result<Outcome, RunError> {
         let TieredRunner { input, options, control, observer } = self;
         let replay = replay_of(input, options);
@@ -137,12 +140,12 @@ impl TieredRunner<'_> {
             let policy = dense(spec.name, setup, pages)?;
             let every = u64::from(policy.frames());
             let mut checked = Checked::new(policy, every);
-            let replayed = untimed::run(&replay, &mut checked, tier2, &mut followed);
+            let replayed = untimed::run(&replay, &mut checked, tier2.erased()?, &mut followed);
             checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
             replayed
         } else if watches {
             let mut policy = dense(spec.name, setup, pages)?;
-            untimed::run(&replay, &mut policy, tier2, &mut followed)
+            untimed::run(&replay, &mut policy, tier2.erased()?, &mut followed)
         } else {
             untimed::run_unwatched(&replay, spec.name, setup, tier2, &mut followed)?
         };

@@ -201,7 +201,7 @@ fn product(case: &Case) -> (Vec<models::TierDecision>, Replayed) {
     let replayed = untimed::run(&trace.replay(), &mut policy, tier2, &mut recorder);
     let mut replayed = replayed.expect("no stop");
     // An unobserved run counts the same.
-    let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
+    let tier2 = case.tier2.parts(&trace.lpns, &[]).expect("a tier");
     let unwatched = untimed::run_unwatched(
         &trace.replay(),
         &case.tier1,
@@ -372,4 +372,35 @@ fn a_run_counts_from_the_end_of_the_warm_up() {
     assert_eq!(all.counters.tiers.admitted, 896, "every page that leaves tier 1");
     assert_eq!(half.counters.tiers.admitted, 450);
     assert_eq!(half.counters.tiers.tier2_evictions, 450);
+}
+
+/// An unobserved run takes a block of accesses through one tier after the other, an observed one an
+/// access through both: with each policy below, and with each filter.
+#[test]
+fn an_unobserved_run_of_many_blocks_counts_as_an_observed_one() {
+    let mut random = destage_core::SplitMix64::new(3);
+    let op = |write| if write { models::Op::Write } else { models::Op::Read };
+    let mut access = || {
+        let page = (random.unit().powi(2) * PAGES as f64) as u64;
+        Step::Access(op(random.unit() < 0.3), page)
+    };
+    let trace = Trace::of(&(0..130_000).map(|_| access()).collect::<Vec<_>>());
+    let rules = TierRules { promote: Promote::Move, ..TierRules::default() };
+    let lru = PolicySpec::parse("lru").expect("a policy");
+    let below = policies(|spec| tier2(spec.name, 1, "always", rules).suits(&lru).is_ok());
+    let with_each_policy = below.iter().map(|below| (below.as_str(), "always"));
+    for (below, admit) in with_each_policy.chain(FILTERS.map(|filter| ("lru", filter))) {
+        let (below, setup) = (tier2(below, 12, admit, rules), setup("lru", 5));
+        let parts = || below.parts(&trace.lpns, &[]).expect("a tier");
+        let mut policy = dense("lru", &setup, PAGES as u32).expect("a policy");
+        let tier2 = parts().erased().expect("a tier");
+        let observed = untimed::run(&trace.replay(), &mut policy, tier2, &mut Unobserved);
+        let unobserved =
+            untimed::run_unwatched(&trace.replay(), "lru", &setup, parts(), &mut Unobserved);
+        let unobserved = unobserved.expect("a policy").expect("no stop");
+        let observed = observed.expect("no stop");
+        assert!(observed.counters.tiers.admitted > 0, "{below:?}");
+        assert_eq!(unobserved.counters, observed.counters, "{below:?}");
+        assert_eq!(unobserved.dirty_left, observed.dirty_left, "{below:?}");
+    }
 }

@@ -13,11 +13,12 @@
 //!                      than max(1, C_r)
 //! ```
 //!
-//! Cost. O(1); two links per page of the trace.
+//! Cost. O(1) amortised; a place and a mark per page of the trace.
 
+use super::POPS_AHEAD;
 use super::info::AdmissionInfo;
 use crate::params::{IfAbsent, Kind, Param, Params};
-use destage_core::{Dense, List, Page, Pages};
+use destage_core::{Page, PerSlot, Places, Queue, Slot};
 
 /// Catalogue entry.
 pub static INFO: AdmissionInfo = AdmissionInfo {
@@ -36,9 +37,10 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
 
 /// The filter.
 pub struct LarcAdmission {
-    pages: Pages<Dense>, // every remembered page
-    remembered: List,    // Q_r, newest first
-    c_r: f64,            // wanted length of Q_r
+    is_remembered: PerSlot<bool>, // by page
+    remembered: Queue,            // Q_r
+    places: Places,
+    c_r: f64, // wanted length of Q_r
     s: f64,
     admit_while_filling: bool,
 }
@@ -46,10 +48,10 @@ pub struct LarcAdmission {
 impl LarcAdmission {
     /// For a tier of `frames` frames, over pages numbered from 0.
     pub fn new(params: &Params, frames: u32, pages: u32) -> Self {
-        let pages = Pages::new(Dense::new(pages), 1);
         LarcAdmission {
-            remembered: List::new(&pages, 1),
-            pages,
+            is_remembered: PerSlot::with_slots(pages as usize),
+            remembered: Queue::new(),
+            places: Places::with_slots(pages as usize),
             c_r: 0.1 * f64::from(frames),
             s: f64::from(frames),
             admit_while_filling: params.flag("admit_while_filling"),
@@ -59,7 +61,8 @@ impl LarcAdmission {
     /// Brings near what is remembered of the page.
     #[inline(always)]
     pub fn prefetch(&self, page: Page) {
-        self.pages.prefetch(page);
+        self.is_remembered.prefetch(page);
+        self.places.prefetch(page);
     }
 
     /// A look-up found its page in tier 2.
@@ -72,28 +75,31 @@ impl LarcAdmission {
     #[inline]
     pub fn admits(&mut self, page: Page, has_free_frame: bool) -> bool {
         self.c_r = f64::min(0.9 * self.s, self.c_r + self.s / self.c_r);
-        if let Some(slot) = self.pages.find(page) {
-            self.remembered.unlink(&mut self.pages, slot);
-            self.pages.remove(slot);
+        let slot = Slot(page.0 as u32);
+        if self.forget(page) {
             return true;
         }
         if self.admit_while_filling && has_free_frame {
             return true;
         }
-        let slot = self.pages.insert(page);
-        self.remembered.push_mru(&mut self.pages, slot);
+        self.is_remembered[slot] = true;
+        self.remembered.push(slot, &mut self.places);
         if f64::from(self.remembered.len()) > f64::max(1.0, self.c_r) {
-            let oldest = self.remembered.pop_lru(&mut self.pages).expect("it has entries");
-            self.pages.remove(oldest);
+            let oldest = self.remembered.pop().expect("it has entries");
+            self.is_remembered[oldest] = false;
+            self.is_remembered.prefetch_slot(self.remembered.ahead(POPS_AHEAD));
         }
         false
     }
 
-    /// A trim: the page leaves Q_r.
-    pub fn forget(&mut self, page: Page) {
-        if let Some(slot) = self.pages.find(page) {
-            self.remembered.unlink(&mut self.pages, slot);
-            self.pages.remove(slot);
+    /// The page leaves Q_r; whether it was there.
+    #[inline]
+    pub fn forget(&mut self, page: Page) -> bool {
+        let slot = Slot(page.0 as u32);
+        let was_remembered = std::mem::take(&mut self.is_remembered[slot]);
+        if was_remembered {
+            self.remembered.take(slot, &self.places);
         }
+        was_remembered
     }
 }

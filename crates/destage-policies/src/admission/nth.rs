@@ -4,11 +4,12 @@
 //! leaves the list; it is offer number `k`. `k >= n`: taken. Else declined: if the list has `g`
 //! entries, the oldest goes; (page, k) enters as the newest.
 //!
-//! Cost. O(1); two links and a count per page of the trace.
+//! Cost. O(1) amortised; a count and a place per page of the trace.
 
+use super::POPS_AHEAD;
 use super::info::AdmissionInfo;
 use crate::params::{IfAbsent, Kind, Param, Params};
-use destage_core::{Dense, List, Page, Pages, PerSlot, share};
+use destage_core::{Page, PerSlot, Places, Queue, Slot, share};
 
 /// Catalogue entry.
 pub static INFO: AdmissionInfo = AdmissionInfo {
@@ -38,9 +39,9 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
 
 /// The filter.
 pub struct Nth {
-    pages: Pages<Dense>, // every remembered page
-    remembered: List,    // newest first
-    offers: PerSlot<u32>,
+    offers: PerSlot<u32>, // by page; 0: not remembered
+    remembered: Queue,    // the pages with offers
+    places: Places,
     n: u32,
     capacity: u32, // g
 }
@@ -48,11 +49,10 @@ pub struct Nth {
 impl Nth {
     /// For a tier of `frames` frames, over pages numbered from 0.
     pub fn new(params: &Params, frames: u32, pages: u32) -> Self {
-        let pages = Pages::new(Dense::new(pages), 1);
         Nth {
-            remembered: List::new(&pages, 1),
-            offers: PerSlot::new(&pages),
-            pages,
+            offers: PerSlot::with_slots(pages as usize),
+            remembered: Queue::new(),
+            places: Places::with_slots(pages as usize),
             n: params.int("n") as u32,
             capacity: share(params.real("ghost_fraction"), frames).max(1),
         }
@@ -61,37 +61,37 @@ impl Nth {
     /// Brings near what is remembered of the page.
     #[inline(always)]
     pub fn prefetch(&self, page: Page) {
-        self.pages.prefetch(page);
         self.offers.prefetch(page);
+        self.places.prefetch(page);
     }
 
     /// Answers an offer.
     #[inline]
     pub fn admits(&mut self, page: Page) -> bool {
-        let known = self.pages.find(page);
-        let offers = known.map_or(0, |slot| self.offers[slot]).saturating_add(1);
-        if let Some(slot) = known {
-            self.remembered.unlink(&mut self.pages, slot);
-            self.pages.remove(slot);
+        let slot = Slot(page.0 as u32);
+        let before = std::mem::take(&mut self.offers[slot]);
+        if before > 0 {
+            self.remembered.take(slot, &self.places);
         }
+        let offers = before.saturating_add(1);
         if offers >= self.n {
             return true;
         }
         if self.remembered.len() == self.capacity {
-            let oldest = self.remembered.pop_lru(&mut self.pages).expect("it has entries");
-            self.pages.remove(oldest);
+            let oldest = self.remembered.pop().expect("it has entries");
+            self.offers[oldest] = 0;
+            self.offers.prefetch_slot(self.remembered.ahead(POPS_AHEAD));
         }
-        let slot = self.pages.insert(page);
         self.offers[slot] = offers;
-        self.remembered.push_mru(&mut self.pages, slot);
+        self.remembered.push(slot, &mut self.places);
         false
     }
 
     /// A trim: the page's offers are forgotten.
     pub fn forget(&mut self, page: Page) {
-        if let Some(slot) = self.pages.find(page) {
-            self.remembered.unlink(&mut self.pages, slot);
-            self.pages.remove(slot);
+        let slot = Slot(page.0 as u32);
+        if std::mem::take(&mut self.offers[slot]) > 0 {
+            self.remembered.take(slot, &self.places);
         }
     }
 }

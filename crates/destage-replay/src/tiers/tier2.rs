@@ -12,8 +12,10 @@ use super::counters::TierCounters;
 use super::events::TierEvents;
 use super::rules::{AdmitDirty, Offer, Promote, TierRules};
 use destage_core::pages::prefetch;
+use destage_core::plan::Evicted;
 use destage_core::{AnyPolicy, Blind, Lookup, Lpn, NEVER, Op, Page, Plan, Policy, Request};
 use destage_policies::admission::Admission;
+use destage_policies::{BuildError, Setup, dense};
 
 /// Copy of a page in tier 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,9 +26,12 @@ enum Copied {
     Dirty,
 }
 
+/// Shows the resident pages of a tier, each with its dirty bit.
+pub type Residents<'a> = dyn Fn(&mut dyn FnMut(Page, bool)) + 'a;
+
 /// The flash tier and the backing store below it.
-pub struct Tier2<'a> {
-    policy: AnyPolicy,
+pub struct Tier2<'a, P = AnyPolicy> {
+    policy: P,
     admission: Admission,
     rules: TierRules,
     lpns: &'a [u64],
@@ -34,19 +39,45 @@ pub struct Tier2<'a> {
     plan: Plan,
 }
 
+/// All that tier 2 is built from.
+pub struct Tier2Parts<'a> {
+    /// Name of its policy.
+    pub policy: &'static str,
+    /// Setup of the policy.
+    pub setup: Setup,
+    /// Which offers it takes.
+    pub admission: Admission,
+    /// Rules between the tiers.
+    pub rules: TierRules,
+    /// LPNs of the pages.
+    pub lpns: &'a [u64],
+}
+
+impl<'a> Tier2Parts<'a> {
+    /// An empty tier with a policy whose type is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`destage_policies::build`].
+    pub fn erased(self) -> Result<Tier2<'a>, BuildError> {
+        let policy = dense(self.policy, &self.setup, self.lpns.len() as u32)?;
+        Ok(Tier2::new(policy, self.admission, self.rules, self.lpns))
+    }
+}
+
 /// Where an access found its page, and who looks on.
-pub struct Below<'t, 'a, E> {
+pub struct Below<'t, 'a, E, P = AnyPolicy> {
     /// The tier.
-    pub tier2: &'t mut Tier2<'a>,
+    pub tier2: &'t mut Tier2<'a, P>,
     /// Counters of the tier.
     pub counters: &'t mut TierCounters,
     /// Sees what happens.
     pub events: &'t mut E,
 }
 
-impl<'a> Tier2<'a> {
+impl<'a, P: Policy> Tier2<'a, P> {
     /// An empty tier, over pages with these LPNs.
-    pub fn new(policy: AnyPolicy, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
+    pub fn new(policy: P, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
         let copies = vec![Copied::No; lpns.len()];
         Tier2 { policy, admission, rules, lpns, copies, plan: Plan::new() }
     }
@@ -72,11 +103,12 @@ impl<'a> Tier2<'a> {
         self.policy.resident()
     }
 
-    /// Pages that are dirty in tier 2, and those that are dirty in either tier.
-    pub fn dirty_pages<P: Policy>(&self, tier1: &P) -> (u64, u64) {
+    /// Pages that are dirty in tier 2, and those that are dirty in either tier, of which the first
+    /// `shows` its pages.
+    pub fn dirty_pages(&self, shows: &Residents<'_>) -> (u64, u64) {
         let own = self.policy.dirty_pages();
         let mut either = own;
-        tier1.for_each_resident(&mut |page, dirty| {
+        shows(&mut |page, dirty| {
             let is_here = self.copies[page.0 as usize] == Copied::Dirty;
             either += u64::from(dirty && !is_here);
         });
@@ -99,21 +131,40 @@ impl<'a> Tier2<'a> {
         }
     }
 
-    /// Hint, a few accesses ahead: what the policy says of the page has come near.
+    /// Hint: this page is about to be looked up, or to be hit or taken in.
     #[inline(always)]
-    pub fn prefetch_links(&self, page: Page) {
-        if self.has_near(page) {
-            self.policy.prefetch_links(page);
+    fn prefetch_all(&self, page: Page) {
+        prefetch(&self.copies, page.0 as usize);
+        self.policy.prefetch(page);
+        if P::READS_LPN {
+            prefetch(self.lpns, page.0 as usize);
         }
     }
 
-    /// Hint: tier 1 is likely to give up this page some evictions from now.
+    /// Hint: tier 1 gives this page up soon.
     #[inline(always)]
-    pub fn prefetch_offer(&self, page: Page) {
-        prefetch(&self.copies, page.0 as usize);
-        prefetch(self.lpns, page.0 as usize);
+    pub(super) fn prefetch_offer(&self, page: Page) {
+        self.prefetch_all(page);
         self.admission.prefetch_offer(page);
-        self.policy.prefetch(page);
+    }
+
+    /// Hint: this page soon misses tier 1.
+    #[inline(always)]
+    pub(super) fn prefetch_missed(&self, page: Page) {
+        self.prefetch_all(page);
+        self.admission.prefetch_missed(page);
+    }
+
+    /// Hint, after [`prefetch_missed`](Tier2::prefetch_missed).
+    #[inline(always)]
+    pub(super) fn prefetch_links(&self, page: Page) {
+        self.policy.prefetch_links(page);
+    }
+
+    /// Hint, the last.
+    #[inline(always)]
+    pub(super) fn prefetch_neighbours(&self, page: Page) {
+        self.policy.prefetch_neighbours(page);
     }
 
     #[inline(always)]
@@ -127,10 +178,24 @@ impl<'a> Tier2<'a> {
     }
 }
 
-impl<E: TierEvents> Below<'_, '_, E> {
+impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
+    /// An access missed tier 1, which evicted these pages (4.1, steps 2 to 6); whether its page was
+    /// found in tier 2.
+    #[inline]
+    pub fn miss(&mut self, page: Page, op: Op, evicted: &[Evicted]) -> bool {
+        let is_found = self.missed(page, op);
+        for evicted in evicted {
+            self.leaves_tier1(evicted.page, evicted.dirty);
+        }
+        if !is_found && !op.is_write() {
+            self.inserted(page);
+        }
+        is_found
+    }
+
     /// An access missed tier 1 (4.1, steps 2 to 4); whether its page was found in tier 2.
     #[inline]
-    pub fn missed(&mut self, page: Page, op: Op) -> bool {
+    fn missed(&mut self, page: Page, op: Op) -> bool {
         self.tier2.admission.missed(page);
         let rules = self.tier2.rules;
         let found = (op == Op::Read || rules.fetch_on_write_miss) && self.look_up(page);

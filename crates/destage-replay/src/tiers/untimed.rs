@@ -1,19 +1,17 @@
-//! The loop of two tiers without a device: tier 1 compiled for its policy, tier 2 behind
-//! [`AnyPolicy`](destage_core::AnyPolicy).
+//! The loops of two tiers without a device: observed, or compiled for both policies.
 
+use super::behind::{self, Behind, Missed};
 use super::counters::TierCounters;
-use super::events::{TierDecision, TierEvents};
-use super::tier2::{Below, Tier2};
+use super::events::TierDecision;
+use super::tier2::{Below, Tier2, Tier2Parts};
+use crate::accesses::BLOCK;
 use crate::counters::OwnCounters;
 use crate::observe::{Observer, show_gauges};
-use crate::replay::{Block, Counted, Replay, Replayed, Replays, look_ahead};
+use crate::replay::{
+    Block, Counted, Replay, Replayed, Replays, answers_of, count_evicted, run_block,
+};
 use destage_core::{Blind, Lookup, Page, Plan, Policy, Request};
-use destage_policies::{BuildError, Setup};
-
-/// How far ahead a page's state in tier 2 is asked for, then its node there, then its neighbours.
-const COPY_AHEAD: usize = 24;
-const NODE_AHEAD: usize = 12;
-const LINKS_AHEAD: usize = 4;
+use destage_policies::{BuildError, Setup, Visitor};
 
 /// Runs two tiers over the trace, every decision shown to the observer; counts begin after the
 /// warm-up. Pages left dirty are those of either tier.
@@ -25,12 +23,14 @@ pub fn run<P: Policy>(
     tier2: Tier2<'_>,
     observer: &mut dyn Observer,
 ) -> Option<Replayed> {
-    let events = TierDecision::default();
-    let mut tiers = TierLoop::<_, _, true> { policy, plan: Plan::new(), tier2, events };
-    tiers.whole(replay, observer)
+    let decision = TierDecision::default();
+    let mut tiers = TierLoop { policy, plan: Plan::new(), tier2, decision };
+    let replayed = replay.whole(&mut tiers, observer)?;
+    let dirty = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
+    Some(with_dirty(replayed, dirty))
 }
 
-/// Runs two tiers unobserved, tier 1 in a loop compiled for its policy.
+/// Runs two tiers unobserved, each in a loop compiled for its policy.
 ///
 /// Returns `None` when the observer stopped it.
 ///
@@ -41,168 +41,140 @@ pub fn run_unwatched(
     replay: &Replay<'_>,
     name: &str,
     setup: &Setup,
-    tier2: Tier2<'_>,
+    tier2: Tier2Parts<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Option<Replayed>, BuildError> {
     let pages = replay.columns.lpns.len() as u32;
-    let unwatched = Unwatched { replay, tier2, observer };
+    let unwatched = Unwatched { replay, tier2: behind::build(tier2)?, observer };
     // As for one tier: tests do with one loop.
     #[cfg(debug_assertions)]
-    {
-        use destage_policies::Visitor;
-        let policy = destage_policies::dense(name, setup, pages)?;
-        Ok(unwatched.visit(policy))
-    }
+    return Ok(unwatched.visit(destage_policies::dense(name, setup, pages)?));
     #[cfg(not(debug_assertions))]
     destage_policies::build(name, setup, destage_core::Dense::new(pages), unwatched)
 }
 
 struct Unwatched<'a, 't> {
     replay: &'a Replay<'a>,
-    tier2: Tier2<'t>,
+    tier2: Box<dyn Behind + 't>,
     observer: &'a mut dyn Observer,
 }
 
-impl destage_policies::Visitor for Unwatched<'_, '_> {
+impl Visitor for Unwatched<'_, '_> {
     type Output = Option<Replayed>;
 
     fn visit<P: Policy>(self, mut policy: P) -> Option<Replayed> {
         let Unwatched { replay, tier2, observer } = self;
-        let (plan, policy) = (Plan::new(), &mut policy);
-        TierLoop::<_, _, false> { policy, plan, tier2, events: () }.whole(replay, observer)
+        let (policy, plan, misses) = (&mut policy, Plan::new(), Vec::with_capacity(BLOCK));
+        let mut tiers = UnwatchedLoop { policy, tier2, plan, misses };
+        let replayed = replay.whole(&mut tiers, observer)?;
+        let dirty = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
+        Some(with_dirty(replayed, dirty))
     }
 }
 
-/// The loop over a block.
-struct TierLoop<'p, 't, P, E, const WATCHED: bool> {
+/// Sets the pages that are dirty in tier 2, and in either tier.
+fn with_dirty(mut replayed: Replayed, (in_tier2, in_either): (u64, u64)) -> Replayed {
+    let tiers = &mut replayed.counters.tiers;
+    (tiers.pending_tier1, tiers.pending_tier2) = (replayed.dirty_left, in_tier2);
+    replayed.dirty_left = in_either;
+    replayed
+}
+
+/// A trimmed page was in either tier: whether it was dirty in one.
+fn forgotten(above: Option<bool>, below: Option<bool>) -> Option<bool> {
+    match (above, below) {
+        (Some(above), Some(below)) => Some(above || below),
+        (above, below) => above.or(below),
+    }
+}
+
+/// The unobserved loop over a block.
+struct UnwatchedLoop<'p, 't, P> {
     policy: &'p mut P,
+    tier2: Box<dyn Behind + 't>,
     plan: Plan,
-    tier2: Tier2<'t>,
-    events: E,
+    misses: Vec<Missed>,
 }
 
-/// A record of decisions that observers are shown.
-trait Shown: TierEvents {
-    /// Shows where the access found its page, and begins the record of the next.
-    fn show(&mut self, tier1_hit: bool, observer: &mut dyn Observer);
-}
-
-impl Shown for () {
-    fn show(&mut self, _: bool, _: &mut dyn Observer) {}
-}
-
-impl Shown for TierDecision {
-    fn show(&mut self, tier1_hit: bool, observer: &mut dyn Observer) {
-        if tier1_hit {
-            self.tier = 1;
-        }
-        observer.tiers(self);
-        self.clear();
-    }
-}
-
-impl<P: Policy, E: Shown, const WATCHED: bool> TierLoop<'_, '_, P, E, WATCHED> {
-    fn whole(&mut self, replay: &Replay<'_>, observer: &mut dyn Observer) -> Option<Replayed> {
-        let mut replayed = replay.whole(self, observer)?;
-        let (pending_tier2, either) = self.tier2.dirty_pages(self.policy);
-        replayed.counters.tiers.pending_tier1 = replayed.dirty_left;
-        replayed.counters.tiers.pending_tier2 = pending_tier2;
-        replayed.dirty_left = either;
-        Some(replayed)
-    }
-
-    #[inline(always)]
-    fn miss(&mut self, r: &Request, counters: &mut TierCounters) {
-        let (tier2, events) = (&mut self.tier2, &mut self.events);
-        let mut below = Below { tier2, counters, events };
-        let found = below.missed(r.page, r.op);
-        for evicted in self.plan.evicted() {
-            below.leaves_tier1(evicted.page, evicted.dirty);
-        }
-        if !found && !r.op.is_write() {
-            below.inserted(r.page);
-        }
-    }
-}
-
-impl<P: Policy, E: Shown, const WATCHED: bool> Replays for TierLoop<'_, '_, P, E, WATCHED> {
+impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
     fn block(
         &mut self,
         replay: &Replay<'_>,
         observer: &mut dyn Observer,
         block: Block<'_>,
-        (counters, sizes): &mut Counted,
+        counted: &mut Counted,
+    ) {
+        let UnwatchedLoop { policy, tier2, plan, misses } = self;
+        run_block::<P, _, false>(policy, plan, misses, replay, observer, block, counted);
+        tier2.block(misses, plan.evicted(), &mut counted.0.tiers);
+        misses.clear();
+        count_evicted(plan, counted);
+    }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        forgotten(self.policy.forget(page), self.tier2.forget(page))
+    }
+
+    answers_of! { self.policy }
+}
+
+/// The observed loop over a block.
+struct TierLoop<'p, 't, P> {
+    policy: &'p mut P,
+    plan: Plan,
+    tier2: Tier2<'t>,
+    decision: TierDecision,
+}
+
+impl<P: Policy> TierLoop<'_, '_, P> {
+    /// Shows the decision on an access, and begins the record of the next.
+    fn show(&mut self, r: &Request, is_hit: bool, observer: &mut dyn Observer) {
+        observer.tiers(&self.decision);
+        self.decision.clear();
+        observer.access(r, is_hit, (!is_hit).then_some(&self.plan));
+        show_gauges(self.policy, observer);
+    }
+}
+
+impl<P: Policy> Replays for TierLoop<'_, '_, P> {
+    fn block(
+        &mut self,
+        replay: &Replay<'_>,
+        observer: &mut dyn Observer,
+        block: Block<'_>,
+        counted: &mut Counted,
     ) {
         for (i, &access) in block.accesses[..block.run].iter().enumerate() {
-            look_ahead(self.policy, block.accesses, i, replay.columns.lpns);
-            if let Some(far) = block.accesses.get(i + COPY_AHEAD) {
-                self.tier2.prefetch(Page(far.id.into()));
-            }
-            if let Some(near) = block.accesses.get(i + NODE_AHEAD) {
-                self.tier2.prefetch_copy(Page(near.id.into()));
-            }
-            if let Some(next) = block.accesses.get(i + LINKS_AHEAD) {
-                self.tier2.prefetch_links(Page(next.id.into()));
-            }
             let r = replay.request(self.policy, access, block.first as usize + i);
             match self.policy.request(&r) {
                 Lookup::Hit(_) => {
-                    counters.hit(r.op);
-                    if WATCHED {
-                        self.events.show(true, observer);
-                        observer.access(&r, true, None);
-                    }
+                    counted.0.hit(r.op);
+                    self.decision.tier = 1;
+                    self.show(&r, true, observer);
                 }
                 Lookup::Miss(mut miss) => {
-                    counters.miss(r.op);
+                    counted.0.miss(r.op);
                     while self.policy.resident() >= self.policy.frames() {
                         self.policy.evict(&mut miss, &Blind, &mut self.plan);
                     }
                     self.policy.admit(&r, miss);
-                    if let Some(victim) = self.policy.coming_victim() {
-                        self.tier2.prefetch_offer(victim);
-                    }
-                    self.miss(&r, &mut counters.tiers);
-                    counters.evicted(&self.plan);
-                    sizes.add(&self.plan);
-                    if WATCHED {
-                        self.events.show(false, observer);
-                        observer.access(&r, false, Some(&self.plan));
-                    }
-                    self.plan.clear();
+                    let (tier2, events) = (&mut self.tier2, &mut self.decision);
+                    let counters = &mut counted.0.tiers;
+                    Below { tier2, counters, events }.miss(r.page, r.op, self.plan.evicted());
+                    self.show(&r, false, observer);
+                    count_evicted(&mut self.plan, counted);
                 }
                 Lookup::Bypass => unreachable!("a policy that bypasses is no tier 1"),
             }
-            if WATCHED {
-                show_gauges(self.policy, observer);
-            }
         }
-    }
-
-    fn is_full(&self) -> bool {
-        self.policy.resident() >= self.policy.frames()
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         let above = self.policy.forget(page);
         let mut nothing = TierCounters::default();
-        let (tier2, events) = (&mut self.tier2, &mut self.events);
-        let below = Below { tier2, counters: &mut nothing, events }.forget(page);
-        match (above, below) {
-            (Some(above), Some(below)) => Some(above || below),
-            (above, below) => above.or(below),
-        }
+        let (tier2, events) = (&mut self.tier2, &mut self.decision);
+        forgotten(above, Below { tier2, counters: &mut nothing, events }.forget(page))
     }
 
-    fn own_counters(&self) -> OwnCounters {
-        OwnCounters::of(self.policy)
-    }
-
-    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        self.policy.gauges(show);
-    }
-
-    fn dirty_pages(&self) -> u64 {
-        self.policy.dirty_pages()
-    }
+    answers_of! { self.policy }
 }

@@ -180,7 +180,7 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
 
     /// Pages dirty in tier 2, and those dirty in either tier.
     pub(super) fn dirty_pages(&self) -> (u64, u64) {
-        self.tier2.dirty_pages(self.policy)
+        self.tier2.dirty_pages(&|visit| self.policy.for_each_resident(visit))
     }
 
     /// Pages dirty in tier 1.
@@ -294,14 +294,8 @@ impl<P: Policy> PageFrontend for TierFrontend<'_, P> {
         }
         self.policy.admit(&r, miss);
         let (tier2, events) = (&mut self.tier2, &mut self.slots);
-        let mut below = Below { tier2, counters: &mut ledger.pages.tiers, events };
-        let is_found = below.missed(page, op);
-        for evicted in self.plan.evicted() {
-            below.leaves_tier1(evicted.page, evicted.dirty);
-        }
-        if !is_found && !op.is_write() {
-            below.inserted(page);
-        }
+        let counters = &mut ledger.pages.tiers;
+        Below { tier2, counters, events }.miss(page, op, self.plan.evicted());
         ledger.pages.evicted(&self.plan);
         ledger.destage_pages.add(&self.plan);
         let (frame, data) = self.times(device, (now, was_full), ledger);

@@ -1,0 +1,126 @@
+//! Tier 2 behind a block of tier 1.
+//!
+//! Tier 1 decides whatever lies below it. So a block of accesses runs through tier 1 first, in the
+//! loop of one tier, and then what it missed and gave up through tier 2, in a loop compiled for the
+//! policy of tier 2. Both know what comes next, and neither waits for the other's memory.
+
+use super::counters::TierCounters;
+use super::tier2::{Below, Residents, Tier2, Tier2Parts};
+use crate::replay::Misses;
+use destage_core::plan::Evicted;
+use destage_core::{Op, Page, Policy, Request};
+use destage_policies::BuildError;
+
+/// How many misses ahead the state of a page in tier 2 is asked for, then its neighbours there, and
+/// what can be found only then.
+const AHEAD: usize = 16;
+const LINKS_AHEAD: usize = 6;
+const NEIGHBOURS_AHEAD: usize = 3;
+
+/// A miss of tier 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missed {
+    id: u32,
+    op: Op,
+    evicted: u32, // pages that this miss and those before it have evicted
+}
+
+impl Missed {
+    fn page(self) -> Page {
+        Page(self.id.into())
+    }
+}
+
+impl Misses for Vec<Missed> {
+    #[inline(always)]
+    fn missed(&mut self, r: &Request, evicted: usize) {
+        self.push(Missed { id: r.page.0 as u32, op: r.op, evicted: evicted as u32 });
+    }
+
+    fn bypassed(&mut self) {
+        unreachable!("a policy that bypasses is no tier 1");
+    }
+}
+
+/// Tier 2 with a policy that the loop of tier 1 does not name.
+pub(super) trait Behind {
+    /// Runs what tier 1 missed and gave up, in order.
+    fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut TierCounters);
+    /// A trim.
+    fn forget(&mut self, page: Page) -> Option<bool>;
+    /// [`Tier2::dirty_pages`].
+    fn dirty_pages(&self, shows: &Residents<'_>) -> (u64, u64);
+}
+
+impl<P: Policy> Behind for Tier2<'_, P> {
+    fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut TierCounters) {
+        misses[..AHEAD.min(misses.len())].iter().for_each(|far| self.prefetch_missed(far.page()));
+        evicted[..AHEAD.min(evicted.len())].iter().for_each(|far| self.prefetch_offer(far.page));
+        let mut left = 0;
+        for (i, &missed) in misses.iter().enumerate() {
+            self.look_ahead((misses, i), (evicted, left));
+            let end = missed.evicted as usize;
+            let mut below = Below { tier2: self, counters, events: &mut () };
+            below.miss(missed.page(), missed.op, &evicted[left..end]);
+            left = end;
+        }
+    }
+
+    fn forget(&mut self, page: Page) -> Option<bool> {
+        let mut nothing = TierCounters::default();
+        Below { tier2: self, counters: &mut nothing, events: &mut () }.forget(page)
+    }
+
+    fn dirty_pages(&self, shows: &Residents<'_>) -> (u64, u64) {
+        self.dirty_pages(shows)
+    }
+}
+
+impl<P: Policy> Tier2<'_, P> {
+    /// Tells the memory what comes next.
+    #[inline(always)]
+    fn look_ahead(&self, (misses, at): (&[Missed], usize), (evicted, left): (&[Evicted], usize)) {
+        if let Some(far) = misses.get(at + AHEAD) {
+            self.prefetch_missed(far.page());
+        }
+        if let Some(far) = evicted.get(left + AHEAD) {
+            self.prefetch_offer(far.page);
+        }
+        if let Some(near) = misses.get(at + LINKS_AHEAD) {
+            self.prefetch_links(near.page());
+        }
+        if let Some(next) = misses.get(at + NEIGHBOURS_AHEAD) {
+            self.prefetch_neighbours(next.page());
+        }
+    }
+}
+
+/// An empty tier 2, compiled for its policy.
+///
+/// # Errors
+///
+/// Errors of [`destage_policies::build`].
+pub(super) fn build<'a>(parts: Tier2Parts<'a>) -> Result<Box<dyn Behind + 'a>, BuildError> {
+    // As for one tier: tests do with one loop.
+    #[cfg(debug_assertions)]
+    return Ok(Box::new(parts.erased()?));
+    #[cfg(not(debug_assertions))]
+    {
+        let directory = destage_core::Dense::new(parts.lpns.len() as u32);
+        let (name, setup) = (parts.policy, parts.setup.clone());
+        destage_policies::build(name, &setup, directory, Builder(parts))
+    }
+}
+
+#[cfg(not(debug_assertions))]
+struct Builder<'a>(Tier2Parts<'a>);
+
+#[cfg(not(debug_assertions))]
+impl<'a> destage_policies::Visitor for Builder<'a> {
+    type Output = Box<dyn Behind + 'a>;
+
+    fn visit<P: Policy + 'static>(self, policy: P) -> Box<dyn Behind + 'a> {
+        let Tier2Parts { admission, rules, lpns, .. } = self.0;
+        Box::new(Tier2::new(policy, admission, rules, lpns))
+    }
+}
