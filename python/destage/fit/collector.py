@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 import os
 import re
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from destage.errors import DestageError
 from destage.fit.fio import Measurement
 from destage.fit.model import Model
 from destage.fit.writes import blocks_of, tail_off
 
-__all__ = ["CANDIDATES", "Candidate", "Collected", "collected", "first_op", "with_block"]
+__all__ = [
+    "CANDIDATES",
+    "Candidate",
+    "Collected",
+    "averaged",
+    "block_of",
+    "collected",
+    "first_op",
+]
 
 #: `gc_victim` and `gc_stream`, the first of those that fit is written.
 CANDIDATES = (
@@ -39,8 +48,10 @@ FIRST, LOW, HIGH, LOWEST, HIGHEST = 0.12, 0.04, 0.40, 0.03, 0.45
 FOUND, NO_ROOT, EVALUATIONS = 0.002, 0.02, 6
 #: Candidates that fit as well as the best; the best of them must be that good.
 AS_GOOD, AS_GOOD_PLUS, MOST_RMS = 1.5, 0.002, 0.15
-#: How often collector and block are found in turn; beginnings of collections that are tried.
-ROUNDS, PHASES = 3, 64
+#: Beginnings of collections that are tried.
+PHASES = 64
+#: Beginnings over which over-provisioning is averaged, and the least slope over it.
+AVERAGED, LEAST_SLOPE = 8, 0.1
 #: Blocks that are compared: within this factor of the one by `tail-erase` alone.
 NEAR = 4
 
@@ -55,6 +66,8 @@ class Candidate:
     difference: float
     slope: float
     rms: float
+    luck: float = 0.0
+    """What over-provisioning is off for where collections begin, one standard deviation."""
 
     @property
     def name(self) -> str:
@@ -113,31 +126,34 @@ def _measured(made: Measurement) -> tuple[dict[str, float], bool]:
     return {name: math.log(step.rate) for name, step in steps.items() if step}, with_zones
 
 
-def with_block(
-    made: Measurement, model: Model, found: Collected
-) -> tuple[Collected, int, tuple[int, ...]]:
-    """The collector once more, with the pages of a block that fit; others that fit as well.
+def averaged(made: Measurement, model: Model, found: Collected) -> Collected:
+    """The same with over-provisioning as the mean over where in a block collections begin.
+
+    The measured device begins them at one place, which is luck as much as a simulated one's.
+    """
+    chosen = found.chosen
+    measured, _ = _measured(made)
+    goal = sum(measured[name] for name in STEADY) / len(STEADY)
+    trial = model.with_(gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream, op=chosen.op)
+    places = trial.phases(AVERAGED)
+    before = _before(made)
+    with ThreadPoolExecutor(max(1, min(len(places), os.cpu_count() or 1))) as pool:
+        off = list(pool.map(lambda one: _difference(trial, one.op, goal, before), places))
+    slope = max(abs(chosen.slope), LEAST_SLOPE)
+    each = [place.op - one / slope for place, one in zip(places, off, strict=True)]
+    op = min(HIGHEST, max(LOWEST, statistics.fmean(each)))
+    better = replace(chosen, op=op, luck=statistics.stdev(each))
+    ends = (found.spread[0] + op - chosen.op, found.spread[1] + op - chosen.op)
+    tried = tuple(better if one is chosen else one for one in found.tried)
+    return replace(found, chosen=better, tried=tried, spread=ends)
+
+
+def block_of(made: Measurement, model: Model) -> tuple[int, tuple[int, ...]]:
+    """Pages of a block by least squares of the random writes and the tail; others as good.
 
     How soon random writes become steady, and at which rate, depends on the block as well: with a
     wrong one, over-provisioning makes up for it.
     """
-    count: int = model.pages_per_block
-    alike: tuple[int, ...] = ()
-    for _ in range(ROUNDS):
-        trial = model.with_(gc_victim=found.chosen.gc_victim, gc_stream=found.chosen.gc_stream)
-        better, alike = _block_of(made, trial)
-        if better == count:
-            break
-        again = collected(made, model.with_(pages_per_block=better))
-        if again is None or not again.is_identified:
-            break
-        found, count = again, better
-        model = model.with_(pages_per_block=count)
-    return found, count, alike
-
-
-def _block_of(made: Measurement, model: Model) -> tuple[int, tuple[int, ...]]:
-    """Pages of a block by least squares of the random writes and the tail; others as good."""
     measured, _ = _measured(made)
     before = _before(made)
     pair = (model.gc_victim, model.gc_stream)

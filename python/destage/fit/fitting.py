@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from destage.errors import UsageError
-from destage.fit.collector import Collected, collected, first_op, with_block
+from destage.fit.collector import LEAST_SLOPE, Collected, averaged, block_of, collected, first_op
 from destage.fit.comparison import Compared, compared, median_residual
 from destage.fit.curve import Curve, curve_of, points_of, write_curve
 from destage.fit.devicefile import Value, device_file
@@ -19,10 +19,13 @@ from destage.fit.model import Model, base_of
 from destage.fit.reads import Period, command_of, link_of, period_of, unit_read_ns
 from destage.fit.refusals import check
 from destage.fit.script import GRAIN
-from destage.fit.writes import Written, refined, sampled, settled, writes_of
+from destage.fit.writes import Written, refined, sampled, writes_of
 from destage.io.names import path_of
 
 __all__ = ["Fit", "fit"]
+
+#: How often collector and block are found in turn.
+ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -163,14 +166,15 @@ class _Chain:
         if found is None:
             return
         if found.is_identified and self._says("pages_per_block", "inferred"):
-            self.collected = found = self._block(found)
+            found = self._block(found)
+        self.collected = found = averaged(self.made, self.model, found)
         chosen = found.chosen
         self.model = self.model.with_(
             op=chosen.op, gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream
         )
         if self.written is not None:
             self.written.model = self.model
-            settled(self.written, self.made, chosen.op)
+            refined(self.written, self.made, chosen.op)
             self.model = self.written.model
         self.say("blocks_per_plane", "inferred", "uniform-5..8")
         others = [one.name for one in found.alike]
@@ -188,9 +192,18 @@ class _Chain:
     def _block(self, found: Collected) -> Collected:
         """Pages of a block, and with them the collector and over-provisioning once more."""
         assert self.written is not None, "the block was looked for"
-        found, count, others = with_block(self.made, self.model, found)
-        self.model = self.model.with_(pages_per_block=count)
         self.written.block_known = True
+        others: tuple[int, ...] = ()
+        for _ in range(ROUNDS):
+            chosen = found.chosen
+            trial = self.model.with_(gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream)
+            count, others = block_of(self.made, trial)
+            if count == self.model.pages_per_block:
+                break
+            self.written.model = trial.with_(pages_per_block=count)
+            refined(self.written, self.made, chosen.op)
+            self.model = self.written.model
+            found = collected(self.made, self.model) or found
         note = f"{', '.join(map(str, others))} fit as well" if others else ""
         self.say("pages_per_block", "inferred", "tail-erase, uniform, zones", note)
         return found
@@ -211,8 +224,9 @@ class _Chain:
         found, value = self.collected, self.values.get("blocks_per_plane")
         if found is not None and value is not None:
             steady = [errors[f"uniform-{part}"] for part in (5, 6, 7, 8)]
-            off = 2 * math.sqrt(sum(e * e for e in steady)) / 4 + abs(found.chosen.difference)
-            off /= max(abs(found.chosen.slope), 0.1)
+            chosen = found.chosen
+            error = math.sqrt(sum(e * e for e in steady)) / 4
+            off = 2 * math.hypot(error / max(abs(chosen.slope), LEAST_SLOPE), chosen.luck)
             low, high = found.spread[0] - off, found.spread[1] + off
             self.values["blocks_per_plane"] = value.with_interval(
                 low - found.chosen.op, high - found.chosen.op

@@ -12,7 +12,7 @@ from destage.fit.fio import Measured, Measurement
 from destage.fit.model import Model
 from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
 
-__all__ = ["Written", "blocks_of", "refined", "sampled", "settled", "tail_off", "writes_of"]
+__all__ = ["Written", "blocks_of", "refined", "sampled", "tail_off", "writes_of"]
 
 FILL = ("fill-1", "fill-2")
 #: Blocks that are tried.
@@ -68,6 +68,9 @@ def writes_of(made: Measurement, model: Model) -> Written:
         out.said["firmware_write_ns"], out.steps["firmware_write_ns"] = "measured", "write-qd1"
     _erase(out, made)
     _slc(out, made)
+    if out.model.buffer_pages and not out.model.slc_pages:
+        each = (out.model.unit_program_ns + out.model.erase_page_ns) / out.model.units
+        out.model = out.model.with_(buffer_pages=max(1, _buffer_behind(made, each)))
     _blocks(out, made)
     _slc_size(out, made)
     _buffer(out, made)
@@ -266,7 +269,7 @@ def _buffer(out: Written, made: Measurement) -> None:
 
 
 def refined(out: Written, made: Measurement, op: float) -> None:
-    """Erase time and block once more, with the over-provisioning that was found."""
+    """Erase time, block and buffer once more, with the over-provisioning that was found."""
     out.model = model = out.model.with_(op=op)
     fill, over = made.get("fill-2"), made.get("overwrite-2")
     if out.said.get("erase_ns", "").startswith("measured") and fill and over:
@@ -279,11 +282,6 @@ def refined(out: Written, made: Measurement, op: float) -> None:
         out.model = model
         if not out.block_known:
             _blocks(out, made)
-
-
-def settled(out: Written, made: Measurement, op: float) -> None:
-    """All of it once more, with the collector and the block that were found."""
-    refined(out, made, op)
     if out.buffer is None or out.buffer.pages_per_block != out.model.pages_per_block:
         _buffer(out, made)
     _slc_size(out, made)

@@ -4,8 +4,8 @@
 //! with its share of the frames. With their estimates e_j and that of the whole, e:
 //!
 //! * The variance is that of random groups (Wolter, Introduction to Variance Estimation, 2007,
-//!   chapter 2), `(1 - R) * sum((e_j - mean)^2) / (groups * (groups - 1))`, times [`FINER`]; with
-//!   `1 - R`, since pages in and out of a sample exclude each other.
+//!   chapter 2), `(1 - R) * sum((e_j - mean)^2) / (groups * (groups - 1))`, times [`FINER`] or
+//!   more; with `1 - R`, since pages in and out of a sample exclude each other.
 //! * Student's t, of as many degrees of freedom as groups leave, makes it a half width.
 //! * A sample of few frames is off on average, too, not only by chance: lists that are a tenth of a
 //!   cache have a frame or two. Its groups, of fewer frames, are off farther: [`BIAS`] of what they
@@ -29,8 +29,10 @@
 use super::sample::GROUPS;
 use destage_policies::info;
 
-/// Variance of the sample relative to that of its groups: the strata of the sample are finer than
-/// those of its groups.
+/// Least variance of the sample relative to that of its groups: the strata of the sample are finer
+/// than those of its groups. It is more where the strata say little of a number, as of what is
+/// written to pages that are all used equally often: what neighbours in the sample's order differ
+/// in writes, relative to what pages of a group's stretch do, and at most 1.
 const FINER: f64 = 0.5;
 
 /// Bias allowance of the sample, as a share of its distance to the mean of the groups.
@@ -104,6 +106,9 @@ pub(super) struct Estimates {
     pub(super) groups: Vec<f64>,
     /// With a few frames less, and with a few more; none where it does not matter.
     pub(super) beside: Vec<f64>,
+    /// Variance of neighbours in the sample's order relative to those of a group's stretch; 0
+    /// where it is not looked at.
+    pub(super) finer: f64,
     /// The estimates before the correction by LRU; `None` without a correction.
     pub(super) before: Option<Box<Estimates>>,
 }
@@ -139,13 +144,14 @@ impl Estimates {
             whole: self.whole - other.whole,
             groups: pairs.map(|(a, b)| a - b).collect(),
             beside: ends.map(|(a, b)| a - b).collect(),
+            finer: 1.0,
             before,
         }
     }
 
     /// How far it may be off; of so many accesses, from a sample of this rate.
     pub(super) fn uncertain(&self, rate: f64, accesses: f64) -> ConfidenceInterval {
-        self.with(FINER, rate, accesses)
+        self.with(self.finer.clamp(FINER, 1.0), rate, accesses)
     }
 
     /// Interval of a difference of two policies. Strata help less here, since pages are ordered by
@@ -208,7 +214,7 @@ mod tests {
     use super::*;
 
     fn estimates(whole: f64, groups: &[f64]) -> Estimates {
-        Estimates { whole, groups: groups.to_vec(), beside: Vec::new(), before: None }
+        Estimates { whole, groups: groups.to_vec(), beside: Vec::new(), finer: 0.0, before: None }
     }
 
     #[test]
@@ -220,6 +226,9 @@ mod tests {
         let two = estimates(5.0, &[1.0, 9.0]).uncertain(0.0, 0.0);
         assert!((two.error - 4.0 * FINER.sqrt()).abs() < 1e-12);
         assert!((two.half - two.error * STUDENT).abs() < 1e-12);
+        // Strata that say nothing do not narrow it.
+        let alike = Estimates { finer: 1.01, ..estimates(5.0, &[1.0, 9.0]) };
+        assert!((alike.uncertain(0.0, 0.0).error - 4.0).abs() < 1e-12);
     }
 
     #[test]

@@ -73,6 +73,7 @@ impl Variate<'_> {
             beside: beside(policy, frames, self.rate)
                 .map(|frames| self.sampled(0, frames))
                 .to_vec(),
+            finer: found.finer,
             before: None,
         };
         let of = |number: Number| {
@@ -87,6 +88,7 @@ impl Variate<'_> {
             whole: found.whole.put_right(exact, lru.whole, shared),
             groups: each(&found.groups, &lru.groups),
             beside: each(&found.beside, &lru.beside),
+            finer: found.finer,
             before: Some(Box::new(found.clone())),
         }
     }

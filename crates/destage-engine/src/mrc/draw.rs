@@ -6,6 +6,7 @@ use super::curve::MrcOptions;
 use super::estimate::{Estimate, Estimated, Totals};
 use super::request::{Drawn, MrcRequest, in_one_pass, is_known, passes};
 use super::sample::{GROUPS, Sample, Sampling};
+use super::stratified_sample::neighbours_variance;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
 use crate::run::{can_share, needs_next_use};
 use crate::sizes::Frames;
@@ -35,6 +36,7 @@ pub(super) fn draw(
     let of_traces: Vec<&[Option<Outcome>]> =
         outcomes.chunks((outcomes.len() / traces.len()).max(1)).collect();
     let (totals, mut first, mut found) = (asked.totals(), 0, Vec::new());
+    let finer = sampling.map_or(1.0, |_| neighbours_variance(traces[0].input.columns));
     for (k, spec) in specs.iter().enumerate() {
         if let Some(exact) = asked.lru.filter(|_| is_known(spec, options)) {
             drawn.every_size.insert(k, exact.every_size(&options.run));
@@ -53,7 +55,7 @@ pub(super) fn draw(
                 .map(|(trace, found)| Some(found[task].as_ref()?.estimate(&sizes[size], trace)))
                 .collect();
             let (&whole, groups) = estimates.as_deref()?.split_first()?;
-            let estimated = Estimated { groups: groups.to_vec(), ..Estimated::exact(whole) };
+            let estimated = Estimated { groups: groups.to_vec(), finer, ..Estimated::exact(whole) };
             Some(Known { spec: k, size, task, estimated })
         }));
         first += passes;

@@ -175,6 +175,15 @@ impl Number {
         }
     }
 
+    /// Whether it says which accesses are writes: pages that are used alike may differ there.
+    fn depends_on_writes(self, options: &MrcOptions) -> bool {
+        match self {
+            Number::Misses | Number::Evictions => false,
+            Number::PhysicalReads => !options.run.fetch_on_write_miss,
+            Number::ReadMisses | Number::WriteMisses | Number::PhysicalWrites => true,
+        }
+    }
+
     /// From what was estimated of a point.
     pub(super) fn estimates(self, found: &Estimated, options: &MrcOptions) -> Estimates {
         let each = |of: &[Estimate]| of.iter().map(|one| self.of(one, options)).collect();
@@ -182,6 +191,7 @@ impl Number {
             whole: self.of(&found.whole, options),
             groups: each(&found.groups),
             beside: each(&found.beside),
+            finer: if self.depends_on_writes(options) { found.finer } else { 0.0 },
             before: found.before.as_ref().map(|before| Box::new(self.estimates(before, options))),
         }
     }
@@ -197,6 +207,9 @@ pub(super) struct Estimated {
     /// By the whole sample with a few frames less, and with a few more; none where it does not
     /// matter ([`Estimated::is_steep`]).
     pub(super) beside: Vec<Estimate>,
+    /// Variance of what neighbours in the sample's order are written
+    /// ([`neighbours_variance`](super::stratified_sample::neighbours_variance)).
+    pub(super) finer: f64,
     /// The estimates before the correction by LRU; `None` without a correction.
     pub(super) before: Option<Box<Estimated>>,
 }
@@ -204,7 +217,7 @@ pub(super) struct Estimated {
 impl Estimated {
     /// By the trace.
     pub(super) fn exact(whole: Estimate) -> Estimated {
-        Estimated { whole, groups: Vec::new(), beside: Vec::new(), before: None }
+        Estimated { whole, groups: Vec::new(), beside: Vec::new(), finer: 1.0, before: None }
     }
 
     /// Whether the groups are far apart: the size may lie on a step of the curve.

@@ -22,6 +22,7 @@
 //! Samples of lower rates lie in those of higher ones, and slices of the ranks, of equal width, are
 //! samples of equal rates that exclude each other: the groups that errors are estimated from.
 
+use super::sample::GROUPS;
 use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
 use destage_replay::control::Control;
 use std::sync::atomic::Ordering;
@@ -48,6 +49,46 @@ pub(super) fn ranks(columns: Columns<'_>, seed: u64, control: &Control) -> Optio
         coins.rank(*place - 1)
     };
     Some(classes.iter().map(rank).collect())
+}
+
+/// How much less neighbours in the order differ in how often they are written than [`GROUPS`] pages
+/// in a row do: variance over variance (von Neumann, Ann. Math. Stat. 12, 1941).
+///
+/// The pages of a sample stand for a stretch each, those of one of its groups for one [`GROUPS`]
+/// times as long. About 1 where the order says nothing of what is written, as where all pages are
+/// used equally often.
+pub(super) fn neighbours_variance(columns: Columns<'_>) -> f64 {
+    let (uses, written) = uses(columns);
+    let mut order: Vec<usize> = (0..uses.len()).collect();
+    order.sort_by_key(|&page| uses[page].class());
+    let in_order: Vec<f64> = order.into_iter().map(|page| f64::from(written[page])).collect();
+    let (mut of_neighbours, mut of_all) = (0.0, 0.0);
+    for stretch in in_order.chunks_exact(GROUPS as usize) {
+        let pairs = (stretch.len() - 1) as f64;
+        let mean = stretch.iter().sum::<f64>() / stretch.len() as f64;
+        of_all += stretch.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / pairs;
+        let apart = stretch.windows(2).map(|pair| (pair[0] - pair[1]).powi(2)).sum::<f64>();
+        of_neighbours += apart / (2.0 * pairs);
+    }
+    if of_all > 0.0 { of_neighbours / of_all } else { 1.0 }
+}
+
+/// Uses of each page, and how often it is written.
+fn uses(columns: Columns<'_>) -> (Vec<Uses>, Vec<u32>) {
+    let mut uses = vec![Uses::default(); columns.lpns.len()];
+    let mut written = vec![0; columns.lpns.len()];
+    let mut expander = Expander::new(columns, 0, columns.first_ids.len());
+    let mut block = [Access::default(); BLOCK];
+    loop {
+        let filled = expander.fill(&mut block, 0);
+        if filled == 0 {
+            return (uses, written);
+        }
+        for access in &block[..filled] {
+            uses[access.id as usize].add(access.op().is_write());
+            written[access.id as usize] += u32::from(access.op().is_write());
+        }
+    }
 }
 
 /// Stratum of each page, by its use.
@@ -149,6 +190,7 @@ fn mix(mut x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use destage_replay::accesses::Extent;
 
     fn below(share: f64, seed: u64, pages: u32) -> Vec<u32> {
         let coins = Coins::new(seed);
@@ -187,6 +229,31 @@ mod tests {
             both += u32::from(found.iter().all(|place| place % 8 == found[0] % 8));
         }
         assert!((395..605).contains(&both), "{both}: the same place in both stretches");
+    }
+
+    /// Every page used four times, so many of them writes.
+    fn used_alike(writes: impl Fn(u32) -> u32) -> f64 {
+        let pages = 0..4_000u32;
+        let uses = || pages.clone().flat_map(|page| (0..4).map(move |use_of| (page, use_of)));
+        let first_ids: Vec<u32> = uses().map(|(page, _)| page).collect();
+        let extents: Vec<u32> = uses()
+            .map(|(page, use_of)| Extent::new(1, use_of < writes(page), false, false).0)
+            .collect();
+        let lpns: Vec<u64> = pages.clone().map(u64::from).collect();
+        neighbours_variance(Columns { first_ids: &first_ids, extents: &extents, lpns: &lpns })
+    }
+
+    #[test]
+    fn neighbours_are_alike_where_the_order_says_how_often_pages_are_written() {
+        let luck = |page: u32| 1 + (mix(u64::from(page)) % 3) as u32;
+        assert!((used_alike(luck) - 1.0).abs() < 0.05, "{}", used_alike(luck));
+        // By address: a sequence of pages written once, then twice, ..
+        assert!(
+            used_alike(|page| 1 + page / 4 % 3) < 0.5,
+            "{}",
+            used_alike(|page| 1 + page / 4 % 3)
+        );
+        assert_eq!(used_alike(|_| 2), 1.0, "nothing to be told");
     }
 
     #[test]

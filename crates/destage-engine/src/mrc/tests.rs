@@ -351,6 +351,36 @@ fn intervals_hold_as_often_as_they_say_and_no_oftener_than_useful() {
     assert!(widths < 12.0 * offs, "{widths} wide for {offs} off");
 }
 
+/// Every page is used once a round, in another order each time; three uses in ten write. What is
+/// written differs between pages that the strata hold for alike.
+#[test]
+fn intervals_of_what_is_written_hold_where_all_pages_are_used_equally_often() {
+    let (mut next, mut trace) = (random(5), Owned::default());
+    let mut pages: Vec<u32> = (0..40_000).collect();
+    trace.lpns = pages.iter().map(|&page| page.into()).collect();
+    for _ in 0..5 {
+        for i in (1..pages.len()).rev() {
+            pages.swap(i, (next() * (i + 1) as f64) as usize);
+        }
+        pages.iter().for_each(|&page| trace.request(page, 1, next() < 0.3));
+    }
+    let sizes = sizes([6_000, 12_000]);
+    let exact = exact(&trace, "lru,fifo", &sizes, RunOptions::default());
+    let (mut within, mut of) = (0, 0);
+    for seed in 0..100 {
+        let sampling = Some(Sampling::new(0.09, seed).expect("a rate"));
+        let options = options(RunOptions::default(), sampling);
+        let found = mrc(&trace.input(), &specs("lru,fifo"), &sizes, &options, &Control::default());
+        for (curve, exact) in found.expect("curves").curves.iter().zip(&exact.curves) {
+            for (sampled, exact) in curve.points.iter().zip(&exact.points) {
+                within += u32::from(held(sampled, exact)[1]);
+                of += 1;
+            }
+        }
+    }
+    assert!(100 * within >= 93 * of, "{within} of {of} intervals hold");
+}
+
 /// A loop over 10,000 pages fits or does not; an eighth of it has 1,250 pages, and an eighth of the
 /// frames beside it rounds to as many.
 #[test]
