@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 impl<S: Store> Shared<S> {
     /// Makes the bytes valid. With `whole` it does not fetch them: if they were not there, the
-    /// access has the exclusive latch. With `latch` it takes the latch of the access, if no other
-    /// is in the way.
+    /// access has the exclusive latch, and its thread makes them. With `latch` it takes the latch
+    /// of the access, if no other is in the way.
     ///
     /// # Errors
     ///
@@ -41,8 +41,6 @@ impl<S: Store> Shared<S> {
                 state.valid = true;
                 *latched = true;
                 has_filled(&mut state, fills, missed);
-                // SAFETY: the exclusive latch has just been taken.
-                _ = unsafe { frame.bytes_mut(self.layout) };
                 return Ok(());
             } else {
                 state.exclusive = Exclusive::Fill;
@@ -76,7 +74,7 @@ impl<S: Store> Shared<S> {
     pub(crate) fn fetch(&self, frame: &Frame) -> io::Result<()> {
         let page = [frame.page];
         // SAFETY: the caller has the exclusive latch.
-        let bytes = unsafe { frame.bytes_over(self.layout) };
+        let bytes = unsafe { frame.bytes_mut(|| self.memory()) };
         let taken = self.in_flight.take(&page);
         let mut read = self.store.read(frame.page, bytes);
         if read.is_ok() {

@@ -41,19 +41,21 @@ unsafe impl Send for PageBytes {}
 unsafe impl Sync for PageBytes {}
 
 impl PageBytes {
+    /// The page that this thread freed last, with its bytes.
+    pub(crate) fn spare(layout: PageLayout) -> Option<PageBytes> {
+        Spare::take(layout)
+    }
+
+    /// Keeps the page for this thread's next [`spare`](PageBytes::spare), unless it has one.
+    pub(crate) fn keep(self) -> Option<PageBytes> {
+        match SPARE.try_with(|spare| spare.0.get().is_some()) {
+            Ok(false) => None, // where it goes when it is dropped
+            _ => Some(self),
+        }
+    }
+
     /// Zeros.
-    pub(crate) fn zeroed(layout: PageLayout) -> PageBytes {
-        let Some(mut spare) = Spare::take(layout) else { return Self::new(layout) };
-        spare.fill(0);
-        spare
-    }
-
-    /// Bytes that are to be overwritten: zeros or an old page.
-    pub(crate) fn stale(layout: PageLayout) -> PageBytes {
-        Spare::take(layout).unwrap_or_else(|| Self::new(layout))
-    }
-
-    fn new(layout: PageLayout) -> PageBytes {
+    pub(crate) fn new(layout: PageLayout) -> PageBytes {
         // SAFETY: the layout has a size: no page is empty.
         let start = unsafe { alloc_zeroed(layout.layout()) };
         let start = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout.layout()));
@@ -147,24 +149,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_was_freed_comes_back_as_zeros() {
+    fn a_page_that_was_freed_comes_back_to_those_of_its_layout() {
         let [small, large] = [512, 1024].map(|length| PageLayout::new(length, 1));
-        let mut page = PageBytes::zeroed(small);
+        let mut page = PageBytes::new(small);
+        assert!(page.iter().all(|byte| *byte == 0));
         page.fill(7);
         drop(page);
-        let other = PageBytes::zeroed(large);
-        assert!(PageBytes::zeroed(small).iter().all(|byte| *byte == 0));
-        drop(other);
-        assert!(PageBytes::zeroed(large).iter().all(|byte| *byte == 0));
+        assert!(PageBytes::spare(large).is_none());
+        assert_eq!(PageBytes::spare(small).map(|page| page[511]), Some(7));
     }
 
     #[test]
     fn a_page_has_the_alignment_that_it_was_asked_for() {
         let pages: Vec<PageBytes> =
-            (0..8).map(|_| PageBytes::zeroed(PageLayout::new(512, 4096))).collect();
+            (0..8).map(|_| PageBytes::new(PageLayout::new(512, 4096))).collect();
         assert!(pages.iter().all(|page| page.as_ptr().addr().is_multiple_of(4096)));
         drop(pages);
-        let page = PageBytes::stale(PageLayout::new(512, 1024));
+        let page = PageBytes::new(PageLayout::new(512, 1024));
         assert!(page.as_ptr().addr().is_multiple_of(1024));
     }
 }

@@ -87,7 +87,7 @@ impl FileStore {
         let store = FileStore { file, page_bytes, pages: bytes / page_bytes, alignment, discards };
         if options.direct && store.pages > 0 {
             let layout = PageLayout::new(options.page_bytes as usize, store.alignment());
-            let mut page = PageBytes::zeroed(layout);
+            let mut page = PageBytes::new(layout);
             store.read(0, &mut page).map_err(|_| no_direct())?;
         }
         Ok(store)
@@ -180,6 +180,10 @@ impl Store for FileStore {
 
     fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
         for run in group.chunk_by(|(a, _), (b, _)| a + 1 == *b) {
+            if let [(page, bytes)] = run {
+                self.file.write_all_at(bytes, page * self.page_bytes)?;
+                continue;
+            }
             let mut buffers: Vec<_> = run.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect();
             self.write_buffers(run[0].0 * self.page_bytes, &mut buffers)?;
         }

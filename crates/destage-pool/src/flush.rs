@@ -54,7 +54,9 @@ impl<S: Store> Shared<S> {
                 self.write_pinned(frames, Reason::Late)?;
             }
             self.sync(failures)?;
-            yield_now(); // to the thread that removes a page that is clean already
+            if self.is_limbo_full() {
+                yield_now(); // to the thread that removes a page that is clean already
+            }
         }
         Ok(())
     }
@@ -128,11 +130,11 @@ impl<S: Store> Shared<S> {
             let mut discards = lock(&self.sync.discards);
             discards.syncing = std::mem::take(&mut discards.unsynced);
         }
-        let mut pages = self.table.marks.take_unsynced();
+        let pages = self.table.marks.take_unsynced();
         match self.store.sync() {
             Ok(()) => {
                 lock(&self.sync.discards).syncing.clear();
-                for page in pages {
+                for page in pages.in_range(0..u64::MAX) {
                     self.now_clean(page);
                 }
                 self.tally.syncs.add(1);
@@ -142,8 +144,9 @@ impl<S: Store> Shared<S> {
             Err(error) => {
                 let mut failed = self.sync.failures.write().expect("no holder of this lock panics");
                 *failed += 1;
-                pages.append(&mut self.table.marks.take_unsynced());
-                for page in pages {
+                let since = self.table.marks.take_unsynced();
+                let all = pages.in_range(0..u64::MAX);
+                for page in all.chain(since.in_range(0..u64::MAX)) {
                     self.table.with(page, |_, state| {
                         if state.mark == Mark::Unsynced {
                             state.mark = Mark::Dirty;
@@ -163,15 +166,11 @@ impl<S: Store> Shared<S> {
 
     /// A sync that began after the page's last write has succeeded, unless it was written again.
     fn now_clean(&self, page: u64) {
-        let is_free = self.table.with(page, |_, state| {
+        self.table.let_go(page, |_, state| {
             if state.mark == Mark::Unsynced && !self.table.marks.is_unsynced(page) {
                 state.mark = Mark::Clean;
             }
-            state.is_free()
         });
-        if is_free == Some(true) {
-            self.table.remove_if_free(page);
-        }
     }
 
     /// Discards again what a failed sync may have lost, but for pages written since.

@@ -10,7 +10,7 @@
 //! A frame leaves memory when the policy does not hold its page, no guard holds it, and it is
 //! clean.
 
-use crate::bytes::{PageBytes, PageLayout, prefetch};
+use crate::bytes::{PageBytes, prefetch};
 use crate::lock::lock;
 use crate::marks::{Class, Marks};
 use crate::sync::{AtomicU32, Condvar, Mutex, MutexGuard, UnsafeCell};
@@ -189,28 +189,22 @@ impl Frame {
         self.bytes.with(|bytes| unsafe { (*bytes).as_ref().inspect(|bytes| bytes.prefetch()) });
     }
 
-    /// The bytes, to be changed; zeros if there were none.
+    /// The bytes, to be changed; new ones if there were none.
     ///
     /// # Safety
     ///
     /// The caller has the exclusive latch for as long as it uses them.
     #[expect(clippy::mut_from_ref, reason = "the latch makes the reference unique")]
-    pub(crate) unsafe fn bytes_mut(&self, layout: PageLayout) -> &mut [u8] {
+    pub(crate) unsafe fn bytes_mut(&self, new: impl FnOnce() -> PageBytes) -> &mut [u8] {
         // SAFETY: under the exclusive latch no other thread reads or changes them.
         let bytes = self.bytes.with_mut(|bytes| unsafe { &mut *bytes });
-        bytes.get_or_insert_with(|| PageBytes::zeroed(layout))
+        bytes.get_or_insert_with(new)
     }
 
-    /// The same, to be overwritten whole: an old page if there were none.
-    ///
-    /// # Safety
-    ///
-    /// As of [`bytes_mut`](Frame::bytes_mut).
-    #[expect(clippy::mut_from_ref, reason = "the latch makes the reference unique")]
-    pub(crate) unsafe fn bytes_over(&self, layout: PageLayout) -> &mut [u8] {
-        // SAFETY: as above.
-        let bytes = self.bytes.with_mut(|bytes| unsafe { &mut *bytes });
-        bytes.get_or_insert_with(|| PageBytes::stale(layout))
+    /// The memory of its bytes, to be used again.
+    pub(crate) fn into_bytes(self) -> Option<PageBytes> {
+        // SAFETY: the frame is the caller's alone.
+        self.bytes.with_mut(|bytes| unsafe { (*bytes).take() })
     }
 }
 

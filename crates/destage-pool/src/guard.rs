@@ -86,9 +86,9 @@ impl Deref for WriteGuard<'_> {
 
 impl DerefMut for WriteGuard<'_> {
     fn deref_mut(&mut self) -> &mut [u8] {
-        let layout = self.pool.inner().layout;
+        let pool = self.pool.inner();
         // SAFETY: as above, and `&mut self` is the only access through the guard.
-        unsafe { self.frame.bytes_mut(layout) }
+        unsafe { self.frame.bytes_mut(|| pool.zeros()) }
     }
 }
 

@@ -54,6 +54,7 @@ mod marks;
 mod memory;
 mod no_cache;
 mod options;
+mod page_set;
 mod pool;
 mod record;
 mod requests;

@@ -4,8 +4,8 @@
 //! that a flush sees every page whose guard was dropped before it.
 
 use crate::lock::lock;
+use crate::page_set::PageSet;
 use crate::sync::{AtomicUsize, Mutex};
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Set membership of a frame.
@@ -30,15 +30,15 @@ pub(crate) struct Marks {
 
 #[derive(Default)]
 struct Sets {
-    dirty: BTreeSet<u64>,
-    dirty_limbo: BTreeSet<u64>,
-    unsynced: BTreeSet<u64>,
+    dirty: PageSet,
+    dirty_limbo: PageSet,
+    unsynced: PageSet,
 }
 
-fn follow(set: &mut BTreeSet<u64>, page: u64, before: bool, after: bool) {
+fn follow(set: &mut PageSet, page: u64, before: bool, after: bool) {
     match (before, after) {
-        (false, true) => _ = set.insert(page),
-        (true, false) => _ = set.remove(&page),
+        (false, true) => set.add(page),
+        (true, false) => set.remove(page),
         _ => {}
     }
 }
@@ -79,28 +79,28 @@ impl Marks {
 
     /// Dirty pages, ascending.
     pub(crate) fn dirty(&self) -> Vec<u64> {
-        lock(&self.sets).dirty.iter().copied().collect()
+        lock(&self.sets).dirty.in_range(0..u64::MAX).collect()
     }
 
     /// Dirty pages in limbo, ascending.
     pub(crate) fn dirty_limbo(&self) -> Vec<u64> {
-        lock(&self.sets).dirty_limbo.iter().copied().collect()
+        lock(&self.sets).dirty_limbo.in_range(0..u64::MAX).collect()
     }
 
-    /// Unsynced pages, ascending. With `taken` the set is empty afterwards: what is written from
-    /// now on is distinguished from earlier writes.
-    pub(crate) fn take_unsynced(&self) -> BTreeSet<u64> {
+    /// Unsynced pages. The set is empty afterwards: what is written from now on is distinguished
+    /// from earlier writes.
+    pub(crate) fn take_unsynced(&self) -> PageSet {
         std::mem::take(&mut lock(&self.sets).unsynced)
     }
 
     /// The page was written after the set was taken.
     pub(crate) fn is_unsynced(&self, page: u64) -> bool {
-        lock(&self.sets).unsynced.contains(&page)
+        lock(&self.sets).unsynced.has(page)
     }
 
     /// Unsynced pages of a range, ascending.
     pub(crate) fn unsynced_in(&self, range: std::ops::Range<u64>) -> Vec<u64> {
-        lock(&self.sets).unsynced.range(range).copied().collect()
+        lock(&self.sets).unsynced.in_range(range).collect()
     }
 
     /// Dirty pages now.

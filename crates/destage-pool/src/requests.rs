@@ -178,8 +178,9 @@ impl<S: Store> Shared<S> {
     ) -> io::Result<()> {
         let write = |frame: &Arc<Frame>, through| {
             let (inside, outside) = self.part(bytes, frame.page);
+            // Memory that has none of its bytes yet is covered whole.
             // SAFETY: both callers have the exclusive latch.
-            from.copy(outside.start, &mut unsafe { frame.bytes_mut(self.layout) }[inside]);
+            from.copy(outside.start, &mut unsafe { frame.bytes_mut(|| self.memory()) }[inside]);
             self.end_change(frame, through);
         };
         // Pages that are not there come first: others wait for them.
@@ -229,6 +230,10 @@ impl<S: Store> Shared<S> {
         let kept = pending.accesses.at(0);
         self.latch(kept.as_mut().expect("the only page"), whole)?;
         let access = kept.take().expect("the only page");
+        if whole {
+            // SAFETY: the access has the exclusive latch.
+            _ = unsafe { access.frame.bytes_mut(|| self.zeros()) };
+        }
         Ok((access.frame, access.through))
     }
 

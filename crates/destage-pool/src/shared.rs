@@ -2,7 +2,7 @@
 
 use crate::apart::Apart;
 use crate::bell::Bell;
-use crate::bytes::PageLayout;
+use crate::bytes::{PageBytes, PageLayout};
 use crate::counters::{PoolCounters, Tally};
 use crate::decide::Core;
 use crate::in_flight::InFlight;
@@ -37,7 +37,7 @@ impl Inner {
         Inner {
             core: Apart(Mutex::new(core)),
             trimmed: Condvar::new(),
-            table: Table::new(),
+            table: Table::new(options.limbo_pages as usize),
             in_flight: Apart::default(),
             tally: Apart::default(),
             sync: Apart::default(),
@@ -75,6 +75,18 @@ impl Inner {
 
     pub(crate) fn page_bytes(&self) -> usize {
         self.options.page_bytes as usize
+    }
+
+    /// Memory of a page, to be overwritten whole.
+    pub(crate) fn memory(&self) -> PageBytes {
+        self.table.spare(self.layout)
+    }
+
+    /// A page of zeros.
+    pub(crate) fn zeros(&self) -> PageBytes {
+        let mut bytes = self.memory();
+        bytes.fill(0);
+        bytes
     }
 
     /// Asks the policy about the hits that a thread has noted.

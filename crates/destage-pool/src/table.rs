@@ -3,6 +3,7 @@
 //! A frame is found, and somebody's hand put on it, in one step: so none is taken out between.
 
 use crate::apart::Apart;
+use crate::bytes::{PageBytes, PageLayout};
 use crate::frame::{Frame, FrameState};
 use crate::marks::Marks;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, SHARDS};
@@ -10,7 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 type Shard = HashMap<u64, Arc<Frame>, FixedState>;
 
@@ -18,12 +19,36 @@ type Shard = HashMap<u64, Arc<Frame>, FixedState>;
 pub(crate) struct Table {
     shards: Box<[Apart<RwLock<Shard>>]>,
     pub(crate) marks: Apart<Marks>,
+    /// Memory of pages that have left, for those that come: a sync frees all of limbo on one
+    /// thread. The standard library's lock: no other is taken under it, in no schedule.
+    spares: Apart<Mutex<Vec<PageBytes>>>,
+    most_spares: usize,
 }
 
 impl Table {
-    pub(crate) fn new() -> Table {
+    pub(crate) fn new(most_spares: usize) -> Table {
         let shards = (0..SHARDS).map(|_| Apart::default()).collect();
-        Table { shards, marks: Apart::default() }
+        Table { shards, marks: Apart::default(), spares: Apart::default(), most_spares }
+    }
+
+    fn spares(&self) -> MutexGuard<'_, Vec<PageBytes>> {
+        self.spares.lock().expect("no holder of this lock panics")
+    }
+
+    /// Memory of a page: of one that has left, or new.
+    pub(crate) fn spare(&self, layout: PageLayout) -> PageBytes {
+        let spare = PageBytes::spare(layout).or_else(|| self.spares().pop());
+        spare.unwrap_or_else(|| PageBytes::new(layout))
+    }
+
+    fn keep(&self, frame: Arc<Frame>) {
+        let bytes = Arc::into_inner(frame).and_then(Frame::into_bytes);
+        if let Some(bytes) = bytes.and_then(PageBytes::keep) {
+            let mut spares = self.spares();
+            if spares.len() < self.most_spares {
+                spares.push(bytes);
+            }
+        }
     }
 
     #[inline]
@@ -100,7 +125,7 @@ impl Table {
             drop(state);
             let frame = found.remove();
             drop(shard);
-            drop(frame); // its memory is given back without the lock
+            self.keep(frame);
         }
     }
 

@@ -50,6 +50,8 @@ mod memory;
 mod no_cache;
 #[path = "../../src/options.rs"]
 mod options;
+#[path = "../../src/page_set.rs"]
+mod page_set;
 #[path = "../../src/pool.rs"]
 mod pool;
 #[path = "../../src/record.rs"]
