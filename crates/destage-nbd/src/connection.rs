@@ -54,7 +54,7 @@ pub(crate) struct Connection {
     threads: AtomicUsize,
 }
 
-/// What the thread that reads has: bytes received, and replies that are not sent yet.
+/// State of the thread that reads: bytes received, and replies that are not sent yet.
 struct Turn {
     input: Input,
     replies: Replies,

@@ -246,11 +246,12 @@ class Series(Declared, frozen=True):
 
 
 class OwnWorkload(Declared, frozen=True):
-    """A workload that the paper specifies exactly."""
+    """A workload that the paper specifies exactly, or one of ours beside it."""
 
     name: str
     synth: Parameters
     note: str
+    ours: bool = False
     vary: Series | None = None
     at: str = ""
     """The place on the axis, for one of a series."""

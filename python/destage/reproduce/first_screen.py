@@ -146,7 +146,7 @@ def _workloads(data: Data) -> str:
     for load in data["loads"]:
         kinds.setdefault(load["kind"], []).append(load["name"])
     named = {"original": "original traces", "surrogate": "surrogate traces"}
-    named["specified"] = "workloads as the paper specifies them"
+    named |= {"specified": "workloads as the paper specifies them", "ours": "workloads of ours"}
     parts = [f"{len(kinds[kind])} {text}" for kind, text in named.items() if kind in kinds]
     shorter = [text for load in data["loads"] if (text := _shorter(load))]
     text = ", ".join(parts) or "no workload of the paper"

@@ -55,6 +55,7 @@ class _Checked:
         self.policies = found.policies
         self.labels = (*self.policies, *found.composites)
         self.runs = {runs.id: runs for runs in found.runs}
+        self.members = {own.name: [m.name for m in _each_of([own])] for own in found.workloads}
 
     def paper(self) -> Paper:
         found = self.found
@@ -126,6 +127,7 @@ class _Checked:
             self.known(f"{place}.relative", [figure.relative], self.labels, "policy")
         known = "workload of these runs"
         self.known(f"{place}.workloads", figure.workloads, runs.workloads, known)
+        workloads = tuple(m for w in figure.workloads for m in self.members.get(w, [w]))
         several = figure.columns if figure.mark == "table" else figure.metrics
         if bool(figure.metric) == bool(several):
             reason = "a metric, or several under metrics (a table's: columns)"
@@ -134,7 +136,7 @@ class _Checked:
             figure,
             policies=figure.policies or runs.policies,
             metrics=several or {"": figure.metric},
-            at={**figure.at, "workload": figure.workloads} if figure.workloads else figure.at,
+            at={**figure.at, "workload": workloads} if workloads else figure.at,
         )
 
     def _claim(self, place: str, claim: Claim) -> Claim:

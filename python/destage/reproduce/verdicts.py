@@ -42,8 +42,8 @@ SLIGHT, OPEN = "right order, lead under 1 %", "undecided"
 #: The verdicts in the order of reports.
 ORDER = (HOLDS, PARTLY, SLIGHT, OPEN, FAILS, UNTESTED)
 
-#: Kinds of load that are the paper's own, or stand in for them.
-OWN = ("original", "surrogate", "specified")
+#: Kinds of load that are the paper's own, stand in for them, or are generated beside them.
+OWN = ("original", "surrogate", "specified", "ours")
 
 _ORIGINALS = (
     "a statement about the content of the original traces; a surrogate trace has only their counts"

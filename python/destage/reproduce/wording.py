@@ -29,6 +29,7 @@ _PLURAL = {
     "original": "originals",
     "surrogate": "surrogate traces",
     "specified": "workloads as specified",
+    "ours": "workloads of ours",
     "recording": "our recordings",
     "excerpt": "excerpts",
 }

@@ -50,7 +50,7 @@ class Load:
 
     name: str
     kind: str
-    """`original`, `surrogate`, `specified`, `recording` or `excerpt`."""
+    """`original`, `surrogate`, `specified`, `ours`, `recording` or `excerpt`."""
     title: str
     note: str
     """For a surrogate the archive of the original."""
@@ -64,7 +64,7 @@ class Load:
     @property
     def random(self) -> bool:
         """Whether it is generated from a seed."""
-        return self.kind in ("surrogate", "specified")
+        return self.kind in ("surrogate", "specified", "ours")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ class Loads:
         """Return the workload of a name as a paper means it. Raises `DataError`."""
         for own in paper.workloads:
             if own.name == name:
-                return Load(name, "specified", own.note, "", synth=own.synth)
+                kind = "ours" if own.ours else "specified"
+                return Load(name, kind, own.note, "", synth=own.synth)
         spec = self.catalogue.traces.get(name)
         if spec is None:
             raise DataError(f"{paper.name}.toml: runs: there is no load {name!r}")

@@ -3,9 +3,9 @@
 //! By default groups of extents lie in a random order, without gaps. For SAC (Chen, Xiao, Liu 2012)
 //! they are put so that the reads of a drive's channels are as unbalanced as its table 1 says, and
 //! those reads that miss in a cache as its table 3: channel k gets a share in proportion to r^k,
-//! where r is solved for the deviation; hits have what is left. Units that have most hits are placed
-//! first, each at the channel that lacks most hits; then those without hits by their misses, and
-//! those that are never read by their writes. Units are groups, or single extents where the
+//! where r is solved for the deviation; hits have what is left. Units that have most hits are
+//! placed first, each at the channel that lacks most hits; then those without hits by their misses,
+//! and those that are never read by their writes. Units are groups, or single extents where the
 //! channels are to be unbalanced. No two lie on the same pages: a channel that has much needs a
 //! longer address space.
 
@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Reads of each channel that miss in a list of the latest extents, kept by a search through it.
+    /// Reads of each channel that miss in a list of the latest extents, which is searched.
     fn missed(load: &SurrogateTrace, placed: &Placement, on: Channels) -> Vec<f64> {
         let mut found = vec![0.0; on.count as usize];
         let (mut latest, mut log): (Vec<(RequestTarget, u64)>, u32) = (Vec::new(), 0);
