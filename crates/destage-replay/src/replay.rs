@@ -296,7 +296,7 @@ pub(crate) trait Replays {
     fn dirty_pages(&self) -> u64;
 }
 
-/// What a loop answers of its policy: whether it is full, and what it counts and keeps.
+/// A loop's answers about its policy: whether it is full, its counters and gauges.
 macro_rules! answers_of {
     ($self:ident.$policy:ident) => {
         fn is_full(&$self) -> bool {
@@ -329,7 +329,7 @@ pub(crate) trait Misses {
     fn bypassed(&mut self) {}
 }
 
-/// Nobody is told.
+/// Misses without a listener.
 impl Misses for () {}
 
 /// The loop over a block. Unobserved, evictions are counted a block at a time, which saves a

@@ -133,7 +133,7 @@ fn side_by_side(surrogate: &SurrogateTrace, random: &mut Pcg64) -> Placement {
     Placement { starts, log: at }
 }
 
-/// What the channels get: reads that hit in the cache, reads that miss, writes.
+/// Kinds of load of a channel: reads that hit in the cache, reads that miss, writes.
 const HITS: usize = 0;
 const MISSES: usize = 1;
 const WRITES: usize = 2;
