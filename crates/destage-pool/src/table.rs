@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Shard = HashMap<u64, Arc<Frame>, FixedState>;
 
@@ -32,7 +32,7 @@ impl Table {
     }
 
     fn spares(&self) -> MutexGuard<'_, Vec<PageBytes>> {
-        self.spares.lock().expect("no holder of this lock panics")
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Memory of a page: of one that has left, or new.

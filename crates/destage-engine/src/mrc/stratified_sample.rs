@@ -58,7 +58,13 @@ pub(super) fn ranks(columns: Columns<'_>, seed: u64, control: &Control) -> Optio
 /// times as long. About 1 where the order says nothing of what is written, as where all pages are
 /// used equally often.
 pub(super) fn neighbours_variance(columns: Columns<'_>) -> f64 {
-    let (uses, written) = uses(columns);
+    let mut uses = vec![Uses::default(); columns.lpns.len()];
+    let mut written = vec![0u32; columns.lpns.len()];
+    let note = |page: usize, is_write| {
+        uses[page].add(is_write);
+        written[page] += u32::from(is_write);
+    };
+    _ = each_access(columns, note, || false);
     let mut order: Vec<usize> = (0..uses.len()).collect();
     order.sort_by_key(|&page| uses[page].class());
     let in_order: Vec<f64> = order.into_iter().map(|page| f64::from(written[page])).collect();
@@ -73,38 +79,31 @@ pub(super) fn neighbours_variance(columns: Columns<'_>) -> f64 {
     if of_all > 0.0 { of_neighbours / of_all } else { 1.0 }
 }
 
-/// Uses of each page, and how often it is written.
-fn uses(columns: Columns<'_>) -> (Vec<Uses>, Vec<u32>) {
-    let mut uses = vec![Uses::default(); columns.lpns.len()];
-    let mut written = vec![0; columns.lpns.len()];
-    let mut expander = Expander::new(columns, 0, columns.first_ids.len());
-    let mut block = [Access::default(); BLOCK];
-    loop {
-        let filled = expander.fill(&mut block, 0);
-        if filled == 0 {
-            return (uses, written);
-        }
-        for access in &block[..filled] {
-            uses[access.id as usize].add(access.op().is_write());
-            written[access.id as usize] += u32::from(access.op().is_write());
-        }
-    }
-}
-
 /// Stratum of each page, by its use.
 fn classes(columns: Columns<'_>, control: &Control) -> Option<Vec<u8>> {
     let mut uses = vec![Uses::default(); columns.lpns.len()];
+    let note = |page: usize, is_write| uses[page].add(is_write);
+    each_access(columns, note, || control.stop.load(Ordering::Relaxed))?;
+    Some(uses.into_iter().map(Uses::class).collect())
+}
+
+/// Shows page and operation of each access; `None` if it was stopped after a block.
+fn each_access(
+    columns: Columns<'_>,
+    mut show: impl FnMut(usize, bool),
+    is_stopped: impl Fn() -> bool,
+) -> Option<()> {
     let mut expander = Expander::new(columns, 0, columns.first_ids.len());
     let mut block = [Access::default(); BLOCK];
     loop {
         let filled = expander.fill(&mut block, 0);
         if filled == 0 {
-            return Some(uses.into_iter().map(Uses::class).collect());
+            return Some(());
         }
         for access in &block[..filled] {
-            uses[access.id as usize].add(access.op().is_write());
+            show(access.id as usize, access.op().is_write());
         }
-        if control.stop.load(Ordering::Relaxed) {
+        if is_stopped() {
             return None;
         }
     }
