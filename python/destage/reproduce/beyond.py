@@ -1,17 +1,19 @@
 """Every policy behind every FTL, eviction wait and collector, and its distance from the optimum.
 
-One device, one cache size for a million requests and proportionally less for fewer, some workloads;
-hit ratios beside MIN's, and on short traces costs beside the least possible ones (`offline`).
+One device, one cache size for a million requests and proportionally less for fewer, some workloads,
+generated ones with several seeds; hit ratios beside MIN's, and on short traces costs beside the
+least possible ones (`offline`).
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from destage import _destage
@@ -43,8 +45,9 @@ __all__ = ["beyond", "page_accesses"]
 DEVICE = "small"
 QUEUE_DEPTH = 8
 CACHE = "16MiB"
-#: Workloads of the papers, mostly writing and mostly reading, and the recording that ships.
-LOADS = ("hm_0", "Fin2")
+#: Workloads of the papers, two that mostly write and one that mostly reads, and the recording that
+#: ships.
+LOADS = ("hm_0", "proj_0", "Fin2")
 RECORDING = "pgtpcb"
 #: FTLs in the order of the table; `page-ideal` is an untimed yardstick. With DFTL's default of four
 #: reserved blocks this full device runs full under a dozen policies: collecting a block whose pages
@@ -72,6 +75,8 @@ SHORT_ACCESSES = 600
 MOST_SKIPPED = 100_000
 SHORT_FRAMES = 16
 COSTS = ((1, 2), (1, 118))
+#: Numbers of a run in the tables.
+NUMBERS = ("response_ns_mean", "response_ns_p99", "waf", "erases")
 #: How long the bounds are improved.
 STEPS, BRANCHES = 40, 12
 
@@ -91,15 +96,16 @@ def beyond(
     chosen += loads.recorded(RunSet("beyond", (), (), (), recordings=(RECORDING,)))
     with kept_in(experiment, options.jobs) as store:
         store = replace(store, progress=progress or store.progress)
-        runner = Runner(paper, seeds=(), experiment=store)
-        tables = [_Table(load, _short(loads, load, options), runner) for load in chosen]
-        runner.do([task for one in tables for task in (*one.tasks.values(), one.optimum)])
+        runner = Runner(paper, seeds=options.draws, experiment=store)
+        tables = [_Table(load, list(_drawn(loads, load, options)), runner) for load in chosen]
+        runner.do([task for one in tables for task in one.every()])
         return {
-            "schema": 2,
+            "schema": 3,
             "version": _destage.VERSION,
             "command": command("beyond", options),
             "device": DEVICE,
             "queue_depth": QUEUE_DEPTH,
+            "seeds": list(options.draws),
             "cache": CACHE,
             "ftls": FTLS,
             "waits": WAITS,
@@ -110,95 +116,111 @@ def beyond(
         }
 
 
-def _short(loads: Loads, load: Load, options: Options) -> TraceRecipe:
-    """The workload, cut so that the whole table takes minutes."""
+def _drawn(loads: Loads, load: Load, options: Options) -> Iterator[TraceRecipe]:
+    """The workload, once for each seed, cut so that the whole table takes minutes."""
     most, drive = max(1000, round(MOST_REQUESTS * options.scale)), open_device(DEVICE)
     if load.paths:
         loads.check(load)
         given = {**load.options, "requests": min(most, load.options.get("requests", most))}
-        return loads.recipe(replace(load, options=given), options.seed, drive)
-    return loads.recipe(load, options.seed, drive, LoadOptions(most_requests=most))
+        yield loads.recipe(replace(load, options=given), options.seed, drive)
+        return
+    for seed in options.draws:
+        yield loads.recipe(load, seed, drive, LoadOptions(most_requests=most))
+
+
+#: Axis of the tables and its value.
+_Place = tuple[str, str]
 
 
 class _Table:
-    """All policies over all FTLs on one workload."""
+    """All policies over all FTLs on one workload, in all its draws."""
 
-    def __init__(self, load: Load, trace: TraceRecipe, runner: Runner) -> None:
-        self.load, self.trace, self.runner = load, trace.open(), runner
+    def __init__(self, load: Load, traces: Sequence[TraceRecipe], runner: Runner) -> None:
+        self.load, self.runner = load, runner
+        self.trace, page_bytes = traces[0].open(), traces[0].page_bytes
         self.cache = scaled_size(CACHE, min(1.0, self.trace.requests / MOST_REQUESTS))
         names = [*(p.name for p in policies()), UNPADDED]
         self.varied = {p.name for p in policies() if p.needs_device or p.offline or _is_common(p)}
-        self.entries: dict[str, Entry] = {
-            n: entry_of(n, [self.cache], self.trace.page_bytes) for n in names
-        }
-        self.named = {entry: name for name, entry in self.entries.items()}
-        blank = Task(
-            trace_name=load.name,
-            trace=trace,
-            device=None,
-            ftl=None,
-            drive=None,
-            queue_depth=None,
-            options="{}",
-            seed=None,
-            entries=(entry_of("none", ["1p"], self.trace.page_bytes),),
-        )
-        self.blank = blank
-        tasks = {("ftls", ftl): self._behind(ftl, "") for ftl in FTLS}
+        self.entries: dict[str, Entry] = {n: entry_of(n, [self.cache], page_bytes) for n in names}
+        self.draws = [self._tasks(trace) for trace in traces]
+        first = next(iter(self.draws[0].values()))
+        blank = replace(first, device=None, ftl=None, drive=None, queue_depth=None, options="{}")
+        one = (entry_of("none", ["1p"], page_bytes),)
+        self.optimum = replace(blank, entries=one, question=_OPTIMUM)
+
+    def every(self) -> Iterator[Task]:
+        """All tasks."""
+        for tasks in self.draws:
+            yield from tasks.values()
+        yield self.optimum
+
+    def _tasks(self, trace: TraceRecipe) -> dict[_Place, Task]:
+        """The tasks of one draw."""
+        tasks = {("ftls", ftl): self._behind(trace, ftl, "") for ftl in FTLS}
         for axis, values in (("waits", WAITS), ("collectors", COLLECTORS)):
             for label, keys in values.items():
-                tasks[axis, label] = self._behind(next(iter(FTLS)), keys)
-        self.tasks = dict(zip(tasks, measured_alike(list(tasks.values())), strict=True))
-        self.optimum = replace(blank, question=_OPTIMUM)
+                tasks[axis, label] = self._behind(trace, next(iter(FTLS)), keys)
+        return dict(zip(tasks, measured_alike(list(tasks.values())), strict=True))
 
-    def _behind(self, ftl: str, keys: str) -> Task:
+    def _behind(self, trace: TraceRecipe, ftl: str, keys: str) -> Task:
         """The policies in front of the device: all behind an FTL, fewer with other keys."""
-        asked = [e for name, e in self.entries.items() if not keys or name in self.varied]
-        drive = open_device(with_keys(DEVICE, keys)).extended(self.trace.end_page)
+        drive = open_device(with_keys(DEVICE, keys)).extended(trace.open().end_page)
         drive = open_device(drive.with_options(queue_depth=QUEUE_DEPTH), ftl=FTLS[ftl])
-        recipe = DriveRecipe.of(drive, DEVICE)
-        return replace(
-            self.blank,
+        return Task(
+            trace_name=self.load.name,
+            trace=trace,
             device=DEVICE,
             ftl=ftl,
-            drive=recipe,
+            drive=DriveRecipe.of(drive, DEVICE),
             queue_depth=QUEUE_DEPTH,
-            entries=tuple(asked),
+            options="{}",
+            seed=None,
+            entries=tuple(e for n, e in self.entries.items() if not keys or n in self.varied),
         )
 
     def rows(self) -> Json:
-        rows: dict[str, Json] = {
-            name: {"policy": name, "ftls": {}, "waits": {}, "collectors": {}}
-            for name in self.entries
-        }
-        for (axis, label), task in self.tasks.items():
-            for entry in task.entries:
-                row = rows[self.named[entry]]
-                try:
-                    one = self.runner.run(task, entry.policy, entry.sizes[0])
-                except UsageError as e:
-                    row[axis][label] = str(e)
-                    continue
-                numbers = ("response_ns_mean", "response_ns_p99", "waf", "erases")
-                row[axis][label] = {key: getattr(one, key) for key in numbers}
-                # Hits hardly depend on the FTL; those over the first one are shown.
-                row.setdefault("hit_ratio", one.hit_ratio)
-        best = rows[ORACLE].get("hit_ratio") or 0.0
-        for row in rows.values():
-            hits = row.setdefault("hit_ratio", None) or 0.0
-            row["of_min"] = hits / best if best else None
+        rows = [self._row(name, entry) for name, entry in self.entries.items()]
+        best = next(row["hit_ratio"] for row in rows if row["policy"] == ORACLE) or 0.0
+        for row in rows:
+            row["of_min"] = (row["hit_ratio"] or 0.0) / best if best else None
         return {
             "load": self.load.name,
             "kind": self.load.kind,
             "title": self.load.title,
+            "draws": len(self.draws),
             "requests": self.trace.requests,
-            "warmup": _warmup(next(iter(self.tasks.values()))),
+            "warmup": _warmup(next(iter(self.draws[0].values()))),
             "cache": self.cache,
             "accesses": self.trace.accesses,
             "unique_pages": self.trace.unique_pages,
             "offline": [p.name for p in policies() if p.offline],
-            "rows": list(rows.values()),
+            "rows": rows,
         }
+
+    def _row(self, name: str, entry: Entry) -> Json:
+        """What one policy does: means over the draws, and the mean response time of each."""
+        row: Json = {"policy": name, "hit_ratio": None, "ftls": {}, "waits": {}, "collectors": {}}
+        for place, task in self.draws[0].items():
+            if entry not in task.entries:
+                continue
+            axis, label = place
+            try:
+                runs = [self.runner.run(d[place], entry.policy, entry.sizes[0]) for d in self.draws]
+            except UsageError as e:
+                row[axis][label] = str(e)
+                continue
+            row[axis][label] = {
+                key: _mean([getattr(one, key) for one in runs]) for key in NUMBERS
+            } | {"response_ns_means": [one.response_ns_mean for one in runs]}
+            # Hits hardly depend on the FTL; those over the first one are shown.
+            if row["hit_ratio"] is None:
+                row["hit_ratio"] = _mean([one.hit_ratio for one in runs])
+        return row
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    found = [value for value in values if value is not None]
+    return fmean(found) if len(found) == len(values) else None
 
 
 def _is_common(policy: PolicyInfo) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from destage.io.files import made_folder, write_whole
+from destage.model.estimates import Estimate
 from destage.model.metrics import BASELINE, ORACLE
 from destage.model.naming import default_padding
-from destage.reproduce.findings import Findings, online_means, picture
+from destage.reproduce.findings import LEVEL, Findings, ahead, online_means, picture, saved
 from destage.reproduce.pages import KINDS, Cells, rendered, write_data
 from destage.reproduce.wording import number
 
@@ -19,10 +20,8 @@ __all__ = ["UNPADDED", "write_beyond"]
 #: BPLRU as it is, and without the pages that it reads and writes to fill blocks.
 PADDED = default_padding()
 UNPADDED = f"{PADDED}[padding=false]"
-#: Means this close to the best count as equal.
-LEVEL = 0.01
-#: Policies that are named where ranks differ most.
-NAMED = 5
+#: Policies that are named where ranks differ most, and of a cell of winners.
+NAMED, WINNERS = 5, 3
 
 Data = Mapping[str, Any]
 
@@ -80,13 +79,29 @@ def variant_rows(data: Data) -> Cells:
                 continue  # The preset itself, which is the first row.
             cells = [f"{what} {label}" if k else "preset (staged, greedy in steps)"]
             for table in data["tables"]:
-                means = online_means(table, axis, label)
-                means = {p: m for p, m in means.items() if p in compared(data)}
-                best = next(iter(means), None)
-                lead = 1 - means[best] / means[BASELINE] if best and BASELINE in means else None
-                cells.append("-" if lead is None else f"{best}, {number(lead, share=True)}")
+                cells.append(_winners(table, axis, label, compared(data)))
             rows.append(cells)
     return rows
+
+
+def _winners(table: Data, axis: str, label: str, among: Collection[str]) -> str:
+    """The fastest of some policies, those that are level with it, and its lead over LRU."""
+    online = [p for p in online_means(table, axis, label) if p in among]
+    if BASELINE not in online:
+        return "-"
+    best, *others = online
+    leads = {p: saved(table, axis, label, best, p) for p in others}
+    level = [p for p, lead in leads.items() if not ahead(lead)]
+    names = " or ".join([best, *level][:WINNERS])
+    more = f" and {len(level) + 1 - WINNERS} more" if len(level) >= WINNERS else ""
+    return f"{names}{more}, {_with_interval(saved(table, axis, label, best))}"
+
+
+def _with_interval(share: Estimate) -> str:
+    """A share in per cent with half its interval, where it has one."""
+    digits = 1 if abs(share.mean) >= 0.1 else 2
+    half = f" ± {100 * share.half:.{digits}f}" if share.half else ""
+    return f"{100 * share.mean:.{digits}f}{half} %"
 
 
 def _sections(data: Data) -> Iterator[tuple[str, str, Cells]]:

@@ -1,23 +1,39 @@
 """The three statements beyond the papers, each with its figure, from the tables of `beyond`.
 
 They compare, over LRU's mean response time: the choice among seven common policies, the best
-policy that asks the device, and MIN, which has the most hits of all.
+policy that asks the device, and MIN, which has the most hits of all. Of a workload that is drawn
+with several seeds each share is a mean with its 95 % interval; a recording has one value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
+from destage.model.estimates import Estimate, estimate
 from destage.model.metrics import BASELINE, ORACLE
 from destage.reproduce.claims import Figure
 from destage.reproduce.figures import Drawing, Point
 from destage.reproduce.sums import Sums
 from destage.reproduce.wording import number
 
-__all__ = ["COMMON", "Findings", "Gains", "gains", "online_means", "picture"]
+__all__ = [
+    "COMMON",
+    "LEVEL",
+    "Findings",
+    "Gains",
+    "ahead",
+    "gains",
+    "online_means",
+    "picture",
+    "saved",
+]
+
+#: Differences up to this share of LRU's mean count as none.
+LEVEL = 0.01
 
 #: Policies that differ in whom they keep, and ask no device.
 COMMON = ("lru", "arc", "2q", "s3-fifo", "car", "slru", "clock")
@@ -32,14 +48,16 @@ Data = Mapping[str, Any]
 class Gains:
     """Shares of LRU's mean response time, on one workload in front of one device."""
 
-    choice: float
+    choice: Estimate
     """Between the slowest and the fastest of `COMMON`."""
-    asking: float
+    asking: Estimate
     """Saved by the best device-aware policy; below 0: lost."""
-    hits: float
+    hits: Estimate
     """Saved by MIN."""
     best: str
     """That policy."""
+    asking_over_choice: Estimate
+    hits_over_asking: Estimate
 
 
 def online_means(table: Data, axis: str, label: str) -> dict[str, float]:
@@ -50,28 +68,54 @@ def online_means(table: Data, axis: str, label: str) -> dict[str, float]:
 
 
 def _means(table: Data, axis: str, label: str) -> dict[str, float]:
+    return {p: fmean(means) for p, means in _drawn(table, axis, label).items()}
+
+
+def _drawn(table: Data, axis: str, label: str) -> dict[str, list[float]]:
+    """Mean response times of each policy, one for each draw of the workload."""
     return {
-        row["policy"]: float(row[axis][label]["response_ns_mean"])
+        row["policy"]: row[axis][label]["response_ns_means"]
         for row in table["rows"]
         if label in row[axis]
         and not isinstance(row[axis][label], str)
-        and row[axis][label]["response_ns_mean"]
+        and all(row[axis][label]["response_ns_means"])
     }
+
+
+def saved(table: Data, axis: str, label: str, policy: str, than: str = BASELINE) -> Estimate:
+    """What a policy saves over another one, as a share of LRU's mean; all three ran."""
+    drawn = _drawn(table, axis, label)
+    every = zip(drawn[policy], drawn[than], drawn[BASELINE], strict=True)
+    return estimate([(other - mine) / lru for mine, other, lru in every])
+
+
+def ahead(difference: Estimate) -> bool:
+    """Whether a difference is significant and at least `LEVEL`."""
+    return difference.low > 0 and difference.mean >= LEVEL
 
 
 def gains(data: Data, table: Data, axis: str, label: str) -> Gains | None:
     """What the three ways bring in front of one device; None where one of them did not run."""
     means = _means(table, axis, label)
-    common = [means[p] for p in COMMON if p in means]
+    common = sorted((p for p in COMMON if p in means), key=lambda p: means[p])
     aware = {p: means[p] for p in data["aware"] if p in means}
     if BASELINE not in means or ORACLE not in means or len(common) < 2 or not aware:
         return None
-    lru, best = means[BASELINE], min(aware, key=lambda p: (aware[p], p))
+    best = min(aware, key=lambda p: (aware[p], p))
+    drawn = _drawn(table, axis, label)
+    every = zip(*(drawn[p] for p in (BASELINE, common[0], common[-1], best, ORACLE)), strict=True)
+    shares = [
+        ((slow - fast) / lru, 1 - ask / lru, 1 - least / lru)
+        for lru, fast, slow, ask, least in every
+    ]
+    choices, askings, hits = (estimate(column) for column in zip(*shares, strict=True))
     return Gains(
-        (max(common) - min(common)) / lru,
-        1 - aware[best] / lru,
-        1 - means[ORACLE] / lru,
+        choices,
+        askings,
+        hits,
         best,
+        estimate([asking - choice for choice, asking, _ in shares]),
+        estimate([most - asking for _, asking, most in shares]),
     )
 
 
@@ -103,24 +147,26 @@ class Findings:
         base = [g for label, _, g in rows if label == first]
         if not base:
             return ""
-        more = sum(g.asking > g.choice for _, _, g in rows)
+        more = sum(ahead(g.asking_over_choice) for _, _, g in rows)
+        less = sum(ahead(-g.asking_over_choice) for _, _, g in rows)
         return (
             f"Asking the device brings more than the choice among {', '.join(COMMON)} in {more} of"
-            f" {len(rows)} configurations of workload and collector. With the preset the choice"
+            f" {len(rows)} configurations of workload and collector"
+            f"{f', less in {less}' if less else ''}. With the preset the choice"
             f" moves the mean response time by {_range(g.choice for g in base)} of LRU's, and the"
             f" best device-aware policy saves {_range(g.asking for g in base)}."
         )
 
     def _hits(self) -> str:
         """Whether the eviction wait decides if hits or queues bring more."""
-        ahead: dict[str, tuple[int, int]] = {}
+        counts: dict[str, tuple[int, int]] = {}
         parts = []
         rows = list(self._along("waits"))
         for label in self.data["waits"]:
             here = [g for one, _, g in rows if one == label]
             if here:
-                count = sum(g.hits > g.asking for g in here)
-                ahead[label] = (count, len(here))
+                count = sum(ahead(g.hits_over_asking) for g in here)
+                counts[label] = (count, len(here))
                 parts.append(
                     f"evict_wait={label}: {count} of {len(here)} (MIN saves"
                     f" {_range(g.hits for g in here)} of LRU's mean, asking the device"
@@ -131,9 +177,9 @@ class Findings:
             hits = {row["policy"]: row["hit_ratio"] for row in table["rows"]}
             if hits.get(BASELINE) and hits.get(ORACLE):
                 ratios.append(round(hits[ORACLE] / hits[BASELINE], 1))
-        if not ahead or not ratios:
+        if not counts or not ratios:
             return ""
-        decides = len({2 * count > every for count, every in ahead.values()}) > 1
+        decides = len({2 * count > every for count, every in counts.values()}) > 1
         times = " to ".join(f"{r:g}" for r in sorted({min(ratios), max(ratios)}))
         return (
             f"What an eviction waits for {'decides' if decides else 'does not decide'} whether hits"
@@ -182,7 +228,7 @@ class Findings:
         points = []
         for label, load, g in self._along(axis):
             for series, y in ((CHOICE, g.choice), (ASKING, g.asking), (HITS, g.hits)):
-                points.append(Point(load, label, series, y, y, y))
+                points.append(Point(load, label, series, y.mean, y.low, y.high))
         figure = Figure(
             id=axis,
             where="",
@@ -252,7 +298,8 @@ def _drawing(figure: Figure, points: Sequence[Point], *, percent: bool) -> Drawi
     return Drawing(figure, tuple(points), xs, series, panels, percent)
 
 
-def _range(values: Any) -> str:
-    found = sorted(values)
+def _range(values: Iterable[Estimate]) -> str:
+    """The least and the greatest mean."""
+    found = sorted(value.mean for value in values)
     low, high = (number(v, share=True) for v in (found[0], found[-1]))
     return low if low == high else f"{low} to {high}"
