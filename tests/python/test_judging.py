@@ -22,7 +22,7 @@ from destage.model.run import Run
 from destage.model.winners import change, winner
 from destage.options import run_options
 from destage.tables.results import results_table
-from destage.tables.summary import summary
+from destage.tables.summary import outcome, summary
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +128,20 @@ def test_a_lead_counts_if_its_interval_leaves_zero_out(
     assert best.sole == told
     assert best.measured != told
     assert (change("hit_ratio", runs[1], runs[0]) is not None) == told
+
+
+def test_a_wide_difference_that_does_not_count_is_said() -> None:
+    def said(interval: list[float] | None, lru: float = 0.4) -> str:
+        runs = judged(interval)
+        runs[0].metrics["hit_ratio"] = lru  # type: ignore[index]
+        best = winner(runs, metric("hit_ratio"))
+        assert best is not None
+        return outcome(ResultSet(runs[0].config, runs[0].trace, tuple(runs)), [best])
+
+    wide = "no significant difference (widest at 400 KiB: arc 51.00 %, lru 40.00 %)"
+    assert said([-0.02, 0.3]).replace("\u00a0", " ") == wide
+    # Nobody expects 4 % to count, and of what has no interval nothing can be said.
+    assert said([-0.02, 0.3], lru=0.49) == said(None) == "no significant difference"
 
 
 def test_no_lead_counts_that_lies_within_pending_writes() -> None:

@@ -13,6 +13,8 @@ from destage.model.words import NBSP, duration, join, number, percent, significa
 
 __all__ = ["outcome", "summary", "where", "who"]
 
+#: A difference, relative to the larger value, that a reader takes for one.
+STRIKING = 0.1
 #: How the best value of a metric is called; the mean response has a verdict of its own.
 _BEST = {
     "response_ns_p99": "the shortest p99 response",
@@ -157,7 +159,7 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
     if not sole:
         always = set.intersection(*(set(w.labels) for w in found))
         if all(len(w.labels) == w.of for w in found):
-            return "all tie at every size" if tie == "a tie" else tie
+            return "all tie at every size" if tie == "a tie" else tie + _in_doubt(found)
         among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
         return f"{tie} at every size{among}"
     spans = _spans(found)
@@ -175,6 +177,24 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
     if ties:
         tail = f"; {tie} at {ties} of {len(found)} sizes"
     return join(parts) + tail
+
+
+def _in_doubt(found: list[Winner]) -> str:
+    """The widest difference that chance may have made, where a reader would not expect that."""
+    widest, said = STRIKING, ""
+    for winner in found:
+        best, last = winner.runs[0], winner.runs[-1]
+        value, other = (float(run[winner.metric.name]) for run in (best, last))
+        lead = abs(value - other) / max(abs(value), abs(other), 1e-300)
+        between = best.minus(last, winner.metric.name)
+        if lead >= widest and between is not None and between[0] <= 0 <= between[1]:
+            widest = lead
+            both = (
+                f"{run.label} {valued(winner.metric, run[winner.metric.name])}"
+                for run in (best, last)
+            )
+            said = f" (widest at {size(best.cache_bytes)}: {', '.join(both)})"
+    return said
 
 
 def _spans(found: list[Winner]) -> list[tuple[str, int, int]]:
