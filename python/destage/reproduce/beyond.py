@@ -45,9 +45,8 @@ __all__ = ["beyond", "page_accesses"]
 DEVICE = "small"
 QUEUE_DEPTH = 8
 CACHE = "16MiB"
-#: Workloads of the papers, two that mostly write and one that mostly reads, and the recording that
-#: ships.
-LOADS = ("hm_0", "proj_0", "Fin2")
+#: Workloads of the papers, mostly writing and mostly reading, and the recording that ships.
+LOADS = ("hm_0", "Fin2")
 RECORDING = "pgtpcb"
 #: FTLs in the order of the table; `page-ideal` is an untimed yardstick. With DFTL's default of four
 #: reserved blocks this full device runs full under a dozen policies: collecting a block whose pages
