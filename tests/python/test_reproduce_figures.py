@@ -247,13 +247,18 @@ def document_of(name: str) -> dict[str, Any]:
         "loads": loads,
         "command": f"destage reproduce {name}",
         "version": "1.2.3",
-        "options": {"scale": 1.0},
+        "options": {"scale": 1.0, "seeds": 3},
+        "loads": [{"name": "T1", "kind": "specified", "fit": []}],
         "sensitivity": {"knobs": []},
     }
 
 
 def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> None:
     readme, page = write_index([document_of("acr"), document_of("gcar")], True, tmp_path)
+    # Sizes are said of each paper: `all requests` would hide workloads shorter than published.
+    (command,) = (row for row in readme.read_text().splitlines() if row.startswith("* ACR:"))
+    assert command.endswith(" 1 workloads as the paper specifies them; 3 seeds.")
+    assert "all requests" not in command
     assert {p.name for p in tmp_path.iterdir()} == {"README.md", "index.html"}
     text = page.read_text(encoding="utf-8")
     for name, short in (("acr", "ACR"), ("gcar", "GCaR")):

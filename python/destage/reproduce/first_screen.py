@@ -18,6 +18,7 @@ __all__ = [
     "main_claim",
     "measured_briefly",
     "statuses_in_words",
+    "workloads_of",
 ]
 
 Data = Mapping[str, Any]
@@ -43,7 +44,7 @@ def first_screen(data: Data) -> dict[str, Any]:
         "headlines": [_headline_row(c, knobs) for c in headlines[:MOST_HEADLINES]],
         "conditions": _conditions([main, *(c for c in headlines if c is not main)], knobs),
         "elsewhere": _elsewhere(data),
-        "workloads": _workloads(data),
+        "workloads": workloads_of(data),
     }
 
 
@@ -140,7 +141,7 @@ def _elsewhere(data: Data) -> str:
     return f"On {', '.join(names)}, of {tested} claims {verdicts_in_words(counts)}."
 
 
-def _workloads(data: Data) -> str:
+def workloads_of(data: Data) -> str:
     """The workloads by kind, and those that are shorter than published."""
     kinds: dict[str, list[str]] = {}
     for load in data["loads"]:

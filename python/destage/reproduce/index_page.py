@@ -8,7 +8,7 @@ from typing import Any
 
 from destage.io.files import write_whole
 from destage.reproduce.conditions import turns, verdict_text
-from destage.reproduce.first_screen import cut, main_claim, measured_briefly
+from destage.reproduce.first_screen import cut, main_claim, measured_briefly, workloads_of
 from destage.reproduce.pages import rendered, short_of
 
 __all__ = ["index_row", "write_index"]
@@ -65,6 +65,7 @@ def write_index(
             "command": d["command"],
             "version": d["version"],
             "scale": d["options"]["scale"],
+            "workloads": workloads_of(d),
             "headlines": [
                 c | {"text": verdict_text(c, d["sensitivity"])}
                 for c in d["claims"]
