@@ -238,13 +238,11 @@ def document_of(name: str) -> dict[str, Any]:
         {"id": f"{name}-2", "claim": "Not shown.", "headline": False, "verdict": "partly"},
     ]
     counts = {"holds": 1, "partly": 1, "does not hold": 0, "can't be tested here": 0}
-    loads = [{"kind": "surrogate"}, {"kind": "recording"}, {"kind": "surrogate"}]
     told = {"name": name, "title": f"The paper {name}", "idea": "Asks.", "main": f"{name}-1"}
     return {
         "paper": told,
         "claims": claims,
         "summary": counts,
-        "loads": loads,
         "command": f"destage reproduce {name}",
         "version": "1.2.3",
         "options": {"scale": 1.0, "seeds": 3},
