@@ -20,10 +20,10 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist clean
+.PHONY: help setup demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist samples-release clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
 $(VENV)/.tools: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later with venv was not found (set PYTHON=...)" >&2; exit 1; }
@@ -123,6 +123,10 @@ bench-long: setup ## sampled curves beside exact ones, 10^8 accesses over 10 M p
 dist: $(VENV)/.tools ## build wheel, sdist and crates into dist/, and try the wheel where there is no Rust
 	@$(PIP) install --group dist || echo "make: no zig here: the wheel will ask for this machine's glibc" >&2
 	@$(BIN)/python .ci/dist.py
+
+samples-release: setup ## check our recordings and collect them for upload, FROM=folder DIR=folder
+	@test -n "$(FROM)" -a -n "$(DIR)" || { echo "make: FROM=recordings DIR=upload: both are needed" >&2; exit 1; }
+	@$(BIN)/python .ci/samples.py "$(FROM)" "$(DIR)"
 
 coverage: setup ## count how often intervals of samples hold (docs/sampling.md); RECORD=1 keeps it
 	$(BIN)/python benches/coverage.py $(if $(RECORD),--record)

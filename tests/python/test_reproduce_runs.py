@@ -26,7 +26,7 @@ from destage.reproduce.document import command, document
 from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.pages import behind, html, page_of, write
 from destage.reproduce.panels import svg
-from destage.reproduce.published import catalogue, fits, load_catalogue, requests_of
+from destage.reproduce.published import Catalogue, catalogue, fits, load_catalogue, requests_of
 from destage.reproduce.runs import MissingRuns
 from destage.reproduce.sums import sums
 from destage.reproduce.workloads import Loads
@@ -324,8 +324,13 @@ def test_a_recording_is_cut_to_the_scale_and_the_shipped_one_is_always_there() -
 
 
 def test_an_excerpt_among_the_originals_is_a_further_case_and_run_whole(tmp_path: Path) -> None:
-    (tmp_path / "msr_hm_0_excerpt20k.csv").write_text("128166372003061629,hm,0,Write,0,4096,9\n")
-    loads = Loads(traces=tmp_path, scale=0.1)
+    line = "128166372003061629,hm,0,Write,0,4096,9\n"
+    (tmp_path / "msr_hm_0_excerpt20k.csv").write_text(line)
+    known = dict(catalogue().recordings)
+    sha256 = hashlib.sha256(line.encode()).hexdigest()
+    known["hm_0-minutes"] = replace(known["hm_0-minutes"], sha256=sha256)
+    with_line = Catalogue(catalogue().traces, known)
+    loads = Loads(traces=tmp_path, scale=0.1, catalogue_=with_line)
     runs = paper("ecr").run_set("real")
     found = {load.name: load for load in loads.recorded(runs)}
     assert set(found) == {"pgtpcb", "hm_0-minutes"}

@@ -10,7 +10,7 @@ from destage.cli.options import COMMON, OUTPUT, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note
 from destage.model.words import counted, number
-from destage.reproduce.samples import MISSING, fetch
+from destage.reproduce.samples import MISSING, REPEATED, fetch
 from destage.tables.table import Cell, Column, Table
 
 __all__ = ["fetch_samples"]
@@ -38,7 +38,7 @@ FLAGS = [
 def fetch_samples(folder: str, source: str | None, **arguments: Any) -> None:
     """Fetch and check the recordings that reproductions use.
 
-    Status 1 if one is missing.
+    A recording that you made again is a file own-NAME. Status 1 if one is missing.
     """
     found = fetch(folder, source)
     columns = [Column("name", right=False), Column("file", right=False), Column("requests")]
@@ -47,19 +47,26 @@ def fetch_samples(folder: str, source: str | None, **arguments: Any) -> None:
         [
             Cell(one.name),
             Cell(one.path.name if one.path else one.recording.files[0]),
-            Cell(number(one.recording.requests)),
+            Cell("-" if one.state == REPEATED else number(one.recording.requests)),
             Cell(one.state),
             Cell(one.recording.origin or "recorded by this project"),
         ]
         for one in found
     ]
     print_table(Table("", columns, [rows]))
-    missing = sum(one.state == MISSING for one in found)
+    missing = [one.recording for one in found if one.state == MISSING]
     if not missing:
         return
     if not arguments["quiet"]:
         note(
-            f"{counted(missing, 'file')} missing: --from SOURCE takes them from the files of a"
-            " release; docs/reference/paper-files.md lists the programs that record them again"
+            f"{counted(len(missing), 'file')} missing: --from SOURCE takes them from the files of a"
+            " release; excerpts are in the public repositories of their origin"
         )
+        ours = [one.name for one in missing if one.kind == "recording"]
+        if ours:
+            note(
+                f"to record again (root): python examples/record_samples.py {' '.join(ours)}"
+                f" -o {folder}. These are other requests with another checksum, named own-NAME;"
+                " benches/record/recordings.md has the verdicts that stay"
+            )
     click.get_current_context().exit(1)

@@ -18,7 +18,7 @@ _UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3}
 #: Points of a distribution that a result keeps, as suffix and share.
 _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 #: Recordings stand apart from the paper's own loads.
-SUFFIX = {"recording": " (ours)", "excerpt": " (excerpt)"}
+SUFFIX = {"recording": " (ours)", "excerpt": " (excerpt)", "repeated": " (repeated)"}
 
 
 class Point(Struct, frozen=True, omit_defaults=True, rename={"printed": "paper"}):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from destage.reproduce.conditions import turns, verdict_text
+from destage.reproduce.published import RECORDED
 from destage.reproduce.verdicts import ORDER, UNTESTED
 from destage.reproduce.wording import number, verdicts_in_words
 
@@ -132,7 +133,11 @@ def _elsewhere(data: Data) -> str:
     """The verdicts on independent traces, in a sentence."""
     counts = {word: n for word, n in data["summary_elsewhere"].items() if n}
     tested = sum(n for word, n in counts.items() if word != UNTESTED)
-    names = [load["name"] for load in data["loads"] if load["kind"] in ("recording", "excerpt")]
+    names = [
+        load["name"] + (" (repeated)" if load["kind"] == "repeated" else "")
+        for load in data["loads"]
+        if load["kind"] in RECORDED
+    ]
     if not names:
         return "None: the paper specifies its workloads."
     if not tested:

@@ -120,7 +120,12 @@ CHANNELS_LEAD = (
 #: Heads of the verdicts: each is followed by its own cases.
 COLUMNS = ("paper's workloads", "cases", "independent traces", "cases")
 #: Kinds of workload as pages name them.
-KINDS = {"surrogate": "surrogate trace", "recording": "our recording", "ours": "our workload"}
+KINDS = {
+    "surrogate": "surrogate trace",
+    "recording": "our recording",
+    "repeated": "repeated recording",
+    "ours": "our workload",
+}
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:

@@ -34,8 +34,9 @@ __all__ = [
     "requests_of",
 ]
 
-#: Kinds of real traces that no paper used: further cases, never a paper's workload.
-RECORDED = ("recording", "excerpt")
+#: Kinds of real traces that no paper used: further cases, never a paper's workload. A repeated
+#: recording is the user's own of the same workload.
+RECORDED = ("recording", "excerpt", "repeated")
 #: A surrogate trace has at least so many requests, however small the scale.
 FEWEST = 1000
 #: Relative deviations of an original trace from its published counts: some counts are printed a
@@ -191,7 +192,7 @@ def load_catalogue(path: Path | Traversable) -> Catalogue:
         traces[name] = replace(spec, name=name, seconds=seconds, origin=found.source[spec.source])
     recordings = {
         name: replace(one, name=name, kind=kind)
-        for kind in RECORDED
+        for kind in ("recording", "excerpt")
         for name, one in getattr(found, kind).items()
     }
     return Catalogue(traces, recordings)

@@ -2,7 +2,8 @@
 
 Each is known by the SHA-256 of its unpacked content (`papers/workloads.toml`), so a file may lie
 packed or not. `fetch` takes those that are missing from a folder or a URL, and keeps only files
-whose content is right.
+whose content is right. A recording that a user makes again has other content, and a name that says
+so: `own-NAME`, with the ending of its format.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import lzma
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO
@@ -23,10 +25,20 @@ from destage.errors import DataError, MissingFile, UsageError
 from destage.io.files import made_folder, written_whole
 from destage.reproduce.published import Recording, catalogue
 
-__all__ = ["MISSING", "PRESENT", "TAKEN", "Sample", "fetch", "samples"]
+__all__ = [
+    "MISSING",
+    "PRESENT",
+    "REPEATED",
+    "TAKEN",
+    "Sample",
+    "fetch",
+    "repeated",
+    "samples",
+    "verify",
+]
 
 #: States of a sample in a folder.
-PRESENT, TAKEN, MISSING = "verified", "fetched", "missing"
+PRESENT, TAKEN, MISSING, REPEATED = "verified", "fetched", "missing", "repeated"
 
 #: Bytes that are read at once, and seconds that a server may be silent.
 PIECE, PATIENCE = 1 << 20, 60.0
@@ -49,6 +61,18 @@ class Sample:
 def samples() -> Mapping[str, Recording]:
     """Return all recordings and excerpts with a checksum, by name."""
     return {name: one for name, one in catalogue().recordings.items() if one.sha256}
+
+
+def repeated(one: Recording, files: Iterable[Path]) -> Path | None:
+    """Return a user's own recording of the same workload, by its name."""
+    if one.kind != "recording":
+        return None
+    return next((path for path in files if path.name.startswith(f"own-{one.name}.")), None)
+
+
+def verify(path: Path, one: Recording) -> None:
+    """Raise `DataError` unless a file has the content of a sample."""
+    _check(path, path.name, one)
 
 
 def fetch(
@@ -74,7 +98,8 @@ def _sample(one: Recording, folder: Path, source: str | None) -> Sample:
             return Sample(one, PRESENT, path)
     found = next(_offered(one, source), None) if source is not None else None
     if found is None:
-        return Sample(one, MISSING, None)
+        own = repeated(one, sorted(folder.glob("own-*")))
+        return Sample(one, REPEATED if own else MISSING, own)
     name, content = found
     path = made_folder(folder) / name
     with content, written_whole(path) as temporary:
@@ -106,15 +131,24 @@ def _offered(one: Recording, source: str) -> Iterator[tuple[str, IO[bytes]]]:
 
 def _check(path: Path, name: str, one: Recording) -> None:
     """Raise `DataError` unless the unpacked content has the sample's checksum."""
-    digest = hashlib.sha256()
+    state, place = path.stat(), path.parent / name
     try:
-        with lzma.open(path) if name.endswith(".xz") else path.open("rb") as file:
-            while piece := file.read(PIECE):
-                digest.update(piece)
+        found = _sha256(path, name.endswith(".xz"), (state.st_mtime_ns, state.st_size))
     except (lzma.LZMAError, EOFError) as e:
-        raise DataError(f"{path.parent / name}: expected an xz file of {one.name}: {e}") from e
-    if digest.hexdigest() != one.sha256:
+        raise DataError(f"{place}: expected an xz file of {one.name}: {e}") from e
+    if found != one.sha256:
+        own = f"; name a recording of your own own-{name}" if one.kind == "recording" else ""
         raise DataError(
-            f"{path.parent / name}: this is not {one.name}, or it is damaged:"
-            f" expected SHA-256 {one.sha256}, found {digest.hexdigest()}"
+            f"{place}: this is not {one.name}, or it is damaged:"
+            f" expected SHA-256 {one.sha256}, found {found}{own}"
         )
+
+
+@cache
+def _sha256(path: Path, packed: bool, _state: tuple[int, int]) -> str:
+    """The checksum of a file's unpacked content; read again if its time or size changes."""
+    digest = hashlib.sha256()
+    with lzma.open(path) if packed else path.open("rb") as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -32,6 +32,7 @@ _PLURAL = {
     "ours": "workloads of ours",
     "recording": "our recordings",
     "excerpt": "excerpts",
+    "repeated": "repeated recordings",
 }
 
 

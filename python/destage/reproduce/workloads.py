@@ -31,6 +31,7 @@ from destage.reproduce.published import (
     fits,
     requests_of,
 )
+from destage.reproduce.samples import repeated, verify
 from destage.reproduce.standins import KINDS, Channels, Generated, Recipe, apart, recipe
 from destage.trace import Trace, open_trace
 
@@ -50,7 +51,7 @@ class Load:
 
     name: str
     kind: str
-    """`original`, `surrogate`, `specified`, `ours`, `recording` or `excerpt`."""
+    """`original`, `surrogate`, `specified`, `ours`, `recording`, `excerpt` or `repeated`."""
     title: str
     note: str
     """For a surrogate the archive of the original."""
@@ -131,15 +132,21 @@ class Loads:
     def recorded(self, runs: RunSet) -> list[Load]:
         """Return the recordings and excerpts that are there, for runs with a surrogate.
 
-        Excerpts are short: they are run whole.
+        Excerpts are short: they are run whole. Raises `DataError` for a file with other content.
         """
         loads = []
         for name in runs.recordings if self.with_recordings else ():
             known = self.catalogue.recordings[name]
-            folders = self.recordings if known.kind == "recording" else self.traces
+            kind: str = known.kind
+            title = known.title
+            folders = self.recordings if kind == "recording" else self.traces
             path = next((p for p in folders if p.name in known.files), None)
             options: dict[str, Any] = dict(known.use)
-            share = self.scale if known.kind == "recording" else 1.0
+            share = self.scale if kind == "recording" else 1.0
+            if path is not None:
+                verify(path, known)
+            elif (path := repeated(known, folders)) is not None:
+                kind, title = "repeated", f"{title.partition(' (')[0]} (recorded again)"
             if path is not None:
                 options["requests"] = max(FEWEST, round(known.requests * share))
             elif known.shipped is not None:
@@ -148,7 +155,7 @@ class Loads:
                 options["requests"] = SHIPPED_REQUESTS
                 share = SHIPPED_REQUESTS / known.requests
             if path is not None:
-                load = Load(name, known.kind, known.title, "", (path,), options, share=share)
+                load = Load(name, kind, title, "", (path,), options, share=share)
                 loads.append(load)
         return loads
 
