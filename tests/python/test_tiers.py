@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -206,6 +207,39 @@ def test_results_are_read_and_run_again(
     assert destage("compare", trace_file, *flags).status == 0
     done = destage("rerun", kept)
     assert done.status == 0, (done.out, done.err)
+
+
+@pytest.mark.parametrize("tier2", [{}, {"tier2": "lru", "tier2_cache": "4p"}])
+def test_a_sweep_over_a_group_leaves_out_what_tiers_and_prompts_exclude(
+    destage: Destage, prompts: Path, tmp_path: Path, tier2: dict[str, str]
+) -> None:
+    trace = {"path": str(prompts), "bytes_per_token": 8}
+    grid = {"traces": [trace], "policies": ["all"], "cache": ["5p"], "kv": True, **tier2}
+    said: list[str] = []
+    ds.sweep({"sweep": grid}, tmp_path / "python", warn=said.append)
+    kept = ds.load_results(tmp_path / "python")
+    run = {row["policy"] for row in csv.DictReader(io.StringIO(kept.to_csv()))}
+    left = {info.name for info in ds.policies()} - run
+    assert {"lru", "min", "w-tinylfu"} <= run
+    assert {"fab", "bplru", "sac"} <= left
+    assert ("larc" in left) == bool(tier2)
+    (by_option,) = [one for one in said if "excludes them" in one]
+    assert by_option.startswith(f"skipped, since {'tier2' if tier2 else 'kv'} excludes them: ")
+    assert left == {name for one in said for name in one.split(": ")[1].split(", ")}
+    spec = tmp_path / "sweep.toml"
+    lines = [f"{key} = {_toml(value)}" for key, value in grid.items()]
+    spec.write_text("[sweep]\n" + "\n".join(lines))
+    done = destage("sweep", spec, "--store", tmp_path / "command")
+    assert done.status == 0, done.err
+    assert all(one in done.err.replace("\n", " ") for one in said)
+    named = {**grid, "policies": ["lru", "fab"]}
+    assert ds.sweep({"sweep": named}, tmp_path / "named").failed == 1
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + "}"
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 @pytest.mark.parametrize("flags", [(), ("--tier2", "lru", "--tier2-cache", "4p")])

@@ -35,7 +35,7 @@ from destage.device import Device
 from destage.errors import UsageError
 from destage.experiment.difference import between_traces
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
-from destage.model.naming import excluded_by
+from destage.model.naming import skipped
 from destage.model.run import Run, warnings_of
 from destage.policy import expanded
 from destage.results import Results
@@ -248,13 +248,8 @@ def note_left_out(
 ) -> None:
     """List the members of a group that are skipped: for lack of a device, or by the options."""
     left = expanded(policies or "", drive is not None, options)[1]
-    excluded = [name for name in left if name in excluded_by(options)]
-    needing = [name for name in left if name not in excluded]
-    if needing:
-        note(f"skipped, since they need a simulated SSD (--device): {', '.join(needing)}")
-    if excluded:
-        flag = "--tier2" if options.get("tier2") else "--kv"
-        note(f"skipped, since {flag} excludes them: {', '.join(excluded)}")
+    for why, names in skipped(left, options, "--").items():
+        note(f"{why}: {', '.join(names)}")
 
 
 #: Beginnings of warnings that say no more than that a cache is larger than its trace.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from destage.experiment.spec import SweepSpec
 from destage.experiment.task import Entry, Plan, Size, Task, given_options
 from destage.experiment.traces import TraceAsked
 from destage.experiment.warmup import measured_alike
+from destage.model.naming import skipped
 from destage.options import ProgressCallback, RunOptions, device_options, options_json, run_options
 from destage.trace import Trace
 from destage.user_policies.trust import from_data
@@ -46,7 +48,8 @@ def planned(
     plan = Plan.of(measured_alike(list(maker.wanted(maker.tasks))))
     if not plan.tasks:
         raise DataError(f"{spec.called}: [sweep] where: no run is left")
-    return plan
+    said = tuple(f"{why}: {', '.join(names)}" for why, names in maker.left_out.items())
+    return replace(plan, left_out=said)
 
 
 class _Maker:
@@ -66,6 +69,8 @@ class _Maker:
         self.sizes: dict[tuple[str, str], list[Size]] = {}
         self.options_of: dict[str, str] = {}
         self.tasks: list[Task] = []
+        #: Members of groups that are not run, by the reason.
+        self.left_out: dict[str, dict[str, None]] = {}
         #: What conditions know of each run.
         self.rows: list[dict[str, Any]] = []
 
@@ -140,7 +145,7 @@ class _Maker:
         found: dict[str, tuple[PolicyAsked, dict[Size, None]]] = {}
         for point in group:
             sizes = self._sizes(point["cache"], opened, asked)
-            for policy in self._policies(point["policies"], asked):
+            for policy in self._policies(point, asked):
                 values = _values(point, opened, asked, policy) if self.spec.where else None
                 for size in sizes:
                     found.setdefault(policy.label, (policy, {}))[1][size] = None
@@ -148,7 +153,8 @@ class _Maker:
                         self.rows.append({**values, **self._sized(opened, size)})
         return [Entry(policy, tuple(sizes)) for policy, sizes in found.values()]
 
-    def _policies(self, text: str | None, asked: DriveAsked | None) -> list[PolicyAsked]:
+    def _policies(self, point: Point, asked: DriveAsked | None) -> list[PolicyAsked]:
+        text: str | None = point["policies"]
         source = self.spec.called if self.spec.is_file else None
         if text is None and asked is not None and asked.drive.policy is not None:
             source = source or asked.device
@@ -156,10 +162,15 @@ class _Maker:
             inside = ";".join(f"{key}={value}" for key, value in params.items())
             text = f"{name}[{inside}]" if inside else name
         texts = USUAL.split(",") if text is None else [text]
-        if source is None:
-            return policies_asked(texts, asked is not None, self.spec.folder)
-        with from_data(source, allow_code=self.allow_code, dry_run=self.dry_run):
-            return policies_asked(texts, asked is not None, self.spec.folder)
+        options = {name: self._given(point, name) for name in ("kv", "tier2")}
+        trusted: AbstractContextManager[None] = nullcontext()
+        if source is not None:
+            trusted = from_data(source, allow_code=self.allow_code, dry_run=self.dry_run)
+        with trusted:
+            found, left = policies_asked(texts, asked is not None, options, self.spec.folder)
+        for why, names in skipped(left, options).items():
+            self.left_out.setdefault(why, {}).update(names)
+        return found
 
     def _sizes(self, text: str | None, opened: _Opened, asked: DriveAsked | None) -> list[Size]:
         texts = (text,) if text is not None else (asked.drive.cache if asked else ()) or ("auto",)

@@ -143,22 +143,25 @@ class PolicyAsked:
         return OwnPolicy.in_file(f"{self.file}:{cls}", json.loads(self.params))
 
 
-def policies_asked(texts: list[str], has_drive: bool, folder: Path) -> list[PolicyAsked]:
-    """The policies that these texts name, groups as their members.
+def policies_asked(
+    texts: list[str], has_drive: bool, options: Mapping[str, object], folder: Path
+) -> tuple[list[PolicyAsked], dict[str, None]]:
+    """The policies that these texts name, groups as their members; and the members left out.
 
     Raises `UsageError` for what there is not, `MissingFile` and `DataError` for files.
     """
-    found: list[PolicyAsked] = []
+    found, left_out = list[PolicyAsked](), dict[str, None]()
     for text in texts:
         if is_in_a_file(text):
             found.append(_in_file(text, folder))
             continue
-        members, _ = expanded([text], has_drive)
+        members, left = expanded([text], has_drive, options)
+        left_out |= dict.fromkeys(left)
         assert isinstance(members, list)
         for spec in policy_specs(members) if members else ():
             assert not isinstance(spec, OwnPolicy)
             found.append(PolicyAsked(spec[0], spec[1], spec_label(spec)))
-    return list({one.label: one for one in found}.values())
+    return list({one.label: one for one in found}.values()), left_out
 
 
 def _in_file(text: str, folder: Path) -> PolicyAsked:

@@ -57,6 +57,9 @@ def sweep(
         )
     asked = load_spec(spec)
     plan = planned(asked, progress, allow_code=allow_code)
+    if experiment.warn is not None:
+        for sentence in plan.left_out:
+            experiment.warn(sentence)
     folder = experiment.opened()
     begun = folder.has_sweep(plan) and not resume
     if begun and experiment.part is None and not experiment.retry_failed:

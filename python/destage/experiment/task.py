@@ -242,6 +242,8 @@ class Plan:
     """All tasks of an experiment, in pieces."""
 
     tasks: tuple[Task, ...]
+    left_out: tuple[str, ...] = ()
+    """A sentence for each reason to leave policies of a group out."""
 
     @classmethod
     def of(cls, tasks: Iterable[Task]) -> Plan:

@@ -7,7 +7,7 @@ table.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "members",
     "need_a_drive",
     "parts",
+    "skipped",
     "without_placement",
 ]
 
@@ -95,6 +96,19 @@ def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
         return bool(p["clusters"] or (tiers and several))
 
     return frozenset(p["name"] for p in catalogue() if is_excluded(p))
+
+
+def skipped(
+    left: Iterable[str], options: Mapping[str, object], prefix: str = ""
+) -> dict[str, dict[str, None]]:
+    """Policies that a group leaves out, by the reason; an option is named with this prefix."""
+    excluded, found = excluded_by(options), dict[str, dict[str, None]]()
+    flag = prefix + ("tier2" if options.get("tier2") else "kv")
+    for name in left:
+        needing = "they need a simulated SSD (--device)" if prefix else "they need a simulated SSD"
+        why = f"{flag} excludes them" if name in excluded else needing
+        found.setdefault(f"skipped, since {why}", {})[name] = None
+    return found
 
 
 @cache
