@@ -1,21 +1,27 @@
 """Rate of two tiers beside one, and of prompts over one tier, a second of processor time.
 
-    python benches/two_tiers.py
+    python benches/two_tiers.py [TRACE ...]
 
 LRU in each tier, reads by Zipf over 2^20 pages, 1 % of them in tier 1 and 10 % in tier 2; prompts of
 16 blocks, 10 % of the blocks cached. `cargo bench -p destage-engine --bench tiers` is the same
 without Python.
+
+With traces: a row of a table for each, the rate of one tier and the share of it that two tiers have,
+at 1, 4 and 16 % of the pages in tier 1 and four times as many in tier 2. Reading the trace is left
+out, setting up the page tables is in.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import destage
@@ -23,6 +29,7 @@ import destage
 PAGES, ACCESSES, PROMPTS, CHAIN = 1 << 20, 8_000_000, 250_000, 16
 ADMIT = ("always", "nth", "tinylfu", "larc")
 ROUNDS = 5
+TIER1_PERCENT = (1, 4, 16)
 
 
 def rate(accesses: int, run: Callable[[], object]) -> float:
@@ -43,8 +50,29 @@ def prompts(path: Path) -> destage.Trace:
     return destage.open_trace(path, bytes_per_token=8)
 
 
+def shares(path: str) -> str:
+    """A row of the table: medians over rounds, one tier and two in turn."""
+    trace = destage.open_trace(path)
+    row = [Path(path).name.split(".")[0], f"{trace.accesses:,}", f"{trace.unique_pages:,}"]
+    for percent in TIER1_PERCENT:
+        frames = trace.unique_pages * percent // 100
+        alone = partial(destage.compare, trace, "lru", cache=f"{frames}p", jobs=1, warmup="none")
+        both = partial(alone, tier2="lru", tier2_cache=f"{4 * frames}p")
+        pairs = [[rate(trace.accesses, run) for run in (alone, both)] for _ in range(ROUNDS)]
+        (one,) = alone()
+        row += [
+            f"{one.hit_ratio:.2f}",
+            f"{median(pair[0] for pair in pairs) / 1e6:.1f}",
+            f"{median(two / one for one, two in pairs):.2f}",
+        ]
+    return f"| {' | '.join(row)} |"
+
+
 def main() -> None:
-    """Print a line of JSON a round."""
+    """Print a row a trace, or without traces a line of JSON a round."""
+    if sys.argv[1:]:
+        print(*map(shares, sys.argv[1:]), sep="\n")
+        return
     trace = destage.synth("zipf", requests=ACCESSES, pages=PAGES, read_ratio=1.0, seed=1)
     how: dict[str, Any] = {"jobs": 1, "warmup": "none"}
     tier2: dict[str, Any] = {"tier2": "lru", "tier2_cache": f"{PAGES // 10}p"}
