@@ -1,5 +1,6 @@
 //! Flushes, syncs, and room in limbo (`docs/spec/pool.md` 5.2, 6).
 
+use crate::bell::Helper;
 use crate::destage::Reason;
 use crate::frame::{Exclusive, Frame, Mark};
 use crate::lock::lock;
@@ -10,11 +11,26 @@ use crate::work::Done;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
 
 /// Most bytes of a group that a flush writes.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Time from a failed early sync to the next.
+const RETRY: Duration = Duration::from_secs(1);
+
 impl<S: Store> Shared<S> {
+    /// Starts the thread that syncs limbo before it is full. An error is that of the calls which
+    /// find it full.
+    pub(crate) fn start_early_syncs(self: &Arc<Self>) -> Helper {
+        let (pool, mut next) = (Arc::clone(self), Instant::now());
+        Helper::start("destage-sync", &self.early_sync, RETRY, move || {
+            if pool.is_limbo_half_full() && Instant::now() >= next && pool.sync_limbo().is_err() {
+                next = Instant::now() + RETRY;
+            }
+        })
+    }
+
     /// Writes all that is dirty, then syncs.
     ///
     /// # Errors
@@ -46,19 +62,34 @@ impl<S: Store> Shared<S> {
     ///
     /// The first of these.
     pub(crate) fn make_room(&self) -> io::Result<()> {
+        if self.options.early_sync && self.is_limbo_half_full() {
+            self.early_sync.wake();
+        }
         while self.is_limbo_full() {
-            let failures = self.failed_syncs();
-            let dirty = self.table.marks.dirty_limbo();
-            for run in runs(&dirty, MOST_BYTES / self.page_bytes()) {
-                let frames = self.pin_dirty(run, |users| users == 0);
-                self.write_pinned(frames, Reason::Late)?;
+            drop(lock(&self.sync.last)); // a sync under way may make room
+            if self.is_limbo_full() {
+                self.sync_limbo()?;
             }
-            self.sync(failures)?;
             if self.is_limbo_full() {
                 yield_now(); // to the thread that removes a page that is clean already
             }
         }
         Ok(())
+    }
+
+    fn is_limbo_half_full(&self) -> bool {
+        self.table.marks.idle_limbo() >= self.options.limbo_pages.div_ceil(2) as usize
+    }
+
+    /// Writes the dirty pages of limbo, then syncs.
+    fn sync_limbo(&self) -> io::Result<()> {
+        let failures = self.failed_syncs();
+        let dirty = self.table.marks.dirty_limbo();
+        for run in runs(&dirty, MOST_BYTES / self.page_bytes()) {
+            let frames = self.pin_dirty(run, |users| users == 0);
+            self.write_pinned(frames, Reason::Late)?;
+        }
+        self.sync(failures)
     }
 
     /// The frames of those pages that are dirty, pinned.

@@ -29,6 +29,9 @@ pub struct Options {
     /// Pages in limbo from which on a call writes and syncs them first, at least 1. Default:
     /// an eighth of the frames, and 64 at least.
     pub limbo_pages: u32,
+    /// A thread of the pool's own writes and syncs limbo from half of `limbo_pages` on, so that
+    /// calls wait only where it is full. Default: no.
+    pub early_sync: bool,
     /// Pages of an erase block, for policies that cluster. Default 64.
     pub pages_per_block: u32,
     /// Background writer. Default: none.
@@ -49,6 +52,7 @@ impl Options {
             page_bytes: 4096,
             batch: 1,
             limbo_pages: (frames / 8).max(64),
+            early_sync: false,
             pages_per_block: 64,
             writer: None,
             checksums: false,

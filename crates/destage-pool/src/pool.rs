@@ -1,5 +1,6 @@
 //! The pool: what a program calls.
 
+use crate::bell::Helper;
 use crate::clock::Clock;
 use crate::counters::PoolCounters;
 use crate::decide::{Cache, Core};
@@ -13,7 +14,6 @@ use crate::requests::Source;
 use crate::shared::{Inner, Shared};
 use crate::store::Store;
 use crate::work::{Decisions, Done};
-use crate::writer::WriterThread;
 use destage_core::{AnyPolicy, Op, Plan, Policy};
 #[cfg(feature = "device")]
 use destage_engine::result::Number;
@@ -32,7 +32,7 @@ use std::time::Instant;
 ///
 /// Dropping a pool without [`close`](Pool::close) writes nothing.
 pub struct Pool<S: Store> {
-    writer: Option<WriterThread>, // stops first
+    helpers: Vec<Helper>, // stop first
     shared: Arc<Shared<S>>,
 }
 
@@ -77,15 +77,16 @@ impl<S: Store> Pool<S> {
     }
 
     fn with_cache(store: S, cache: Cache, options: Options) -> Pool<S> {
-        let writer = options.writer;
+        let (writer, early_sync) = (options.writer, options.early_sync);
         let pages = store.pages();
         let mut core = Core::new(cache, Clock::new(options.time));
         core.log.counters.idle_writes = writer.map(|_| 0);
         core.log.resident.is_kept = options.batch > 1;
         let inner = Arc::new(Inner::new(core, options, pages, store.alignment()));
         let shared = Arc::new(Shared { store, inner });
-        let writer = writer.map(|writer| WriterThread::start(&shared, writer));
-        Pool { writer, shared }
+        let writer = writer.map(|writer| writer.start(&shared));
+        let early_sync = early_sync.then(|| shared.start_early_syncs());
+        Pool { helpers: writer.into_iter().chain(early_sync).collect(), shared }
     }
 
     /// A page, to be read.
@@ -330,8 +331,8 @@ impl<S: Store> Pool<S> {
         if let Err(error) = self.flush().and_then(|()| self.flush_record()) {
             return Err((self, error));
         }
-        let Pool { writer, shared } = self;
-        drop(writer);
+        let Pool { helpers, shared } = self;
+        drop(helpers);
         let shared = Arc::into_inner(shared).expect("threads of the pool have ended");
         Ok(shared.store)
     }

@@ -1,6 +1,6 @@
 //! The writer: writes pages ahead that would be evicted soon (`docs/spec/pool.md` 8.3).
 
-use crate::bell::Bell;
+use crate::bell::Helper;
 use crate::destage::Reason;
 use crate::frame::{Exclusive, Frame, Mark};
 use crate::options::Writer;
@@ -8,45 +8,21 @@ use crate::shared::Shared;
 use crate::store::Store;
 use destage_core::{Page, Policy};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The thread of a pool's writer, which ends when this is dropped.
-pub(crate) struct WriterThread {
-    bell: Arc<Bell>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl WriterThread {
-    pub(crate) fn start<S: Store>(pool: &Arc<Shared<S>>, writer: Writer) -> Self {
-        let (bell, pool) = (Arc::clone(&pool.bell), Arc::clone(pool));
-        let period = Duration::from_millis(writer.period_ms.max(1));
-        let run = {
-            let bell = Arc::clone(&bell);
-            move || {
-                while bell.wait(period) {
-                    pool.write_ahead(writer);
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("destage-writer".to_string()).spawn(run);
-        WriterThread { bell, thread: Some(thread.expect("a thread can be started")) }
-    }
-}
-
-impl Drop for WriterThread {
-    fn drop(&mut self) {
-        self.bell.stop();
-        if let Some(thread) = self.thread.take() {
-            _ = thread.join();
-        }
+impl Writer {
+    /// Starts the thread of a pool's writer.
+    pub(crate) fn start<S: Store>(self, pool: &Arc<Shared<S>>) -> Helper {
+        let period = Duration::from_millis(self.period_ms.max(1));
+        let (bell, pool) = (Arc::clone(&pool.writer), Arc::clone(pool));
+        Helper::start("destage-writer", &bell, period, move || pool.write_ahead(self))
     }
 }
 
 impl<S: Store> Shared<S> {
     pub(crate) fn wake_writer(&self) {
         if self.options.writer.is_some() {
-            self.bell.wake();
+            self.writer.wake();
         }
     }
 

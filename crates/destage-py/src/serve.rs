@@ -50,6 +50,8 @@ impl ServeArguments {
         let frames = size.resolve(page_bytes, bytes.unwrap_or(0) / page_bytes)?[0].frames;
         let mut options = Options::new(frames);
         options.page_bytes = self.page_bytes;
+        options.early_sync = true;
+        options.limbo_pages *= 2; // so a sync, from half of it on, has as many pages as without
         options.pages_per_block = self.pages_per_block;
         options.checksums = self.checksums;
         options.time = Time::Wall { speed: self.speed };

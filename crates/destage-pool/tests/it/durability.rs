@@ -3,7 +3,10 @@
 
 use crate::support::Random;
 use destage_pool::{Fault, FaultStore, Faults, MemoryStore, Options, Pool, Store};
-use std::sync::Arc;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 const PAGE: usize = 1024;
 const SECTOR: usize = 512;
@@ -243,6 +246,71 @@ fn a_full_limbo_on_a_store_that_fails_stops_calls_before_the_policy_is_asked() {
     store.set(Faults { syncs: Fault::Always, ..Faults::default() });
     pool.overwrite(9).map(drop).unwrap_err();
     assert_eq!(pool.counters().policy.accesses(), 4);
+}
+
+/// A store whose syncs wait for the lock of `gate`.
+struct Gated {
+    store: Faulty,
+    gate: Mutex<()>,
+}
+
+impl Store for Gated {
+    fn pages(&self) -> u64 {
+        self.store.pages()
+    }
+    fn read(&self, page: u64, into: &mut [u8]) -> io::Result<()> {
+        self.store.read(page, into)
+    }
+    fn write(&self, group: &[(u64, &[u8])]) -> io::Result<()> {
+        self.store.write(group)
+    }
+    fn discard(&self, pages: Range<u64>) -> io::Result<()> {
+        self.store.discard(pages)
+    }
+    fn sync(&self) -> io::Result<()> {
+        let _open = self.gate.lock().unwrap();
+        self.store.sync()
+    }
+}
+
+#[test]
+fn an_early_sync_makes_room_while_calls_go_on_and_one_that_fails_loses_nothing() {
+    let (memory, faulty) = store();
+    let gated = Arc::new(Gated { store: Arc::clone(&faulty), gate: Mutex::default() });
+    let mut options = options(1, 10);
+    options.early_sync = true;
+    let pool = Pool::open(Arc::clone(&gated), "lru", options).unwrap();
+    let write = |page: u64| pool.overwrite(page).map(|mut guard| guard.fill(page as u8 + 1));
+    let until = |what: &dyn Fn() -> bool| {
+        let waited = (0..10_000).any(|_| {
+            what() || {
+                std::thread::sleep(Duration::from_millis(1));
+                false
+            }
+        });
+        assert!(waited, "it comes in time: {:?}", pool.counters().store);
+    };
+    let closed = gated.gate.lock().unwrap();
+    (0..10).for_each(|page| write(page).unwrap()); // a call that synced would wait for ever
+    assert_eq!(pool.counters().store.limbo_pages, 9);
+    drop(closed);
+    until(&|| pool.counters().store.syncs > 0);
+    pool.flush().unwrap();
+    assert_eq!(pool.counters().store.limbo_pages, 0);
+
+    faulty.set(Faults { syncs: Fault::Always, ..Faults::default() });
+    (0..7).for_each(|page| write(page).unwrap()); // six pages in limbo
+    until(&|| pool.counters().store.failed_syncs > 0);
+    pool.flush().unwrap_err();
+    faulty.set(Faults::default());
+    pool.flush().unwrap();
+    drop(pool);
+    faulty.power_cut(1).unwrap();
+    for number in 0..10 {
+        let mut page = [0; PAGE];
+        memory.read(number, &mut page).unwrap();
+        assert_eq!(page, [number as u8 + 1; PAGE]);
+    }
 }
 
 #[test]

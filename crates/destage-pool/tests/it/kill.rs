@@ -31,6 +31,7 @@ fn child_that_writes_until_it_is_killed() {
     let mut options = Options::new(16);
     options.page_bytes = 512;
     options.limbo_pages = 4;
+    options.early_sync = true;
     let pool = Pool::open(store, "cflru", options).unwrap();
     for round in 1u32.. {
         for page in 0..PAGES {

@@ -64,22 +64,25 @@ pub type Open = fn(&Path, FileOptions) -> io::Result<Box<dyn Store>>;
 
 /// The stores in files by name: io_uring is among them where it is built and the kernel allows it.
 pub fn named_file_stores() -> Vec<(&'static str, Open)> {
-    let mut stores: Vec<(&str, Open)> =
-        vec![("file", |path, options| Ok(Box::new(FileStore::open(path, options)?)))];
-    #[cfg(all(feature = "uring", target_os = "linux"))]
-    {
-        use destage_pool::UringStore;
-        let file = tempfile::NamedTempFile::new().unwrap();
-        match UringStore::open(file.path(), FileOptions::new(4096)) {
-            Ok(_) => stores
-                .push(("uring", |path, options| Ok(Box::new(UringStore::open(path, options)?)))),
-            Err(error) => {
-                assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
-                eprintln!("skipped with io_uring: {error}");
-            }
-        }
+    let file: Open = |path, options| Ok(Box::new(FileStore::open(path, options)?));
+    [Some(("file", file)), uring().map(|open| ("uring", open))].into_iter().flatten().collect()
+}
+
+#[cfg(all(feature = "uring", target_os = "linux"))]
+fn uring() -> Option<Open> {
+    use destage_pool::UringStore;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    if let Err(error) = UringStore::open(file.path(), FileOptions::new(4096)) {
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}");
+        eprintln!("skipped with io_uring: {error}");
+        return None;
     }
-    stores
+    Some(|path, options| Ok(Box::new(UringStore::open(path, options)?)))
+}
+
+#[cfg(not(all(feature = "uring", target_os = "linux")))]
+fn uring() -> Option<Open> {
+    None
 }
 
 /// The stores in files, each announced in the output of a test that fails.

@@ -174,8 +174,14 @@ fn a_writer_in_the_background_changes_no_byte() {
 
 #[test]
 fn no_byte_is_wrong_while_the_store_fails() {
+    [false, true].into_iter().for_each(fails);
+}
+
+fn fails(early_sync: bool) {
     let store = Arc::new(FaultStore::new(MemoryStore::new(64, PAGE as u32), PAGE as u32, 3));
-    let pool = Pool::open(Arc::clone(&store), "lru", options(16, 1)).unwrap();
+    let mut options = options(16, 1);
+    options.early_sync = early_sync;
+    let pool = Pool::open(Arc::clone(&store), "lru", options).unwrap();
     store.set(Faults {
         reads: Fault::Share(0.02),
         writes: Fault::Share(0.05),
