@@ -3,7 +3,7 @@
 //! An access that missed fills its page before it waits for anything but the store, so a thread
 //! that finds the page resident may wait for it.
 
-use crate::frame::{Exclusive, Frame, FrameLock, Mark};
+use crate::frame::{Exclusive, Frame, FrameLock, Mark, Used};
 use crate::lock::lock;
 use crate::shared::Shared;
 use crate::store::Store;
@@ -131,21 +131,30 @@ impl<S: Store> Shared<S> {
 
     /// Takes the latch of a resident page at once, if its bytes are there and no other latch is in
     /// the way.
-    pub(crate) fn latch_resident(&self, page: u64, change: bool) -> Option<Arc<Frame>> {
-        self.table.with(page, |frame, state| {
-            if !(state.resident && state.try_latch(change)) {
-                return None;
+    #[inline]
+    pub(crate) fn latch_resident(&self, page: u64, change: bool) -> Option<Used> {
+        self.table.near(page, |frame| {
+            let frame = frame?;
+            if change || !frame.try_quick_read() {
+                let mut state = frame.lock(&self.table.marks);
+                if !(state.resident && state.try_latch(change)) {
+                    return None;
+                }
+                state.users += 1;
             }
             // SAFETY: the latch has just been taken.
             unsafe { frame.prefetch() };
-            state.users += 1;
-            Some(Arc::clone(frame))
-        })?
+            Some(Used::new(frame))
+        })
     }
 
     /// Gives a shared latch back, and the access with it.
     #[inline]
-    pub(crate) fn end_read(&self, frame: &Arc<Frame>) {
+    pub(crate) fn end_read(&self, frame: Used) {
+        if frame.try_quick_end() {
+            return;
+        }
+        let frame = &frame.counted();
         let mut state = frame.lock(&self.table.marks);
         state.readers -= 1;
         let is_last = state.readers == 0;
@@ -189,6 +198,7 @@ impl<S: Store> Shared<S> {
         if state.users > 0 {
             return;
         }
+        let _kept = state.kept.take(); // the caller has the frame
         let is_due = state.through > 0 || (state.late && !state.resident);
         let through = std::mem::take(&mut state.through) as usize;
         state.late = false;

@@ -3,7 +3,7 @@
 use crate::frame::{Frame, FrameState, Mark};
 use crate::table::Table;
 use crate::work::{Access, Accesses, Group, Log, Work};
-use destage_core::{Plan, Request};
+use destage_core::{Op, Plan, Request};
 use std::sync::Arc;
 
 /// Follows the decisions of a request.
@@ -21,34 +21,30 @@ pub(crate) struct Follower<'a> {
 
 impl Follower<'_> {
     pub(crate) fn hit(&mut self, r: &Request) {
-        let table = self.table;
-        self.hit_with(r, |found| table.with_new(r.page.0, found));
+        self.count_hit(r);
+        if self.accesses.is_some() {
+            let (mut latched, latches) = (false, self.latches);
+            let frame = self.table.with_new(r.page.0, |state| latched = join(state, r.op, latches));
+            self.found(r.op, frame, latched);
+        }
     }
 
     /// A hit of the page whose frame this is.
+    #[inline]
     pub(crate) fn hit_in(&mut self, r: &Request, frame: &Arc<Frame>) {
-        let marks = &self.table.marks;
-        self.hit_with(r, |found| {
-            found(&mut frame.lock(marks));
-            Arc::clone(frame)
-        });
+        self.count_hit(r);
+        let is_quick = self.latches && r.op == Op::Read && frame.try_quick_read();
+        let latched = is_quick || join(&mut frame.lock(&self.table.marks), r.op, self.latches);
+        self.found(r.op, Arc::clone(frame), latched);
     }
 
-    #[inline]
-    fn hit_with(
-        &mut self,
-        r: &Request,
-        frame: impl FnOnce(&mut dyn FnMut(&mut FrameState)) -> Arc<Frame>,
-    ) {
+    fn count_hit(&mut self, r: &Request) {
         self.log.counters.hit(r.op);
         self.log.decided(r, true, None);
+    }
+
+    fn found(&mut self, op: Op, frame: Arc<Frame>, latched: bool) {
         let Some(accesses) = &mut self.accesses else { return };
-        let (mut latched, latches, op) = (false, self.latches, r.op);
-        let frame = frame(&mut |state| {
-            state.resident = true;
-            state.users += 1;
-            latched = latches && state.try_latch(op.is_write());
-        });
         if latched {
             // SAFETY: the latch has just been taken.
             unsafe { frame.prefetch() };
@@ -136,6 +132,13 @@ impl Follower<'_> {
             });
         }
     }
+}
+
+/// An access of a resident page; whether it has its latch.
+fn join(state: &mut FrameState, op: Op, latches: bool) -> bool {
+    state.resident = true;
+    state.users += 1;
+    latches && state.try_latch(op.is_write())
 }
 
 /// A page that the policy writes while a unit is idle is clean for it and the simulated SSD alone:

@@ -7,6 +7,11 @@
 //!  exclusive   who changes them: a fetch, a write guard           (exclusive latch)
 //! ```
 //!
+//! Most accesses read a resident page that no other thread changes: these count themselves as users
+//! and readers in one atomic number, `quick`, without the lock. Taking the lock closes that number
+//! and adds it to the state, so under the lock the state is whole. Readers are alike: one that came
+//! with the lock may go without it, and the other way round.
+//!
 //! A frame leaves memory when the policy does not hold its page, no guard holds it, and it is
 //! clean.
 
@@ -15,7 +20,12 @@ use crate::lock::lock;
 use crate::marks::{Class, Marks};
 use crate::sync::{AtomicU32, Condvar, Mutex, MutexGuard, UnsafeCell};
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering::Relaxed;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// The value of `quick` while the lock is taken or the page is not to be read without it.
+const CLOSED: u32 = 1 << 31;
 
 /// State of a page's bytes relative to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +50,6 @@ pub(crate) enum Exclusive {
 }
 
 /// State of a frame, under its lock.
-#[derive(Debug)]
 pub(crate) struct FrameState {
     /// The policy holds the page.
     pub(crate) resident: bool,
@@ -63,6 +72,8 @@ pub(crate) struct FrameState {
     pub(crate) late: bool,
     /// Writes that the policy bypassed, to be written when the last user goes.
     pub(crate) through: u32,
+    /// The frame itself, of a page that was trimmed while it had users: until the last one goes.
+    pub(crate) kept: Option<Arc<Frame>>,
 }
 
 impl FrameState {
@@ -95,19 +106,30 @@ impl FrameState {
         true
     }
 
+    /// Whether a reader may come and go without the lock: nothing follows from either.
+    fn is_quick(&self) -> bool {
+        self.resident
+            && self.valid
+            && self.exclusive == Exclusive::No
+            && !(self.detached || self.late)
+            && self.through == 0
+    }
+
     /// Whether the frame may leave memory: no guard, policy or destage needs it.
     pub(crate) fn is_free(&self) -> bool {
         !self.resident && self.users == 0 && self.store_pins == 0 && self.mark == Mark::Clean
     }
 }
 
-/// A page in memory.
+/// A page in memory. A reader that takes no lock needs the first fields alone, which lie together.
+#[repr(C)]
 pub(crate) struct Frame {
+    quick: AtomicU32,   // readers that came without the lock, or `CLOSED`
+    waiting: AtomicU32, // threads, changed under the lock
     pub(crate) page: u64,
+    bytes: UnsafeCell<Option<PageBytes>>,
     state: Mutex<FrameState>,
     changed: Condvar,
-    waiting: AtomicU32, // threads, changed under the lock
-    bytes: UnsafeCell<Option<PageBytes>>,
 }
 
 // SAFETY: `bytes` is read under the shared latch and changed under the exclusive one, and the state
@@ -131,17 +153,44 @@ impl Frame {
             failed: false,
             late: false,
             through: 0,
+            kept: None,
         };
         let (state, bytes) = (Mutex::new(state), UnsafeCell::new(None));
         let (changed, waiting) = (Condvar::new(), AtomicU32::new(0));
-        Frame { page, state, changed, waiting, bytes }
+        Frame { page, quick: AtomicU32::new(CLOSED), waiting, state, changed, bytes }
     }
 
     /// Locks the state; the sets follow when the lock is given back.
     #[inline]
     pub(crate) fn lock<'a>(&'a self, marks: &'a Marks) -> FrameLock<'a> {
-        let state = lock(&self.state);
+        let mut state = lock(&self.state);
+        // Opened and closed under the lock alone.
+        if self.quick.load(Relaxed) != CLOSED {
+            let readers = self.quick.swap(CLOSED, Acquire);
+            state.readers += readers;
+            state.users += readers;
+        }
         FrameLock { frame: self, marks, before: state.class(), state: Some(state) }
+    }
+
+    /// Takes the shared latch, and the access with it, without the lock. False: it takes the lock.
+    #[inline]
+    pub(crate) fn try_quick_read(&self) -> bool {
+        self.count_quick(|readers| Some(readers + 1))
+    }
+
+    /// Gives a shared latch back, and the access with it, without the lock, as long as nothing
+    /// follows from it. False: it takes the lock.
+    #[inline]
+    pub(crate) fn try_quick_end(&self) -> bool {
+        self.count_quick(|readers| readers.checked_sub(1))
+    }
+
+    #[inline]
+    fn count_quick(&self, next: impl Fn(u32) -> Option<u32>) -> bool {
+        // Acquire: the bytes as the thread that opened it left them. Release: they have been read.
+        let next = |readers| if readers == CLOSED { None } else { next(readers) };
+        self.quick.fetch_update(AcqRel, Relaxed, next).is_ok()
     }
 
     /// The first lock of a frame that has just been put into the table.
@@ -208,6 +257,39 @@ impl Frame {
     }
 }
 
+/// A frame of which the holder is a user: it stays until this is given back, in the table or, once
+/// its page is trimmed, kept by itself. A count of references would be a second count of users.
+#[derive(Clone, Copy)]
+pub(crate) struct Used(NonNull<Frame>);
+
+impl Used {
+    /// The caller is a user of the frame, and is none from now on.
+    #[inline]
+    pub(crate) fn new(frame: &Arc<Frame>) -> Used {
+        Used(NonNull::new(Arc::as_ptr(frame).cast_mut()).expect("no reference is null"))
+    }
+
+    /// The same with a reference of its own, which outlives the use.
+    pub(crate) fn counted(&self) -> Arc<Frame> {
+        let frame = self.0.as_ptr();
+        // SAFETY: it comes from an `Arc`, and a frame that has a user is alive. Paid for by the
+        // `pool` bench.
+        unsafe {
+            Arc::increment_strong_count(frame);
+            Arc::from_raw(frame)
+        }
+    }
+}
+
+impl Deref for Used {
+    type Target = Frame;
+    #[inline(always)]
+    fn deref(&self) -> &Frame {
+        // SAFETY: as above.
+        unsafe { self.0.as_ref() }
+    }
+}
+
 /// The lock of a frame's state.
 pub(crate) struct FrameLock<'a> {
     frame: &'a Frame,
@@ -258,5 +340,11 @@ impl Drop for FrameLock<'_> {
     #[inline]
     fn drop(&mut self) {
         self.follow();
+        // A thread that waits is told of each reader that goes.
+        if self.state.as_ref().is_some_and(|state| state.is_quick())
+            && self.frame.waiting.load(Relaxed) == 0
+        {
+            self.frame.quick.store(0, Release);
+        }
     }
 }

@@ -1,29 +1,28 @@
 //! Guards: the bytes of a page while somebody reads or changes them.
 
-use crate::frame::Frame;
+use crate::frame::Used;
 use crate::held;
 use crate::shared::{Inner, Shared};
 use crate::store::Store;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
 /// Takes latches back; a guard does not name the store.
 pub(crate) trait Latches {
     fn inner(&self) -> &Inner;
-    fn release_read(&self, frame: &Arc<Frame>);
-    fn release_change(&self, frame: &Arc<Frame>, through: bool);
+    fn release_read(&self, frame: Used);
+    fn release_change(&self, frame: Used, through: bool);
 }
 
 impl<S: Store> Latches for Shared<S> {
     fn inner(&self) -> &Inner {
         self
     }
-    fn release_read(&self, frame: &Arc<Frame>) {
+    fn release_read(&self, frame: Used) {
         self.end_read(frame);
     }
-    fn release_change(&self, frame: &Arc<Frame>, through: bool) {
-        self.end_change(frame, through);
+    fn release_change(&self, frame: Used, through: bool) {
+        self.end_change(&frame.counted(), through);
     }
 }
 
@@ -31,14 +30,14 @@ impl<S: Store> Latches for Shared<S> {
 /// dropped.
 pub struct ReadGuard<'a> {
     pool: &'a dyn Latches,
-    frame: Arc<Frame>,
+    frame: Used,
     /// Guards held are tracked per thread.
     not_send: PhantomData<*const ()>,
 }
 
 impl<'a> ReadGuard<'a> {
     /// The caller has the shared latch, which the guard takes over.
-    pub(crate) fn new(pool: &'a dyn Latches, frame: Arc<Frame>) -> Self {
+    pub(crate) fn new(pool: &'a dyn Latches, frame: Used) -> Self {
         held::hold(pool.inner(), frame.page, false);
         ReadGuard { pool, frame, not_send: PhantomData }
     }
@@ -55,7 +54,7 @@ impl Deref for ReadGuard<'_> {
 impl Drop for ReadGuard<'_> {
     fn drop(&mut self) {
         held::release(self.pool.inner(), self.frame.page, false);
-        self.pool.release_read(&self.frame);
+        self.pool.release_read(self.frame);
     }
 }
 
@@ -63,14 +62,14 @@ impl Drop for ReadGuard<'_> {
 /// also by a panic.
 pub struct WriteGuard<'a> {
     pool: &'a dyn Latches,
-    frame: Arc<Frame>,
+    frame: Used,
     through: bool,
     not_send: PhantomData<*const ()>,
 }
 
 impl<'a> WriteGuard<'a> {
     /// The caller has the exclusive latch, which the guard takes over.
-    pub(crate) fn new(pool: &'a dyn Latches, frame: Arc<Frame>, through: bool) -> Self {
+    pub(crate) fn new(pool: &'a dyn Latches, frame: Used, through: bool) -> Self {
         held::hold(pool.inner(), frame.page, true);
         WriteGuard { pool, frame, through, not_send: PhantomData }
     }
@@ -95,6 +94,6 @@ impl DerefMut for WriteGuard<'_> {
 impl Drop for WriteGuard<'_> {
     fn drop(&mut self) {
         held::release(self.pool.inner(), self.frame.page, true);
-        self.pool.release_change(&self.frame, self.through);
+        self.pool.release_change(self.frame, self.through);
     }
 }

@@ -1,7 +1,7 @@
 //! Requests of bytes: several pages, decided in one piece, then moved page by page.
 
 use crate::decide::Core;
-use crate::frame::Frame;
+use crate::frame::{Frame, Used};
 use crate::held;
 use crate::shared::Shared;
 use crate::store::{Store, copy_of};
@@ -157,7 +157,7 @@ impl<S: Store> Shared<S> {
                 let (inside, outside) = self.part(bytes, frame.page);
                 // SAFETY: the shared latch of a valid page.
                 into[outside].copy_from_slice(&unsafe { frame.bytes() }[inside]);
-                self.end_read(&frame);
+                self.end_read(Used::new(&frame));
             }
         }
         Ok(done)
@@ -210,12 +210,7 @@ impl<S: Store> Shared<S> {
 
     /// One page, for a guard: its frame, and whether the policy bypassed the write. The caller has
     /// the latch.
-    pub(crate) fn one_page(
-        &self,
-        page: u64,
-        op: Op,
-        whole: bool,
-    ) -> io::Result<(Arc<Frame>, bool)> {
+    pub(crate) fn one_page(&self, page: u64, op: Op, whole: bool) -> io::Result<(Used, bool)> {
         let page_bytes = u64::from(self.options.page_bytes);
         let bytes = self.range(page.saturating_mul(page_bytes), page_bytes)?;
         let change = op.is_write();
@@ -234,7 +229,7 @@ impl<S: Store> Shared<S> {
             // SAFETY: the access has the exclusive latch.
             _ = unsafe { access.frame.bytes_mut(|| self.zeros()) };
         }
-        Ok((access.frame, access.through))
+        Ok((Used::new(&access.frame), access.through))
     }
 
     fn is_whole(&self, bytes: &Range<u64>, page: u64) -> bool {

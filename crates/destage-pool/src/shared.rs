@@ -6,7 +6,7 @@ use crate::bytes::{PageBytes, PageLayout};
 use crate::counters::{PoolCounters, Tally};
 use crate::decide::Core;
 use crate::in_flight::InFlight;
-use crate::lock::lock;
+use crate::lock::lock_soon;
 use crate::options::Options;
 use crate::sums::Sums;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -53,7 +53,7 @@ impl Inner {
 
     /// The pool's one lock.
     pub(crate) fn core(&self) -> MutexGuard<'_, Core> {
-        lock(&self.core)
+        lock_soon(&self.core)
     }
 
     /// The pool's one lock, when no trim of these pages is under way.

@@ -17,6 +17,9 @@ pub(crate) use per_thread;
 /// Locks that share the pages of a table.
 pub(crate) const SHARDS: u64 = 64;
 
+/// Looks at a lock before a thread sleeps for it: some microseconds.
+pub(crate) const LOOKS: u32 = 100;
+
 /// [`std::cell::UnsafeCell`], as the model checker has it.
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 

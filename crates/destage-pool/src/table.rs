@@ -160,6 +160,7 @@ impl Table {
             return;
         }
         state.detached = true;
+        state.kept = (state.users > 0).then(|| Arc::clone(&frame));
         drop(state);
         shard.remove(&page);
         frame.notify();

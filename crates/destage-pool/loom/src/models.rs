@@ -11,12 +11,17 @@ const PAGE: usize = 512;
 
 type Faulty = Arc<FaultStore<MemoryStore>>;
 
-/// A pool over a store that loses what was not synced when its power is cut.
 fn pool(policy: &str, frames: u32) -> (Arc<Pool<Faulty>>, Faulty) {
+    batched(policy, frames, 1)
+}
+
+/// A pool over a store that loses what was not synced when its power is cut.
+fn batched(policy: &str, frames: u32, batch: u32) -> (Arc<Pool<Faulty>>, Faulty) {
     let store = Arc::new(FaultStore::new(MemoryStore::new(3, PAGE as u32), PAGE as u32, 1));
     let mut options = Options::new(frames);
     options.page_bytes = PAGE as u32;
     options.limbo_pages = 1;
+    options.batch = batch;
     let pool = Pool::open(Arc::clone(&store), policy, options).expect("a pool");
     (Arc::new(pool), store)
 }
@@ -89,6 +94,48 @@ fn a_page_is_changed_by_one_or_read_by_many() {
             ],
         );
         assert_eq!(stamp_of(&pool, 0), 2);
+        check_sums(&pool);
+    });
+}
+
+/// Readers without a lock: the page that one of them reads is changed, and trimmed.
+#[test]
+fn a_page_that_is_read_without_a_lock_stays_as_it_is() {
+    under_every_schedule(|| {
+        let (pool, _) = batched("lru", 1, 2);
+        add(&pool, 0);
+        at_once(
+            &pool,
+            [
+                |pool| {
+                    assert!(stamp_of(pool, 0) <= 2);
+                },
+                |pool| add(pool, 0),
+                |pool| pool.forget(0..1).expect("no store fails"),
+            ],
+        );
+        assert!(stamp_of(&pool, 0) <= 2);
+        check_sums(&pool);
+    });
+}
+
+/// The same, and the page is evicted.
+#[test]
+fn a_page_that_is_read_without_a_lock_outlives_its_eviction() {
+    under_every_schedule(|| {
+        let (pool, store) = batched("lru", 1, 2);
+        add(&pool, 0);
+        at_once(
+            &pool,
+            [
+                |pool| {
+                    assert_eq!(stamp_of(pool, 0), 1);
+                },
+                |pool| add(pool, 1),
+                |pool| pool.flush().expect("no store fails"),
+            ],
+        );
+        assert_eq!(kept(&store, 0), 1);
         check_sums(&pool);
     });
 }

@@ -18,3 +18,4 @@ pub(crate) use per_thread;
 
 /// One lock for all pages: a superset of what many have to wait for.
 pub(crate) const SHARDS: u64 = 1;
+pub(crate) const LOOKS: u32 = 0;

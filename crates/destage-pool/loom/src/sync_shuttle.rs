@@ -17,6 +17,7 @@ pub(crate) use per_thread;
 
 /// Fewer than pages, and more than one.
 pub(crate) const SHARDS: u64 = 2;
+pub(crate) const LOOKS: u32 = 0;
 
 /// [`std::cell::UnsafeCell`], as loom has it.
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
