@@ -33,6 +33,10 @@ EXPECTED = {
     "pins 13 and this one 14",
 }
 
+#: A statement that succeeded although one allocation failed. The built-in cache marks such an
+#: allocation of its own as benign, and these tests count the others; a library has no such mark.
+SUCCEEDED = re.compile(r"^! (\S+\.transient\.\d+) got: +\[0 \{\}\]$", re.MULTILINE)
+
 #: On top of SQLite's own Makefile, with its flags.
 RULES = """
 include Makefile
@@ -107,7 +111,8 @@ def played(fixture: Path, script: Path, env: dict[str, str], seconds: float) -> 
         return Ran(script.stem, None, frozenset({f"no count, status {done.returncode}: {last[0]}"}))
     wrong = re.findall(r"^!Failures on these tests:(.*)$", said, re.MULTILINE)
     names = frozenset(name for line in wrong for name in line.split())
-    return Ran(script.stem, int(total[2]), names or frozenset(["?"] * (int(total[1]) > 0)))
+    names = names or frozenset(["?"] * (int(total[1]) > 0))
+    return Ran(script.stem, int(total[2]), names - frozenset(SUCCEEDED.findall(said)))
 
 
 def compared(fixture: Path, script: Path, given: argparse.Namespace) -> tuple[Ran, frozenset[str]]:
