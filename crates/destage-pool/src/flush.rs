@@ -24,7 +24,7 @@ impl<S: Store> Shared<S> {
     /// find it full.
     pub(crate) fn start_early_syncs(self: &Arc<Self>) -> Helper {
         let (pool, mut next) = (Arc::clone(self), Instant::now());
-        Helper::start("destage-sync", &self.early_sync, RETRY, move || {
+        Helper::start("destage-sync", &self.early_sync, Duration::MAX, move || {
             if pool.is_limbo_half_full() && Instant::now() >= next && pool.sync_limbo().is_err() {
                 next = Instant::now() + RETRY;
             }
