@@ -4,7 +4,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that works whenever its bell is rung, and once a period at least. It ends when this is dropped.
+/// A thread that works whenever its bell is rung, and once a period at least. It ends when this is
+/// dropped.
 pub(crate) struct Helper {
     bell: Arc<Bell>,
     thread: Option<JoinHandle<()>>,
