@@ -296,23 +296,19 @@ pub(crate) trait Replays {
     fn dirty_pages(&self) -> u64;
 }
 
-/// A loop's answers about its policy: whether it is full, its counters and gauges.
+/// Answers about the policy of a loop or a front end: whether it is full, its counters and gauges.
 macro_rules! answers_of {
     ($self:ident.$policy:ident) => {
         fn is_full(&$self) -> bool {
             $self.$policy.resident() >= $self.$policy.frames()
         }
 
-        fn own_counters(&$self) -> OwnCounters {
-            OwnCounters::of(&*$self.$policy)
+        fn own_counters(&$self) -> crate::counters::OwnCounters {
+            crate::counters::OwnCounters::of(&*$self.$policy)
         }
 
         fn gauges(&$self, show: &mut dyn FnMut(&'static str, f64)) {
             $self.$policy.gauges(show);
-        }
-
-        fn dirty_pages(&$self) -> u64 {
-            $self.$policy.dirty_pages()
         }
     };
 }
@@ -345,15 +341,20 @@ impl<P: Policy, const WATCHED: bool> Replays for Loop<'_, P, WATCHED> {
         replay: &Replay<'_>,
         observer: &mut dyn Observer,
         block: Block<'_>,
-        counted: &mut Counted,
+        (counters, sizes): &mut Counted,
     ) {
-        let Loop { policy, plan } = self;
-        run_block::<P, (), WATCHED>(*policy, plan, &mut (), replay, observer, block, counted);
-        count_evicted(plan, counted);
+        let (policy, plan, counted) =
+            (&mut *self.policy, &mut self.plan, (&mut *counters, &mut *sizes));
+        run_block::<P, (), WATCHED>(policy, plan, &mut (), replay, observer, block, counted);
+        count_evicted(plan, counters, sizes);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         self.policy.forget(page)
+    }
+
+    fn dirty_pages(&self) -> u64 {
+        self.policy.dirty_pages()
     }
 
     answers_of! { self.policy }
@@ -369,12 +370,11 @@ pub(crate) fn run_block<P: Policy, M: Misses, const WATCHED: bool>(
     replay: &Replay<'_>,
     observer: &mut dyn Observer,
     block: Block<'_>,
-    counted: &mut Counted,
+    (counters, sizes): (&mut Counters, &mut DestageSizes),
 ) {
     for (i, &access) in block.accesses[..block.run].iter().enumerate() {
         look_ahead(policy, block.accesses, i, replay.columns.lpns);
         let r = replay.request(policy, access, block.first as usize + i);
-        let counters = &mut counted.0;
         match policy.request(&r) {
             Lookup::Hit(_) => {
                 counters.hit(r.op);
@@ -393,7 +393,7 @@ pub(crate) fn run_block<P: Policy, M: Misses, const WATCHED: bool>(
                     observer.access(&r, false, Some(plan));
                 }
                 if WATCHED || plan.pad_runs().len() >= MOST_PADS {
-                    count_evicted(plan, counted);
+                    count_evicted(plan, counters, sizes);
                 }
             }
             Lookup::Bypass => {
@@ -419,7 +419,7 @@ pub(crate) fn run_block<P: Policy, M: Misses, const WATCHED: bool>(
 
 /// Counts the evictions of a plan and clears it.
 #[inline(always)]
-pub(crate) fn count_evicted(plan: &mut Plan, (counters, sizes): &mut Counted) {
+pub(crate) fn count_evicted(plan: &mut Plan, counters: &mut Counters, sizes: &mut DestageSizes) {
     counters.evicted(plan);
     sizes.add(plan);
     plan.clear();

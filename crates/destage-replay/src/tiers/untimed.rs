@@ -5,7 +5,6 @@ use super::counters::TierCounters;
 use super::events::TierDecision;
 use super::tier2::{Below, Tier2, Tier2Parts};
 use crate::accesses::BLOCK;
-use crate::counters::OwnCounters;
 use crate::observe::{Observer, show_gauges};
 use crate::replay::{
     Block, Counted, Replay, Replayed, Replays, answers_of, count_evicted, run_block,
@@ -105,14 +104,19 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
         counted: &mut Counted,
     ) {
         let UnwatchedLoop { policy, tier2, plan, misses } = self;
-        run_block::<P, _, false>(policy, plan, misses, replay, observer, block, counted);
-        tier2.block(misses, plan.evicted(), &mut counted.0.tiers);
+        let (counters, sizes) = (&mut counted.0, &mut counted.1);
+        run_block::<P, _, false>(policy, plan, misses, replay, observer, block, (counters, sizes));
+        tier2.block(misses, plan.evicted(), &mut counters.tiers);
         misses.clear();
-        count_evicted(plan, counted);
+        count_evicted(plan, counters, sizes);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         forgotten(self.policy.forget(page), self.tier2.forget(page))
+    }
+
+    fn dirty_pages(&self) -> u64 {
+        self.policy.dirty_pages()
     }
 
     answers_of! { self.policy }
@@ -162,7 +166,7 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
                     let counters = &mut counted.0.tiers;
                     Below { tier2, counters, events }.miss(r.page, r.op, self.plan.evicted());
                     self.show(&r, false, observer);
-                    count_evicted(&mut self.plan, counted);
+                    count_evicted(&mut self.plan, &mut counted.0, &mut counted.1);
                 }
                 Lookup::Bypass => unreachable!("a policy that bypasses is no tier 1"),
             }
@@ -174,6 +178,10 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
         let mut nothing = TierCounters::default();
         let (tier2, events) = (&mut self.tier2, &mut self.decision);
         forgotten(above, Below { tier2, counters: &mut nothing, events }.forget(page))
+    }
+
+    fn dirty_pages(&self) -> u64 {
+        self.policy.dirty_pages()
     }
 
     answers_of! { self.policy }

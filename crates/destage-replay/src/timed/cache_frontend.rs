@@ -10,10 +10,11 @@ pub(super) use pages::{Addressed, Numbered, Pages};
 
 use super::frontend::{Access, Frontend, PageFrontend};
 use super::ledger::Ledger;
-use crate::counters::OwnCounters;
+
 use crate::error::RunError;
 use crate::input::NextUses;
 use crate::observe::{Observer, Watcher};
+use crate::replay::answers_of;
 use destage_core::{
     Completion, DeviceView, Lookup, Lpn, NEVER, Nanos, Op, PadRun, Page, Plan, Requirements,
 };
@@ -467,17 +468,7 @@ impl<P: Policy, Q: DerefMut<Target = P>, T: Pages> Frontend for CacheFrontend<'_
         self.pages.len()
     }
 
-    fn own_counters(&self) -> OwnCounters {
-        OwnCounters::of(&*self.policy)
-    }
-
-    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        self.policy.gauges(show);
-    }
-
-    fn is_full(&self) -> bool {
-        self.policy.resident() >= self.policy.frames()
-    }
+    answers_of! { self.policy }
 
     fn dirty(&self) -> u64 {
         self.policy.dirty_pages()

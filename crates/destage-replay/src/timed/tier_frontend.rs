@@ -3,10 +3,11 @@
 use super::cache_frontend::{CachedPage, loads};
 use super::frontend::{Access, Frontend, PageFrontend};
 use super::ledger::Ledger;
-use crate::counters::OwnCounters;
+
 use crate::error::RunError;
 use crate::input::NextUses;
 use crate::observe::{Observer, Watcher};
+use crate::replay::answers_of;
 use crate::tiers::slots::{SlotOperation, Slots};
 use crate::tiers::tier2::{Below, Tier2};
 use destage_core::pages::prefetch;
@@ -357,17 +358,7 @@ impl<P: Policy> Frontend for TierFrontend<'_, P> {
         self.held.len()
     }
 
-    fn own_counters(&self) -> OwnCounters {
-        OwnCounters::of(&*self.policy)
-    }
-
-    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        self.policy.gauges(show);
-    }
-
-    fn is_full(&self) -> bool {
-        self.policy.resident() >= self.policy.frames()
-    }
+    answers_of! { self.policy }
 
     fn dirty(&self) -> u64 {
         self.dirty_pages().1
