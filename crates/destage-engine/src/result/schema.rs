@@ -251,8 +251,9 @@ pub static SCHEMA: &[Object] = &[
         halves: "[@half", "the first and the second";
     ),
     object!("half", "One half of what was counted.",
-        accesses: "integer", "page accesses";
-        hit_ratio: "number or null", "hits / accesses";
+        accesses: "integer", "page accesses; with `kv`, tokens of prompts";
+        hit_ratio: "number or null", "hits / accesses; null with `kv`";
+        token_hit_ratio "?": "number", "with `kv`: hit tokens / tokens";
         physical_writes: "integer", "pages written to flash";
         response_ns_mean "?": "number", "with a device: mean response time, ns";
     ),

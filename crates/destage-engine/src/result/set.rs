@@ -126,7 +126,7 @@ fn written<S: Serializer>(runs: &[RunResult], serializer: S) -> Result<S::Ok, S:
     let mut all = serializer.serialize_seq(Some(runs.len()))?;
     for run in runs {
         let (label, metrics) = (run.label(), Metrics(run));
-        let steady = run.windows.as_ref().map(Steady::of);
+        let steady = run.windows.as_ref().map(|windows| Steady::of(windows, run.kv.is_some()));
         all.serialize_element(&Written { label, run, metrics, steady, series: &run.series })?;
     }
     all.end()

@@ -121,9 +121,9 @@ fn tiered() -> RunOptions {
 /// Runs with prefix semantics: chains of three blocks, each block 16 tokens.
 fn runs_of_chains(drive: &Drive) -> Vec<RunResult> {
     let read = |k: u64| (k, Op::Read, (k * 7 % 50) * 4096, 4096);
-    let requests: Vec<_> = (0..600).map(read).collect();
+    let requests: Vec<_> = (0..1800).map(read).collect();
     let workload = Workload::new(requests, &drive.device).unwrap();
-    let marks: Vec<_> = (0..600).map(|k| ChainMark::new(16, k % 3 == 0)).collect();
+    let marks: Vec<_> = (0..1800).map(|k| ChainMark::new(16, k % 3 == 0)).collect();
     let input = Input { chains: &marks, ..workload.input() };
     let tiers = serde_json::from_value(json!({"kv": true, "touch": "tail-first"})).unwrap();
     let options = RunOptions { tiers, ..RunOptions::default() };
