@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from destage.fit.fio import Measurement
@@ -61,15 +59,23 @@ def buffer_of(model: Model, taken: Mapping[int, float], mib: int, each_ns: float
     fit as well is given.
     """
     compared = {size: ns for size, ns in taken.items() if size <= COMPARED * mib}
-    phases = [model] if model.slc_pages else model.phases(PHASES)
     guess = max(1, round(mib * MIB_PAGES - taken[mib] / each_ns))
-    with ThreadPoolExecutor(max(1, min(len(phases), os.cpu_count() or 1))) as pool:
-        found = list(pool.map(lambda one: _nearest(one, compared, guess, each_ns), phases))
-    best, rms = min(found, key=lambda one: one[1])
+
+    def tried(one: Model) -> tuple[Model, float]:
+        return _nearest(one, compared, guess, each_ns)
+
+    found = (
+        [tried(model)] if model.slc_pages else model.nearest_phases(PHASES, tried, _rms, math.inf)
+    )
+    best, rms = min(found, key=_rms)
     alike = [one.buffer_pages for one, off in found if off <= AS_GOOD * rms + AS_GOOD_PLUS]
     low, high = _same_time(best, mib, each_ns)
     low, high = min(low, *alike), max(high, *alike)
     return Buffer((low + high) // 2, low, high, model.pages_per_block)
+
+
+def _rms(found: tuple[Model, float]) -> float:
+    return found[1]
 
 
 def _simulated(model: Model, sizes: Mapping[int, float]) -> dict[int, float]:

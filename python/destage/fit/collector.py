@@ -44,6 +44,9 @@ ZONES = tuple(f"zones{share}-{part}" for share in (80, 95) for part in range(1, 
 BEFORE = re.compile(r"write-qd1|(fill|overwrite)-\d|burst-\d+|tail-erase")
 #: Over-provisioning: where the search begins and stays.
 FIRST, LOW, HIGH, LOWEST, HIGHEST = 0.12, 0.04, 0.40, 0.03, 0.45
+#: Slope of the log rate over it to begin with, and how far apart two points give one: nearer ones
+#: differ by where their collections begin.
+SLOPE, APART = 8.0, 0.004
 #: Differences of mean logs: found, and no root.
 FOUND, NO_ROOT, EVALUATIONS = 0.002, 0.02, 6
 #: Candidates that fit as well as the best; the best of them must be that good.
@@ -52,6 +55,8 @@ AS_GOOD, AS_GOOD_PLUS, MOST_RMS = 1.5, 0.002, 0.15
 PHASES = 64
 #: Beginnings over which over-provisioning is averaged, and the least slope over it.
 AVERAGED, LEAST_SLOPE = 8, 0.1
+#: A tail that is so many times too far off at every fourth place is at none near enough.
+HOPELESS = 3.0
 #: Blocks that are compared: within this factor of the one by `tail-erase` alone.
 NEAR = 4
 
@@ -89,8 +94,11 @@ class Collected:
     """Over-provisioning of those that fit."""
 
 
-def collected(made: Measurement, model: Model) -> Collected | None:
-    """The collector and over-provisioning that random writes fit; None where they are missing."""
+def collected(made: Measurement, model: Model, slope: float) -> Collected | None:
+    """The collector and over-provisioning that random writes fit; None where they are missing.
+
+    The search begins at the model's over-provisioning, with this slope of the log rate over it.
+    """
     if any(made.get(name) is None for name in STEADY):
         return None
     measured, with_zones = _measured(made)
@@ -101,7 +109,9 @@ def collected(made: Measurement, model: Model) -> Collected | None:
     ]
     before = _before(made)
     with ThreadPoolExecutor(max(1, min(len(candidates), os.cpu_count() or 1))) as pool:
-        tried = list(pool.map(lambda pair: _tried(pair, model, measured, before), candidates))
+        tried = list(
+            pool.map(lambda pair: _tried(pair, model, slope, measured, before), candidates)
+        )
     possible = [one for one in tried if abs(one.difference) < NO_ROOT]
     if not possible:
         return Collected(tried[0], (), tuple(tried), False, (tried[0].op, tried[0].op))
@@ -148,45 +158,65 @@ def averaged(made: Measurement, model: Model, found: Collected) -> Collected:
     return replace(found, chosen=better, tried=tried, spread=ends)
 
 
-def block_of(made: Measurement, model: Model) -> tuple[int, tuple[int, ...]]:
+def block_of(made: Measurement, model: Model, chosen: Candidate) -> tuple[int, tuple[int, ...]]:
     """Pages of a block by least squares of the random writes and the tail; others as good.
 
     How soon random writes become steady, and at which rate, depends on the block as well: with a
-    wrong one, over-provisioning makes up for it.
+    wrong one, over-provisioning makes up for it. The collector is the one chosen with the model's.
     """
     measured, _ = _measured(made)
-    before = _before(made)
-    pair = (model.gc_victim, model.gc_stream)
-    own = model.pages_per_block
-    near = [one for one in blocks_of(model) if own <= NEAR * one <= NEAR * NEAR * own]
     found: dict[int, float] = {}
-    with ThreadPoolExecutor(max(1, min(len(near), os.cpu_count() or 1))) as pool:
-        trials = [model.with_(pages_per_block=count) for count in near]
-        tried = list(pool.map(lambda one: _tried(pair, one, measured, before), trials))
-        pairs = zip(trials, tried, strict=True)
-        for trial, one in sorted(pairs, key=lambda pair: pair[1].rms):
-            least = min(found.values(), default=math.inf)
-            if one.rms == math.inf or not _is_as_good(one.rms, least):
-                break  # the random writes alone are too far off
-            places = trial.with_(op=one.op).phases(PHASES)
-            tail = min(pool.map(lambda place: tail_off(made, [place]), places))
-            squares = one.rms**2 + tail**2 / len(measured)
-            found[trial.pages_per_block] = math.sqrt(squares)
-    count = min(found, key=lambda one: (found[one], one), default=own)
+    tried = _blocks_around(made, model, chosen, measured)
+    for count, one in sorted(tried.items(), key=lambda pair: pair[1].rms):
+        least = min(found.values(), default=math.inf)
+        if not _is_as_good(one.rms, least):
+            break  # the random writes alone are too far off
+        begun = model.with_(pages_per_block=count, op=one.op)
+        far = HOPELESS * math.sqrt(len(measured)) * (AS_GOOD * least + AS_GOOD_PLUS)
+        tail = min(begun.nearest_phases(PHASES, lambda at: tail_off(made, [at]), float, far))
+        found[count] = math.sqrt(one.rms**2 + tail**2 / len(measured))
+    count = min(found, key=lambda one: (found[one], one), default=model.pages_per_block)
     alike = sorted(one for one in found if one != count and _is_as_good(found[one], found[count]))
     return count, tuple(alike)
 
 
-def first_op(made: Measurement, model: Model) -> float | None:
-    """Over-provisioning if the collector is greedy: near enough for what stands before it."""
+def _blocks_around(
+    made: Measurement, model: Model, chosen: Candidate, measured: Mapping[str, float]
+) -> dict[int, Candidate]:
+    """Smaller and larger blocks, each until one fits the random writes worse than those before."""
+    own, before = model.pages_per_block, _before(made)
+    near = [one for one in blocks_of(model) if own <= NEAR * one <= NEAR * NEAR * own]
+    ways = [n for n in reversed(near) if n < own], [n for n in near if n > own]
+
+    def walked(way: list[int]) -> dict[int, Candidate]:
+        found, least = dict[int, Candidate](), chosen.rms
+        for count in way:
+            trial = model.with_(pages_per_block=count, op=chosen.op)
+            pair = (chosen.gc_victim, chosen.gc_stream)
+            found[count] = one = _tried(pair, trial, chosen.slope, measured, before)
+            if not _is_as_good(one.rms, least):
+                break
+            least = min(least, one.rms)
+        return found
+
+    with ThreadPoolExecutor(len(ways)) as pool:
+        smaller, larger = pool.map(walked, ways)
+    return {own: chosen, **smaller, **larger}
+
+
+def first_op(made: Measurement, model: Model) -> tuple[float, float] | None:
+    """Over-provisioning if the collector is greedy, and the slope over it.
+
+    Near enough for what stands before the collector, and to begin its search.
+    """
     steps = [made.get(name) for name in STEADY]
     rates = [math.log(step.rate) for step in steps if step is not None]
     if len(rates) < len(STEADY):
         return None
     goal = sum(rates) / len(rates)
     before = _before(made)
-    op, off, _ = _root(lambda op: _difference(model, op, goal, before))
-    return op if abs(off) < NO_ROOT else None
+    op, off, slope = _root(FIRST, SLOPE, lambda op: _difference(model, op, goal, before))
+    return (op, slope) if abs(off) < NO_ROOT else None
 
 
 def _before(made: Measurement) -> tuple[str, ...]:
@@ -203,13 +233,17 @@ def _difference(model: Model, op: float, goal: float, before: Sequence[str]) -> 
 
 
 def _tried(
-    pair: tuple[str, str], model: Model, measured: Mapping[str, float], before: Sequence[str]
+    pair: tuple[str, str],
+    model: Model,
+    slope: float,
+    measured: Mapping[str, float],
+    before: Sequence[str],
 ) -> Candidate:
     victim, stream = pair
     trial = model.with_(gc_victim=victim, gc_stream=stream)
     goal = sum(measured[name] for name in STEADY) / len(STEADY)
 
-    op, off, slope = _root(lambda op: _difference(trial, op, goal, before))
+    op, off, slope = _root(model.op, slope, lambda op: _difference(trial, op, goal, before))
     if abs(off) >= NO_ROOT:
         return Candidate(victim, stream, op, off, slope, math.inf)
     names = (*before, *measured, "tail-collect")
@@ -218,21 +252,23 @@ def _tried(
     return Candidate(victim, stream, op, off, slope, math.sqrt(sum(squares) / len(squares)))
 
 
-def _root(difference: Callable[[float], float]) -> tuple[float, float, float]:
-    """Over-provisioning at which a difference is 0: secant steps."""
-    points = [(FIRST, difference(FIRST))]
-    op = min(HIGH, max(LOW, FIRST * math.exp(-points[0][1])))
-    slope = 4.0
+def _root(
+    begin: float, slope: float, difference: Callable[[float], float]
+) -> tuple[float, float, float]:
+    """Over-provisioning at which a difference is 0, the difference, and the slope: secant steps."""
+    points = [(begin, difference(begin))]
+    op = min(HIGH, max(LOW, begin - points[0][1] / slope))
     while len(points) < EVALUATIONS and abs(points[-1][1]) >= FOUND:
         points.append((op, difference(op)))
         (x, f), (y, g) = points[-2:]
         if x == y:
             break
-        if f != g:
+        if abs(x - y) >= APART and g != f:
             slope = (g - f) / (y - x)
-        op = min(HIGHEST, max(LOWEST, y - g / slope)) if slope else y
+        op = min(HIGHEST, max(LOWEST, y - g / slope))
     best = min(points, key=lambda point: abs(point[1]))
-    return (*best, _slope(points) or slope)
+    ends = [x for x, _ in points]
+    return (*best, _slope(points) or slope if max(ends) - min(ends) >= APART else slope)
 
 
 def _slope(points: Sequence[tuple[float, float]]) -> float:

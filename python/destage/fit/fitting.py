@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from destage.errors import UsageError
-from destage.fit.collector import LEAST_SLOPE, Collected, averaged, block_of, collected, first_op
+from destage.fit.collector import (
+    LEAST_SLOPE,
+    SLOPE,
+    Collected,
+    averaged,
+    block_of,
+    collected,
+    first_op,
+)
 from destage.fit.comparison import Compared, compared, median_residual
 from destage.fit.curve import Curve, curve_of, points_of, write_curve
 from destage.fit.devicefile import Value, device_file
@@ -158,11 +166,12 @@ class _Chain:
         """Over-provisioning and collector."""
         if not steady or self.made.get("fill-2") is None:
             return
-        op = first_op(self.made, self.model)
-        if op is not None and self.written is not None:
-            refined(self.written, self.made, op)
+        first = first_op(self.made, self.model)
+        slope = first[1] if first is not None else SLOPE
+        if first is not None and self.written is not None:
+            refined(self.written, self.made, first[0])
             self.model = self.written.model
-        self.collected = found = collected(self.made, self.model)
+        self.collected = found = collected(self.made, self.model, slope)
         if found is None:
             return
         if found.is_identified and self._says("pages_per_block", "inferred"):
@@ -197,13 +206,13 @@ class _Chain:
         for _ in range(ROUNDS):
             chosen = found.chosen
             trial = self.model.with_(gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream)
-            count, others = block_of(self.made, trial)
+            count, others = block_of(self.made, trial, chosen)
             if count == self.model.pages_per_block:
                 break
             self.written.model = trial.with_(pages_per_block=count)
             refined(self.written, self.made, chosen.op)
             self.model = self.written.model
-            found = collected(self.made, self.model) or found
+            found = collected(self.made, self.model, chosen.slope) or found
         note = f"{', '.join(map(str, others))} fit as well" if others else ""
         self.say("pages_per_block", "inferred", "tail-erase, uniform, zones", note)
         return found

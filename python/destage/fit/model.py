@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from destage.device import open_device
 from destage.fit.miniature import LARGE_PAGES, miniature, planes, write_points
@@ -14,8 +16,12 @@ from destage.fit.script import jobs_of
 
 __all__ = ["Model", "Simulated", "base_of", "measured", "simulated"]
 
+#: Phases between two that are tried first.
+COARSE = 4
 #: Pages of a device on which only reads are simulated.
 _READ_PAGES = 24_000
+
+T = TypeVar("T")
 
 
 def base_of(name: str) -> dict[str, Any]:
@@ -110,6 +116,21 @@ class Model:
         block = self.pages_per_block
         step = -(-block // most)
         return [self.shifted(at) for at in range(-(block // 2), block - block // 2, step)]
+
+    def nearest_phases(
+        self, most: int, tried: Callable[[Model], T], off: Callable[[T], float], far: float
+    ) -> list[T]:
+        """Every fourth phase tried, and those around the least off, unless it is beyond `far`."""
+        phases = self.phases(most)
+        first = range(0, len(phases), COARSE)
+        with ThreadPoolExecutor(max(1, min(len(first), os.cpu_count() or 1))) as pool:
+            found = dict(zip(first, pool.map(lambda at: tried(phases[at]), first), strict=True))
+            best = min(found, key=lambda at: off(found[at]))
+            if off(found[best]) > far:
+                return list(found.values())
+            around = range(max(0, best - COARSE + 1), min(len(phases), best + COARSE))
+            further = [at for at in around if at not in found]
+            return [*found.values(), *pool.map(lambda at: tried(phases[at]), further)]
 
     @property
     def slc_pages_per_block(self) -> int:
