@@ -140,7 +140,7 @@ def test_a_wide_difference_that_does_not_count_is_said() -> None:
 
     wide = "no significant difference (widest at 400 KiB: arc 51.00 %, lru 40.00 %)"
     assert said([-0.02, 0.3]).replace("\u00a0", " ") == wide
-    # Nobody expects 4 % to count, and of what has no interval nothing can be said.
+    # A difference of 4 % is narrow, and one without an interval is not known to be chance.
     assert said([-0.02, 0.3], lru=0.49) == said(None) == "no significant difference"
 
 

@@ -170,7 +170,7 @@ def test_only_a_difference_that_stands_in_all_draws_counts(varied: dict[str, Any
     assert "less in" not in asking
     (point, *_) = [p for p in Findings(varied).figures[0].drawn.points if "asking" in p.series]
     assert point.low < 0.125 < point.y < point.high
-    # CFLRU's lead over it is not told from none: both are named.
+    # CFLRU's lead over it is not significant: both are named.
     assert variant_rows(varied)[1][1] == "cflru or ecr-e, 30.0 %"
     in_three_draws(varied, ecr_e=[1.3, 1.31, 1.32])
     assert variant_rows(varied)[1][1] == "ecr-e, 34.5 ± 1.2 %"
