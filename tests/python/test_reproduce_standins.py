@@ -202,8 +202,9 @@ def test_tables_1_and_3_of_sac_come_out_together() -> None:
 
 
 def test_a_recipe_among_a_paper_s_workloads_is_dealt_out_evenly_over_the_channels() -> None:
-    loads = Loads(scale=0.01, shorten=0.01)
+    loads = Loads(scale=0.01)
     load = loads.load("near re-use 60%", paper("sac"))
+    assert load.share == 0.01
     drive = scaled_drive("sac[striping=0]", "", 0.01)
     trace = loads.recipe(load, 1, drive, LoadOptions(channels="balanced")).open()
     assert trace.accesses == 10_000

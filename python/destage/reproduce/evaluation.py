@@ -28,7 +28,7 @@ class Options:
     """How an evaluation is to be run."""
 
     scale: float = 1.0
-    """Requests of surrogate traces and recordings, as a share; specified loads are run in full."""
+    """Requests of all loads but those that a paper specifies, as a share; these run in full."""
     seed: int = 1
     """Of the first draw of every random load."""
     seeds: int = 3

@@ -102,8 +102,8 @@ class Loads:
     ) -> None:
         """Look into `traces` for originals and excerpts, into `recordings` for our recordings.
 
-        `scale` is of surrogates and recordings, `shorten` of workloads that a paper specifies;
-        without `recorded` there are no recordings.
+        `scale` is of surrogates, recordings and our workloads, `shorten` of those that a paper
+        specifies; without `recorded` there are no recordings.
         """
         self.catalogue = catalogue_ or catalogue()
         self.scale, self.shorten, self.with_recordings = scale, shorten, recorded
@@ -117,8 +117,8 @@ class Loads:
         """Return the workload of a name as a paper means it. Raises `DataError`."""
         for own in paper.workloads:
             if own.name == name:
-                kind = "ours" if own.ours else "specified"
-                return Load(name, kind, own.note, "", synth=own.synth)
+                kind, share = ("ours", self.scale) if own.ours else ("specified", 1.0)
+                return Load(name, kind, own.note, "", synth=own.synth, share=share)
         spec = self.catalogue.traces.get(name)
         if spec is None:
             raise DataError(f"{paper.name}.toml: runs: there is no load {name!r}")
@@ -199,9 +199,10 @@ class Loads:
             channels = _channels(load, drive, options)
             return Generated.surrogate(made, seed, channels, options.intensity, page)
         parameters = dict(load.synth)
-        if self.shorten != 1:
+        share = load.share if load.kind == "ours" else self.shorten
+        if share != 1:
             whole = int(parameters.get("requests", PRESET_REQUESTS))
-            parameters["requests"] = max(FEWEST, round(whole * self.shorten))
+            parameters["requests"] = max(FEWEST, round(whole * share))
         if page is not None:
             parameters.setdefault("page_bytes", page)
         parameters |= options.changes or {}
