@@ -158,7 +158,8 @@ impl<'a, P: Policy> Tier2<'a, P> {
     /// Hint, after [`prefetch_missed`](Tier2::prefetch_missed).
     #[inline(always)]
     pub(super) fn prefetch_links(&self, page: Page) {
-        self.policy.prefetch_links(page);
+        // Links of a page that is not here lead nowhere. No branch: nothing predicts it.
+        self.policy.prefetch_links(Page(page.0 * u64::from(self.has_near(page))));
     }
 
     /// Hint, the last.
@@ -267,10 +268,8 @@ impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
             self.tier2.copies[page.0 as usize] = Copied::Dirty;
             self.counters.tier2_writes += 1;
             self.events.written_over(page);
-        } else if dirty {
-            self.offer(page, true);
-        } else if self.tier2.rules.offer == Offer::Evicted {
-            self.offer_clean(page);
+        } else if dirty || self.tier2.rules.offer == Offer::Evicted {
+            self.offer(page, dirty);
         }
     }
 
@@ -278,27 +277,21 @@ impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
     #[inline]
     pub fn inserted(&mut self, page: Page) {
         if self.tier2.rules.offer == Offer::Inserted {
-            self.offer_clean(page);
-        }
-    }
-
-    #[inline]
-    fn offer_clean(&mut self, page: Page) {
-        if self.tier2.has(page) {
-            self.counters.offers_present += 1;
-        } else {
             self.offer(page, false);
         }
     }
 
+    /// A page is offered, dirty only if tier 2 does not have it.
+    #[inline(always)]
     fn offer(&mut self, page: Page, dirty: bool) {
         let tier2 = &mut *self.tier2;
-        let is_taken = if dirty && tier2.rules.admit_dirty == AdmitDirty::Always {
-            true
-        } else {
-            self.counters.offers += 1;
-            tier2.admission.admits(page, &tier2.policy)
-        };
+        if tier2.has(page) {
+            self.counters.offers_present += 1;
+            return;
+        }
+        let is_asked = !dirty || tier2.rules.admit_dirty == AdmitDirty::Ask;
+        self.counters.offers += u64::from(is_asked);
+        let is_taken = !is_asked || tier2.admission.admits(page, &tier2.policy);
         if is_taken {
             self.take_in(page, dirty);
         } else if dirty {
@@ -308,6 +301,7 @@ impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
     }
 
     /// The policy of tier 2 sees a miss, and victims leave (4.4).
+    #[inline(always)]
     fn take_in(&mut self, page: Page, dirty: bool) {
         let tier2 = &mut *self.tier2;
         let r = tier2.request(page, if dirty { Op::Write } else { Op::Read });
@@ -328,9 +322,6 @@ impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
             self.events.evicted(evicted.page, evicted.dirty);
         }
         tier2.plan.clear();
-        if let Some(victim) = tier2.policy.coming_victim() {
-            prefetch(&tier2.copies, victim.0 as usize);
-        }
         tier2.copies[page.0 as usize] = if dirty { Copied::Dirty } else { Copied::Clean };
         self.counters.admitted += 1;
         self.counters.tier2_writes += 1;
