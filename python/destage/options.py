@@ -203,10 +203,9 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
                 f"{call}() got an unexpected keyword argument {name!r}{meant}"
                 f" (known: {', '.join(every)})"
             )
+    if call != "compare":
+        check_one_tier(options)
     grid = tier_grid(options)
-    if call != "compare" and len(grid) > 1:
-        several = next(n for n in TIER_AXES if len({str(one.get(n)) for one in grid}) > 1)
-        raise UsageError(f"{several}: expected one value, got several: compare takes several")
     for one in grid:
         _destage.check_run("[]", json_of(one))
     return json_of(options if call == "compare" else grid[0])
@@ -220,6 +219,14 @@ def tier_grid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the options of every combination of flash tiers, the last axis first."""
     axes = {name: _values(options[name]) for name in TIER_AXES if options.get(name) is not None}
     return [{**options, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
+
+
+def check_one_tier(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for several flash tiers, which only `compare` takes."""
+    grid = tier_grid(options)
+    if len(grid) > 1:
+        several = next(n for n in TIER_AXES if len({str(one.get(n)) for one in grid}) > 1)
+        raise UsageError(f"{several}: expected one value, got several: compare takes several")
 
 
 def _values(given: object) -> list[object]:

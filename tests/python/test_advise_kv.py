@@ -178,7 +178,7 @@ def test_the_command_prints_writes_and_plans(
         assert said in wrong.err
     wrong = destage("advise", prompts, "--bytes-per-token", "8", "--admit", "nth")
     assert wrong.status == 2
-    assert "needs --kv" in wrong.err
+    assert "add tier2 (--tier2)" in wrong.err
 
 
 def conversation() -> Path:

@@ -269,3 +269,61 @@ def test_a_group_of_policies_leaves_out_what_tiers_and_prompts_exclude(
     done = destage(*base[:6], "--kv", "-p", "lru,fab", *flags)
     assert done.status == 2
     assert "fab" in done.err
+
+
+def test_hits_of_both_tiers_have_an_interval(zipf: ds.Trace) -> None:
+    one, other = ds.compare(zipf, "lru,arc", cache="50p", tier2="lru", tier2_cache="400p")
+    for run in (one, other):
+        assert run.windows is not None
+        hits = run.counters["read_hits"] + run.counters["write_hits"] + run["tier2_hits"]
+        assert sum(run.windows["overall_hits"]) == hits
+        assert sum(run.windows["backing_reads"]) == run["backing_reads"]
+    for name in ("overall_hit_ratio", "tier2_hit_ratio", "backing_reads"):
+        interval = other.minus(one, name)
+        assert interval is not None
+        low, high = interval
+        assert low <= other[name] - one[name] <= high
+        assert low < high
+    alone = ds.compare(zipf, "lru", cache="50p")[0]
+    assert alone.windows is not None
+    assert "overall_hits" not in alone.windows
+
+
+def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None:
+    below = {"tier2": "lru", "tier2_cache": "400p", "admit": "nth"}
+    grid = {"cache": "20p,100p,300p"}
+    advice = ds.advise(zipf, policies="lru,arc,fifo", **grid, **below, within=0.0)
+    assert [goal.column for goal in advice.goals] == ["overall_hit_ratio"]
+    table = ds.compare(zipf, "lru,arc,fifo", **grid, **below, warmup=advice.run["warmup"])
+    best = max(table, key=lambda run: (run["overall_hit_ratio"], -run.frames))
+    assert advice.run["overall_hit_ratio"] == best["overall_hit_ratio"]
+    assert (advice.run.label, advice.run.frames) == (best.policy, best.frames)
+    assert advice.settings == ()
+    assert any("over lru 400p, admit nth" in note for note in advice.notes)
+    assert "What to type" not in advice.text(explain=True)
+    left = {run.policy for run in ds.advise(zipf, cache="100p", **below).candidates}
+    assert "s3-fifo" in left
+    assert not left & {"larc", "bplru", "bpac", "ace", "none"}
+    with pytest.raises(ds.UsageError, match="tier2: expected one value"):
+        ds.advise(zipf, tier2="lru,fifo", tier2_cache="400p")
+
+
+def test_the_command_advises_above_a_flash_tier(
+    destage: Destage, tmp_path: Path, trace_file: Path
+) -> None:
+    flags = ("--tier2", "lru", "--tier2-cache", "40p", "-p", "lru,arc", "-c", "10p,20p")
+    page = tmp_path / "advice.html"
+    done = destage("advise", trace_file, *flags, "-o", page)
+    assert done.status == 0, done.err
+    assert "overall hits" in done.out
+    assert "What to type" not in page.read_text()
+    done = destage("advise", trace_file, "-d", "small", *flags)
+    assert done.status == 0, done.err
+    assert "mean response" in done.out
+    for wrong, why in (
+        (("--touch", "head-first"), "--touch of advise needs --kv"),
+        (("--tier2", "lru,fifo", "--tier2-cache", "9p"), "--tier2: expected one value"),
+    ):
+        done = destage("advise", trace_file, *wrong)
+        assert done.status == 2
+        assert why in done.err

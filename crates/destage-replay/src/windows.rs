@@ -6,6 +6,7 @@
 use crate::coarse_histogram::CoarseHistogram;
 use crate::counters::Counters;
 use crate::distribution::Summary;
+use crate::tiers::counters::TierCounters;
 use crate::timing::Timing;
 use destage_core::{Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -233,6 +234,12 @@ pub struct Windows {
     pub physical_reads: Vec<u64>,
     /// Pages written to flash; end flushes come after the last window.
     pub physical_writes: Vec<u64>,
+    /// With a flash tier: page accesses that found their page in either tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overall_hits: Option<Vec<u64>>,
+    /// With a flash tier: pages read from the backing store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_reads: Option<Vec<u64>>,
     /// With a device: sum of the response times of the requests that were issued, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ns_sum: Option<Vec<u64>>,
@@ -299,6 +306,8 @@ impl Windows {
         let after = filled.map(|window| (window + 1) as f64 / WINDOWS as f64);
         let each = |of: &dyn Fn(&Window) -> u64| windows.iter().map(of).collect::<Vec<_>>();
         let timed = |of: &dyn Fn(&Window) -> u64| timing.map(|_| each(of));
+        let has_tiers = windows.iter().any(|w| w.counters.tiers != TierCounters::default());
+        let tiered = |of: &dyn Fn(&Window) -> u64| has_tiers.then(|| each(of));
         Windows {
             filled_after: if was_full_before { Some(0.0) } else { after },
             requests: each(&|w| w.requests),
@@ -308,6 +317,8 @@ impl Windows {
             read_hits: each(&|w| w.counters.read_hits),
             physical_reads: each(&|w| w.counters.physical_reads),
             physical_writes: each(&|w| w.counters.physical_writes),
+            overall_hits: tiered(&|w| w.counters.hits() + w.counters.tiers.tier2_hits),
+            backing_reads: tiered(&|w| w.counters.tiers.backing_reads),
             response_ns_sum: timed(&|w| w.responses.all_ns),
             read_requests: timed(&|w| w.responses.reads),
             read_response_ns_sum: timed(&|w| w.responses.read_ns),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage import _destage
@@ -14,7 +14,7 @@ from destage.device import Device
 from destage.errors import DataError, UsageError
 from destage.model.goals import COST, Goal, goals_of
 from destage.model.metrics import BASELINE, offline
-from destage.model.naming import catalogue, default_policies, need_a_drive
+from destage.model.naming import catalogue, default_policies, excluded_by, need_a_drive
 from destage.model.prices import Prices, prices_of
 from destage.model.words import counted, plain, size
 from destage.policy import OwnPolicy, PolicyLike, Spec, is_none, policy_specs, spec_label
@@ -81,12 +81,15 @@ def check_ahead(
     drive: Device | None,
     pe_cycles: int | None,
     budget: str | None,
+    tier2: object = None,
 ) -> tuple[Goal, ...]:
-    """The objectives, with the prices of the device. Raises `UsageError` for what cannot be."""
+    """The objectives, with the prices of the device; above a flash tier (`tier2`) hits of both
+    tiers count. Raises `UsageError` for what cannot be.
+    """
     prices = Prices() if price is None else prices_of(price)
     if drive is not None:
         prices = prices.behind(drive.logical_bytes)
-    usual = "mean" if drive is not None else "hit"
+    usual = "mean" if drive is not None else "overall_hit_ratio" if tier2 else "hit"
     goals = goals_of(usual if objective is None else objective, prices)
     for goal in goals:
         if goal.needs_a_drive and drive is None:
@@ -246,18 +249,22 @@ def _of_the_curve(trace: Trace) -> list[int]:
 
 
 def candidates(
-    policies: str | PolicyLike | Sequence[PolicyLike] | None, drive: Device | None
+    policies: str | PolicyLike | Sequence[PolicyLike] | None,
+    drive: Device | None,
+    options: Mapping[str, object],
 ) -> list[Spec]:
-    """The policies that may be advised. Raises `UsageError`."""
+    """The policies that may be advised, with these options of runs. Raises `UsageError`."""
     if policies is None:
-        specs = policy_specs(ADVISED)
+        excluded = excluded_by(options)
+        named = policy_specs(ADVISED)
+        specs = [s for s in named if isinstance(s, OwnPolicy) or s[0] not in excluded]
         if drive is None:
             # Writing together what leaves together shows only in front of a device.
             over = {one["name"] for one in catalogue() if one["family"] == "over"}
             blind = [spec for spec in specs if not looks_at_the_drive(spec)]
             return [s for s in blind if isinstance(s, OwnPolicy) or s[0] not in over]
         return suiting(specs, drive, Exclusions())
-    specs = asked(policies, "1p", drive)[0]
+    specs = asked(policies, "1p", drive, options)[0]
     if all(not isinstance(s, OwnPolicy) and (is_none(s) or s[0] in offline()) for s in specs):
         raise UsageError(NOTHING)
     return specs

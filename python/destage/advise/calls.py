@@ -30,7 +30,7 @@ from destage.model.advised import Advised, Ran
 from destage.model.deployed import WRITER, System, sizes_now, systems
 from destage.model.goals import Goal
 from destage.model.run import Run, warnings_of
-from destage.options import DeviceRunOptions, ProgressCallback, divided
+from destage.options import DeviceRunOptions, ProgressCallback, check_one_tier, divided
 from destage.policy import PolicyLike, Spec, policy_specs, spec_label
 from destage.results import Results
 from destage.tables.advice import WIDE, advice_table, advice_text
@@ -152,9 +152,10 @@ def advise(
         now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
         force: give settings even for a short trace or few hits.
 
-    The others are those of `compare`. The same call gives the same bytes, on any number of
-    threads. After Ctrl-C the advice covers the finished runs. Raises `UsageError` for invalid
-    arguments, and the errors of `compare`.
+    The others are those of `compare`; a flash tier (`tier2`) is the same below every candidate, and
+    hits of both tiers are then the default objective without a device. The same call gives the same
+    bytes, on any number of threads. After Ctrl-C the advice covers the finished runs. Raises
+    `UsageError` for invalid arguments, and the errors of `compare`.
 
     >>> import destage
     >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
@@ -163,8 +164,9 @@ def advise(
     """
     one_trace("advise", trace, objective)
     of_device, of_runs = divided(options)
+    check_one_tier(of_runs)
     drive = drive_of(device, of_device)
-    goals = check_ahead(objective, price, drive, pe_cycles, budget)
+    goals = check_ahead(objective, price, drive, pe_cycles, budget, of_runs.get("tier2"))
     _check_counts(finalists, seeds, pe_cycles)
     experiment = experiment_of(store, jobs, progress)
     experiment.refuse_shards("advice")
@@ -187,6 +189,11 @@ class _Search:
     force: bool
 
     @property
+    def tier2(self) -> bool:
+        """Whether every cache is above a flash tier."""
+        return bool(self.pool.runner.options.get("tier2"))
+
+    @property
     def products(self) -> tuple[System, ...]:
         """The systems that the first choice is among: those that grow, if any are named."""
         return tuple(one for one in systems() if not self.now or one.key in self.now)
@@ -199,16 +206,17 @@ class _Search:
     ) -> Advice:
         """Run the grid, then what stands beside the choice."""
         runner, goals, pool = self.pool.runner, self.goals, self.pool
-        check_in_front([runner.trace], runner.drive)
+        tier2 = self.tier2
+        check_in_front([runner.trace], runner.drive, tier2=tier2)
         check_trace(runner.trace, goals)
         sizes = sizes_of(runner.trace, cache, budget, grows=bool(self.now))
-        every = with_the_usual(candidates(policies, runner.drive))
+        every = with_the_usual(candidates(policies, runner.drive, runner.options))
         warm = runner.measure_from(every, sizes.frames)
         pending = any(goal.leaves_out_pending for goal in goals)
         # After a warm-up, dirty pages of before would be flushed with those of the measured part.
         flushed = pending and not warm and not runner.options.get("flush_at_end")
         runner.options |= {"flush_at_end": True} if flushed else {}
-        if runner.drive is not None:
+        if runner.drive is not None and not tier2:
             pool.run(policy_specs("none"), [1])
         kept, left = finalists_of(pool, every, sizes.frames, goals, self.finalists)
         grid = _Grid(pool, every, kept, self._writing(kept) if policies is None else [])
@@ -217,10 +225,13 @@ class _Search:
             raise KeyboardInterrupt
         if cache is None:
             grid.run(sorted(self._between(grid)))
-        advice = self._said(grid, policies is None, sizes.budget)
+        # No product below takes a cache above a flash tier.
+        advice = self._said(grid, policies is None and not tier2, sizes.budget)
         ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
         advice = replace(advice, ran=ran)
-        notes = notes_of(advice, sizes.notes, flushed, warnings_of(advice.results))
+        given = [f"the flash tier is given: each cache is{runner.below}"] if tier2 else []
+        said = [*sizes.notes, *given]
+        notes = notes_of(advice, said, flushed, warnings_of(advice.results))
         return replace(advice, notes=notes)
 
     def _writing(self, kept: Sequence[Spec]) -> list[Spec]:
@@ -261,7 +272,7 @@ class _Search:
             several = len(goals) > 1
             both = joint(deployed or choices, sold or mine, within) if several else None
             advised = both or (deployed or choices)[0].run
-            found = settings(pool, choices, advised, within)
+            found = () if self.tier2 else settings(pool, choices, advised, within)
             if len(pool.results) == len(runs) or not usual:
                 break
         named = dict.fromkeys(system.policy for system in systems())

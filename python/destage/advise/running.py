@@ -64,6 +64,8 @@ class Runner:
     """Runs that were done."""
     interrupted: bool = False
     """Ctrl-C came: what has run is all that there will be."""
+    below: str = field(default="", init=False)
+    """The flash tier below every cache, as the end of a label has it."""
     _writing: Device | str | None = field(default=None, init=False)
 
     def measure_from(self, specs: Sequence[Spec], frames: Sequence[int]) -> bool:
@@ -71,6 +73,7 @@ class Runner:
         sizes = json.dumps([f"{one}p" for one in frames])
         asked = options_json("compare", self.options)
         (task,) = measured_alike([Task.of(self.trace, self.drive, specs, sizes, asked)])
+        self.below = task.below
         warmup = json.loads(task.options).get("warmup")
         self.options["warmup"] = warmup
         if isinstance(warmup, dict):
@@ -107,7 +110,9 @@ class Runner:
     @property
     def writing(self) -> Device | str:
         """The device with a background writer, or why there is none."""
-        if self._writing is None:
+        if self._writing is None and self.options.get("tier2"):
+            self._writing = "a background writer is above a device, not above a flash tier"
+        elif self._writing is None:
             self._writing = _with_writer(self.drive)
         return self._writing
 
@@ -143,8 +148,10 @@ class Pool:
             except Stopped:
                 return
             self.sets.append(dict(found.sets[0]))
-            self.labels += [run.label + mark for run in found]
-            self.done |= {(run.label + mark, run.frames) for run in found}
+            # All caches are above the same flash tier, which their names leave out.
+            names = [run.label.removesuffix(self.runner.below) + mark for run in found]
+            self.labels += names
+            self.done |= {(name, run.frames) for name, run in zip(names, found, strict=True)}
 
     @property
     def results(self) -> Results:

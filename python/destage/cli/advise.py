@@ -39,8 +39,10 @@ from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.store import JOBS, STORE, experiment_of
+from destage.device import Device
 from destage.model.deployed import sizes_now
 from destage.model.run import warnings_of
+from destage.options import check_one_tier
 from destage.policy import spec_label
 from destage.trace import Trace
 
@@ -134,7 +136,8 @@ Examples:
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Recommend a policy and a cache size.
 
-    Prints the choice, its certainty and the command. --kv also chooses a flash tier and its filter.
+    Prints the choice, its certainty and the command. With --tier2 the cache stands above that flash
+    tier; --kv also chooses the tier and its filter.
     """
     if is_kv_advice(trace, arguments):
         return
@@ -143,8 +146,9 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     share_of(arguments["within"])
     sizes_now(arguments["now"])
     asked = {key: arguments[key] for key in ("objective", "price", "pe_cycles", "budget")}
-    check_ahead(**asked, drive=drive)
+    check_ahead(**asked, drive=drive, tier2=arguments["tier2"])
     policies = arguments["policy"]
+    check_one_tier(arguments)
     check_request(
         "all" if policies is None else policies,
         cache=arguments["cache"] or "auto",
@@ -153,11 +157,11 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
         **run_values(arguments),
     )
     if not arguments["quiet"]:
-        note_left_out(policies, drive, {})
+        note_left_out(policies, drive, arguments)
     experiment = experiment_of(arguments)
     opened = load_one(trace, arguments, drive)
     if arguments["dry_run"]:
-        _say_plan(opened, arguments)
+        _say_plan(opened, drive if arguments["tier2"] else opened.device, arguments)
         return
     with progress(arguments["quiet"]) as callback:
         advice = find_advice(
@@ -166,8 +170,8 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             within=arguments["within"],
             policies=policies,
             cache=arguments["cache"],
-            # It may have been made larger for the trace.
-            device=opened.device,
+            # It may have been made larger for the trace, whose pages are not behind a flash tier.
+            device=drive if arguments["tier2"] else opened.device,
             finalists=arguments["finalists"],
             seeds=arguments["seeds"],
             now=arguments["now"],
@@ -185,10 +189,10 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
         click.get_current_context().exit(signals.status())
 
 
-def _say_plan(trace: Trace, arguments: Mapping[str, Any]) -> None:
+def _say_plan(trace: Trace, drive: Device | None, arguments: Mapping[str, Any]) -> None:
     """Print the first runs that there would be: the grid, before sizes between its own."""
     sizes = sizes_of(trace, arguments["cache"], arguments["budget"], grows=bool(arguments["now"]))
-    specs = with_the_usual(candidates(arguments["policy"], trace.device))
+    specs = with_the_usual(candidates(arguments["policy"], drive, arguments))
     labels = ",".join(spec_label(spec) for spec in specs)
     planned = {**arguments, "policy": labels, "cache": ",".join(sizes.asked)}
-    print_table(planned_table([(trace, trace.device)], planned))
+    print_table(planned_table([(trace, drive)], planned))

@@ -89,15 +89,13 @@ def write_advice(outputs: Outputs, advice: Advice | KvAdvice, *, explain: bool) 
 def is_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> bool:
     """Print the advice on KV caches if --kv asks for it; whether it does.
 
-    Raises `UsageError` for a flash tier without --kv.
+    Raises `UsageError` for a prompt's order without --kv.
     """
     if arguments["kv"]:
         _say_kv_advice(trace, arguments)
-        return True
-    for name in ("tier2", "tier2_cache", "admit", "offer", "promote", "admit_dirty", "touch"):
-        if arguments[name] is not None:
-            raise UsageError(f"--{name.replace('_', '-')} of advise needs --kv")
-    return False
+    elif arguments["touch"] is not None:
+        raise UsageError("--touch of advise needs --kv")
+    return bool(arguments["kv"])
 
 
 def _say_plan(trace: Trace, grid: KvGrid, arguments: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ LEAST_NS = 600e9
 #: Nor does one with more accesses that are the first of their page.
 MOST_COMPULSORY = 0.8
 #: Objectives that count hits.
-HITS = ("hit_ratio", "read_hit_ratio")
+HITS = ("hit_ratio", "read_hit_ratio", "overall_hit_ratio")
 #: A trace as short as this says nothing of a whole day.
 SHORT_NS = 86_400e9
 #: Beyond this share of the trace's own length a device has not kept up.

@@ -21,6 +21,7 @@ WINDOWED: Mapping[str, tuple[str, str]] = {
     "hit_ratio": ("hits", "accesses"),
     "token_hit_ratio": ("hits", "accesses"),  # whose windows count tokens
     "read_hit_ratio": ("read_hits", "read_accesses"),
+    "overall_hit_ratio": ("overall_hits", "accesses"),
     "response_ns_mean": ("response_ns_sum", "requests"),
     "read_response_ns_mean": ("read_response_ns_sum", "read_requests"),
     "waf": ("programs", "host_programs"),

@@ -58,7 +58,7 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
         life=advised.life_said,
         front=front,
         policies=policies,
-        settings=table_part(settings_table(advised)),
+        settings=table_part(settings_table(advised)) if advised.settings else None,
         nearest=NEAREST,
         typed=typed_lines(advised),
         notes=advised.notes,

@@ -361,7 +361,7 @@ def advice_tables(advised: Advised) -> list[Table]:
         found.append(advice_table(advised, choice))
         parts = parts_table(choice)
         found += [] if parts is None else [parts]
-    return [*found, settings_table(advised)]
+    return [*found, settings_table(advised)] if advised.settings else found
 
 
 def head_of(advised: Advised) -> str:
@@ -405,7 +405,8 @@ def _explained(advised: Advised, wide: int | None) -> list[str]:
     for table in advice_tables(advised):
         laid_out = f"## {table.title}\n\n{table.markdown().rstrip()}" if markdown else table.text()
         out += ["", laid_out]
-    out += ["", *_typed_text(advised, wide), ""]
+    out += ["", *_typed_text(advised, wide)] if advised.settings else []
+    out += [""]
     out += [f"## How it was made{chr(10)}" if markdown else "How it was made:"]
     start = "* " if markdown else "  "
     return out + [_folded(f"{start}{plain(note)}", wide) for note in advised.notes]

@@ -178,6 +178,16 @@ fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
         let writes = (minus(hits, read_hits), minus(accesses, read_accesses));
         values.insert("write_hit_ratio", ratio(&sums(&writes.0), &sums(&writes.1)));
     }
+    // Of prompts, hits are tokens and tier 2 counts blocks.
+    if let (Some(overall), Some(misses), None) =
+        (&windows.overall_hits, &windows.backing_reads, &run.kv)
+    {
+        let (below, misses) = (sums(&minus(overall, hits)), sums(misses));
+        let look_ups: Vec<f64> = below.iter().zip(&misses).map(|(hit, miss)| hit + miss).collect();
+        values.insert("overall_hit_ratio", ratio(&sums(overall), &sums(accesses)));
+        values.insert("tier2_hit_ratio", ratio(&below, &look_ups));
+        values.insert("backing_reads", misses);
+    }
     let reads = sums(&windows.physical_reads);
     // Flushes at the end, and the growth of the pending writes, are the same in every draw.
     let flushed = run.counters.end_flushes as f64;

@@ -74,6 +74,8 @@ mod tests {
             read_hits: all(0),
             physical_reads: all(0),
             physical_writes: all(3),
+            overall_hits: None,
+            backing_reads: None,
             response_ns_sum: None,
             read_requests: None,
             read_response_ns_sum: None,
