@@ -299,7 +299,8 @@ def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None
     assert advice.run["overall_hit_ratio"] == best["overall_hit_ratio"]
     assert (advice.run.label, advice.run.frames) == (best.policy, best.frames)
     assert advice.settings == ()
-    assert any("over lru 400p, admit nth" in note for note in advice.notes)
+    assert advice.below == "over lru 400p, admit nth"
+    assert "pages of 4,096 bytes, over lru 400p, admit nth" in advice.text()
     assert "What to type" not in advice.text(explain=True)
     left = {run.policy for run in ds.advise(zipf, cache="100p", **below).candidates}
     assert "s3-fifo" in left

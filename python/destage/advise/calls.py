@@ -229,9 +229,7 @@ class _Search:
         advice = self._said(grid, policies is None and not tier2, sizes.budget)
         ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
         advice = replace(advice, ran=ran)
-        given = [f"the flash tier is given: each cache is{runner.below}"] if tier2 else []
-        said = [*sizes.notes, *given]
-        notes = notes_of(advice, said, flushed, warnings_of(advice.results))
+        notes = notes_of(advice, sizes.notes, flushed, warnings_of(advice.results))
         return replace(advice, notes=notes)
 
     def _writing(self, kept: Sequence[Spec]) -> list[Spec]:
@@ -296,6 +294,7 @@ class _Search:
             nothing=next((run for run in runs if run.policy == "none"), None),
             force=self.force,
             products=self.products,
+            below=runner.below.strip(),
             results=runs,
         )
         typed = [

@@ -55,6 +55,7 @@ def everything(advised: Advised) -> dict[str, Any]:
             "page_bytes": advised.trace.page_bytes,
         },
         "device": advised.drive,
+        "tier2": advised.below or None,
         "objectives": [_goal(goal) for goal in advised.goals],
         "within": advised.within,
         "budget_bytes": advised.budget_bytes,

@@ -78,6 +78,8 @@ class Advised:
     """Settings are printed whatever the trace."""
     products: tuple[System, ...] = ()
     """The deployed systems that the first choice is among."""
+    below: str = ""
+    """The flash tier below every cache: `over lru 30%`."""
 
     @property
     def first(self) -> Choice:

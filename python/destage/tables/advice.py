@@ -367,7 +367,8 @@ def advice_tables(advised: Advised) -> list[Table]:
 def head_of(advised: Advised) -> str:
     """The runs behind the advice."""
     trace = advised.trace
-    front = f", in front of {advised.drive}" if advised.drive else ""
+    front = f", {advised.below}" if advised.below else ""
+    front += f", in front of {advised.drive}" if advised.drive else ""
     budget = ""
     if advised.budget_bytes is not None:
         budget = f", a budget of {size(advised.budget_bytes)}"

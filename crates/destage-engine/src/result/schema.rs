@@ -221,9 +221,10 @@ pub static SCHEMA: &[Object] = &[
         physical_reads: "list of integers", "pages read from flash";
         physical_writes: "list of integers", "pages written to flash; end flushes come after the \
             last";
-        overall_hits "?": "list of integers", "with a flash tier: accesses that found their page in \
-            either tier";
-        backing_reads "?": "list of integers", "with a flash tier: pages read from the backing store";
+        overall_hits "?": "list of integers", "with a flash tier: accesses that found their page \
+            in either tier";
+        backing_reads "?": "list of integers", "with a flash tier: pages read from the backing \
+            store";
         response_ns_sum "?": "list of integers", "with a device: sum of the response times of the \
             requests that were issued, ns";
         read_requests "?": "list of integers", "with a device: requests that read";
