@@ -302,6 +302,8 @@ def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None
     assert advice.below == "over lru 400p, admit nth"
     assert "pages of 4,096 bytes, over lru 400p, admit nth" in advice.text()
     assert "What to type" not in advice.text(explain=True)
+    written = {"tier2": "slru[protected_fraction=0.80]", "tier2_cache": "400p"}
+    assert ds.advise(zipf, policies="lru", cache="100p", **written).below.startswith("over slru")
     left = {run.policy for run in ds.advise(zipf, cache="100p", **below).candidates}
     assert "s3-fifo" in left
     assert not left & {"larc", "bplru", "bpac", "ace", "none"}

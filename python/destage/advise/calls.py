@@ -294,7 +294,7 @@ class _Search:
             nothing=next((run for run in runs if run.policy == "none"), None),
             force=self.force,
             products=self.products,
-            below=runner.below.strip(),
+            below=runner.below,
             results=runs,
         )
         typed = [

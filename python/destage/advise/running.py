@@ -65,7 +65,7 @@ class Runner:
     interrupted: bool = False
     """Ctrl-C came: what has run is all that there will be."""
     below: str = field(default="", init=False)
-    """The flash tier below every cache, as the end of a label has it."""
+    """The flash tier below every cache, as the end of a label has it: `over lru 30%`."""
     _writing: Device | str | None = field(default=None, init=False)
 
     def measure_from(self, specs: Sequence[Spec], frames: Sequence[int]) -> bool:
@@ -73,7 +73,6 @@ class Runner:
         sizes = json.dumps([f"{one}p" for one in frames])
         asked = options_json("compare", self.options)
         (task,) = measured_alike([Task.of(self.trace, self.drive, specs, sizes, asked)])
-        self.below = task.below
         warmup = json.loads(task.options).get("warmup")
         self.options["warmup"] = warmup
         if isinstance(warmup, dict):
@@ -106,6 +105,15 @@ class Runner:
             found = e.results
         self.count += len(found)
         return found
+
+    def named(self, label: str, specs: Sequence[Spec]) -> str:
+        """The name of a run's policy. All are above one flash tier, which their names leave out."""
+        if self.options.get("tier2"):
+            for name in map(spec_label, specs):
+                if label.startswith(f"{name} over "):
+                    self.below = label.removeprefix(f"{name} ")
+                    return name
+        return label
 
     @property
     def writing(self) -> Device | str:
@@ -148,8 +156,7 @@ class Pool:
             except Stopped:
                 return
             self.sets.append(dict(found.sets[0]))
-            # All caches are above the same flash tier, which their names leave out.
-            names = [run.label.removesuffix(self.runner.below) + mark for run in found]
+            names = [self.runner.named(run.label, some) + mark for run in found]
             self.labels += names
             self.done |= {(name, run.frames) for name, run in zip(names, found, strict=True)}
 

@@ -151,8 +151,7 @@ class Task:
         return any(entry.policy.is_own for entry in self.entries)
 
     @cached_property
-    def below(self) -> str:
-        """The flash tier, as the end of a label has it; empty without one."""
+    def _below(self) -> str:
         options = json.loads(self.options)
         if not options.get("tier2"):
             return ""
@@ -183,7 +182,7 @@ class Task:
 
     def label_of(self, policy: PolicyAsked) -> str:
         """How tables call its runs: a flash tier is named beside the policy."""
-        return policy.label + self.below
+        return policy.label + self._below
 
     def every(self) -> Iterator[tuple[PolicyAsked, Size]]:
         """All runs."""
