@@ -325,6 +325,7 @@ def test_the_command_advises_above_a_flash_tier(
     assert "mean response" in done.out
     for wrong, why in (
         (("--touch", "head-first"), "--touch of advise needs --kv"),
+        ((*flags, "--now", "zfs_arc_max=8GB"), "now (--now) excludes tier2 (--tier2)"),
         (("--tier2", "lru,fifo", "--tier2-cache", "9p"), "--tier2: expected one value"),
     ):
         done = destage("advise", trace_file, *wrong)
