@@ -289,6 +289,17 @@ def test_hits_of_both_tiers_have_an_interval(zipf: ds.Trace) -> None:
     assert "overall_hits" not in alone.windows
 
 
+def test_tokens_and_blocks_are_not_added(tmp_path: Path) -> None:
+    path = tmp_path / "kv.jsonl"
+    line = '{{"timestamp": {0}, "input_length": 1024, "hash_ids": [{1}, {2}]}}\n'
+    path.write_text("".join(line.format(k, k % 7, k % 5 + 9) for k in range(1000)))
+    trace = ds.open_trace(path, bytes_per_token=8)
+    (run,) = ds.compare(trace, "lru", cache="4p", kv=True, tier2="lru", tier2_cache="8p")
+    assert run.windows is not None
+    assert run["tier2_writes"] > 0
+    assert "overall_hits" not in run.windows
+
+
 def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None:
     below = {"tier2": "lru", "tier2_cache": "400p", "admit": "nth"}
     grid = {"cache": "20p,100p,300p"}
@@ -307,6 +318,8 @@ def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None
     left = {run.policy for run in ds.advise(zipf, cache="100p", **below).candidates}
     assert "s3-fifo" in left
     assert not left & {"larc", "bplru", "bpac", "ace", "none"}
+    with pytest.raises(ds.UsageError, match="leave out what is dirty in DRAM"):
+        ds.advise(zipf, "writes", policies="lru", cache="100p", **below)
     with pytest.raises(ds.UsageError, match="tier2: expected one value"):
         ds.advise(zipf, tier2="lru,fifo", tier2_cache="400p")
 

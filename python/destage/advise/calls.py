@@ -29,6 +29,7 @@ from destage.model.advice import Choice, choose, deployable, front_of, joint
 from destage.model.advised import Advised, Ran
 from destage.model.deployed import WRITER, System, sizes_now, systems
 from destage.model.goals import Goal
+from destage.model.metrics import WRITES
 from destage.model.run import Run, warnings_of
 from destage.options import DeviceRunOptions, ProgressCallback, check_one_tier, divided
 from destage.policy import PolicyLike, Spec, policy_specs, spec_label
@@ -215,6 +216,11 @@ class _Search:
         every = with_the_usual(candidates(policies, runner.drive, runner.options))
         warm = runner.measure_from(every, sizes.frames)
         pending = any(goal.leaves_out_pending for goal in goals)
+        if tier2 and (pending or any(goal.column == WRITES for goal in goals)):
+            raise UsageError(
+                "objective: flash writes above a flash tier leave out what is dirty in DRAM, since"
+                " the tier may decline it: take overall_hit_ratio, backing_reads or mean"
+            )
         # After a warm-up, dirty pages of before would be flushed with those of the measured part.
         flushed = pending and not warm and not runner.options.get("flush_at_end")
         runner.options |= {"flush_at_end": True} if flushed else {}
@@ -227,7 +233,7 @@ class _Search:
             raise KeyboardInterrupt
         if cache is None:
             grid.run(sorted(self._between(grid)))
-        # No product below takes a cache above a flash tier.
+        # Products are matched by one tier alone.
         advice = self._said(grid, policies is None and not tier2, sizes.budget)
         ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
         advice = replace(advice, ran=ran)

@@ -131,7 +131,7 @@ def _sure(choice: Choice) -> str:
 
 def _type(advised: Advised) -> str | None:
     """The command, or why there is none."""
-    if advised.withheld:
+    if advised.withheld and not advised.below:
         return f"Nothing to type: {advised.withheld} (--force prints it). {RECORD}"
     names = {one.name + one.setting for one in products_of(advised, advised.run)}
     mine = [s for s in advised.settings if s.system.name + s.system.setting in names and s.typed]

@@ -20,6 +20,7 @@ use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
 use destage_replay::tiers::{Slots, Tier2, Tier2Parts, untimed};
 use destage_replay::timed::BackingTimes;
+use destage_replay::windows::Windows;
 
 /// Time of a read or write of the backing store, nanoseconds, unless the run says otherwise.
 const BACKING_NS: u64 = 1_000_000;
@@ -253,7 +254,13 @@ fn prompts(
     let (kv, tiers) = (counted.expect("the run has ended"), outcome.counters.tiers);
     let mut counters = page_counters(&kv, &tiers, true);
     to_flash(&mut counters);
-    Ok(Outcome { counters, tiers: Some(tiers), kv: Some(kv), ..outcome })
+    let windows = outcome.windows.map(of_prompts);
+    Ok(Outcome { counters, tiers: Some(tiers), kv: Some(kv), windows, ..outcome })
+}
+
+/// Windows of prompts: their hits are tokens, to which those of tier 2, blocks, are not added.
+fn of_prompts(windows: Windows) -> Windows {
+    Windows { overall_hits: None, backing_reads: None, ..windows }
 }
 
 /// Sets the flash reads and writes of two tiers, which are those of tier 2.
@@ -305,7 +312,7 @@ fn of_requests(replayed: KvReplayed, has_tier2: bool) -> Outcome {
         warmup_requests: replayed.warmup_requests,
         requests: replayed.warmup_requests + replayed.kv.requests,
         started_ns: None,
-        windows: replayed.parts.finish(None, &to_flash),
+        windows: replayed.parts.finish(None, &to_flash).map(of_prompts),
         dirty_at_start: 0,
         dirty_left: 0,
         timing: None,
