@@ -15,7 +15,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from destage.errors import DestageError, MissingFile
+from destage.base.errors import DestageError, MissingFile
 from destage.reproduce.samples import PRESENT, TAKEN, fetch, samples
 
 README = Path(__file__).resolve().parent.parent / "benches" / "record" / "recordings.md"

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import destage
-from destage.demo import TRACE
+from destage.questions.demonstration import TRACE
 
 POLICIES = ("lru", "ecr-e", "gcar-cflru", "sac", "cflru-e", "ecr")
 WAITS = ("staged", "program", "none")

@@ -13,13 +13,11 @@ a sequence of runs, and one tidy table: `results.to_polars()`, `.to_pandas()`, `
 
 from __future__ import annotations
 
-import sys
+import lazy_loader
 
-# The stub has the names of the API and their modules, a line each. `typing` and `importlib` would
-# take longer to import than all else here.
-_lines = __loader__.get_data(__file__ + "i").decode().splitlines()  # type: ignore[name-defined]
-_HOME_OF = {words[3]: words[1] for words in map(str.split, _lines) if words[:1] == ["from"]}
-__all__ = [*_HOME_OF, "__version__"]
+# The stub has the names of the API and their modules, a line each.
+_of_the_stub, _, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [*_names, "__version__"]
 
 #: Names of before, and what they are called now.
 _RENAMED = {
@@ -32,19 +30,16 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is first asked for, and keep it: `import destage` alone is quick."""
+    """Import a name when it is first used, and keep it: `import destage` alone is quick."""
     from importlib import import_module
 
     if name == "__version__":
-        found: object = import_module("destage._destage").VERSION
-    elif name == "reproduce":
+        return import_module("destage._destage").VERSION
+    if name == "reproduce":
         return import_module("destage.reproduce")
-    elif name in _HOME_OF:
-        found = getattr(import_module(_HOME_OF[name]), name)
-    else:
+    if name not in _names:
         raise AttributeError(f"module 'destage' has no attribute {name!r}{_meant(name)}")
-    globals()[name] = found
-    return found
+    return _of_the_stub(name)
 
 
 def _meant(name: str) -> str:
@@ -62,15 +57,3 @@ def _meant(name: str) -> str:
 def __dir__() -> list[str]:
     """The API, and nothing else."""
     return sorted(__all__)
-
-
-class _Api(type(sys)):  # type: ignore[misc]
-    """A package whose calls stay what they are when a module of the same name is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        """Keep a module from taking the place of a call: `destage.policy`, `destage.demo`."""
-        if not (isinstance(value, type(sys)) and name in _HOME_OF):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Api

@@ -1,158 +1,158 @@
 # ruff: noqa: I001
-# The public names, each once: editors and type checkers read this file, and so does `__init__.py`,
-# which imports a name when it is first asked for. A line a name, in the order of the documentation;
+# The public names, each once: editors and type checkers read this file, and so does `lazy_loader`,
+# which imports a name when it is first used. A line a name, in the order of the documentation;
 # a remark heads each group.
 
 # traces
-from destage.trace import open_trace as open_trace
-from destage.trace import open_volumes as open_volumes
-from destage.trace import synth as synth
-from destage.catalogue import workloads as workloads
-from destage.conversion import write_workload as write_workload
-from destage.conversion import trace_info as trace_info
-from destage.conversion import trace_head as trace_head
-from destage.conversion import convert as convert
-from destage.trace_split import split_trace as split_trace
-from destage.trace_split import Part as Part
-from destage.trace_cache import trace_cache as trace_cache
-from destage.trace import Trace as Trace
-from destage.profile import TraceInfo as TraceInfo
-from destage.profile import TraceProfile as TraceProfile
-from destage.conversion import Converted as Converted
-from destage.trace_cache import TraceCache as TraceCache
-from destage.trace_cache import CacheEntry as CacheEntry
+from .lab.traces import open_trace as open_trace
+from .lab.traces import open_volumes as open_volumes
+from .lab.traces import synth as synth
+from .lab.catalogue import workloads as workloads
+from .lab.conversion import write_workload as write_workload
+from .lab.conversion import trace_info as trace_info
+from .lab.conversion import trace_head as trace_head
+from .lab.conversion import convert as convert
+from .lab.splitting import split_trace as split_trace
+from .lab.splitting import Part as Part
+from .lab.decoded_traces import trace_cache as trace_cache
+from .lab.traces import Trace as Trace
+from .lab.trace_profile import TraceInfo as TraceInfo
+from .lab.trace_profile import TraceProfile as TraceProfile
+from .lab.conversion import Converted as Converted
+from .lab.decoded_traces import TraceCache as TraceCache
+from .lab.decoded_traces import CacheEntry as CacheEntry
 
 # recording a trace
-from destage.record.recording import record as record
-from destage.record.recording import Recording as Recording
+from .live.record.recording import record as record
+from .live.record.recording import Recording as Recording
 
 # devices
-from destage.device import open_device as open_device
-from destage.device import Device as Device
-from destage.fit.script import fit_script as fit_script
-from destage.fit.fitting import fit as fit
-from destage.fit.fitting import Fit as Fit
-from destage.fit.probing import probe as probe
-from destage.fit.comparison import compare_fio as compare_fio
-from destage.fit.comparison import Compared as Compared
+from .lab.ssd import open_device as open_device
+from .lab.ssd import Device as Device
+from .fit.script import fit_script as fit_script
+from .fit.fitting import fit as fit
+from .fit.fitting import Fit as Fit
+from .fit.probing import probe as probe
+from .fit.comparison import compare_fio as compare_fio
+from .fit.comparison import Compared as Compared
 
 # runs
-from destage.runs import compare as compare
-from destage.runs import run as run
-from destage.curves.calls import mrc as mrc
-from destage.curves.screening import screen as screen
-from destage.tuning import tune as tune
-from destage.advise.calls import advise as advise
-from destage.runs import plan as plan
-from destage.rerunning import rerun as rerun
-from destage.divergence import why as why
-from destage.divergence import Why as Why
-from destage.demo import demo as demo
-from destage.demo import demo_trace as demo_trace
-from destage.runs import Recorded as Recorded
-from destage.curves.drawn import Curves as Curves
-from destage.curves.screening import Screened as Screened
-from destage.tuning import Tuned as Tuned
-from destage.advise.calls import Advice as Advice
-from destage.advise.kv import KvAdvice as KvAdvice
-from destage.advise.kv import advise_kv as advise_kv
-from destage.rerunning import Rerun as Rerun
-from destage.runs import Planned as Planned
-from destage.policy import PolicyLike as PolicyLike
-from destage.options import ProgressCallback as ProgressCallback
-from destage.options import RunOptions as RunOptions
+from .questions.runs import compare as compare
+from .questions.runs import run as run
+from .questions.curves.calls import mrc as mrc
+from .questions.curves.screening import screen as screen
+from .questions.tuning import tune as tune
+from .questions.advice.calls import advise as advise
+from .questions.runs import plan as plan
+from .questions.rerunning import rerun as rerun
+from .questions.divergence import why as why
+from .questions.divergence import Why as Why
+from .questions.demonstration import demo as demo
+from .questions.demonstration import demo_trace as demo_trace
+from .questions.runs import Recorded as Recorded
+from .questions.curves.drawn import Curves as Curves
+from .questions.curves.screening import Screened as Screened
+from .questions.tuning import Tuned as Tuned
+from .questions.advice.calls import Advice as Advice
+from .questions.advice.kv import KvAdvice as KvAdvice
+from .questions.advice.kv import advise_kv as advise_kv
+from .questions.rerunning import Rerun as Rerun
+from .questions.runs import Planned as Planned
+from .lab.policy_base import PolicyLike as PolicyLike
+from .lab.options import ProgressCallback as ProgressCallback
+from .lab.options import RunOptions as RunOptions
 
 # a block device behind a cache
-from destage.nbd.serving import serve as serve
-from destage.nbd.serving import Server as Server
+from .live.nbd.serving import serve as serve
+from .live.nbd.serving import Server as Server
 
 # a policy without a trace
-from destage._destage import Cache as Cache
-from destage._destage import Access as Access
+from ._destage import Cache as Cache
+from ._destage import Access as Access
 
 # results
-from destage.results import Results as Results
-from destage.results import Run as Run
-from destage.results import TraceIdentity as TraceIdentity
-from destage.results import Metric as Metric
-from destage.results import metrics as metrics
-from destage.reports import write_report as write_report
+from .experiment.results import Results as Results
+from .experiment.results import Run as Run
+from .experiment.results import TraceIdentity as TraceIdentity
+from .experiment.results import Metric as Metric
+from .experiment.results import metrics as metrics
+from .questions.reports import write_report as write_report
 
 # sweeps
-from destage.experiment.experiment import Experiment as Experiment
-from destage.experiment.sweep import sweep as sweep
-from destage.experiment.estimate import estimate as estimate
-from destage.results import load_results as load_results
-from destage.experiment.joining import merge_results as merge_results
-from destage.experiment.joining import pack_results as pack_results
-from destage.experiment.difference import between_traces as between_traces
-from destage.model.citations import bibtex as bibtex
-from destage.experiment.difference import diff as diff
-from destage.experiment.experiment import SweepResult as SweepResult
-from destage.experiment.estimate import SweepEstimate as SweepEstimate
-from destage.experiment.difference import Differences as Differences
-from destage.experiment.difference import Difference as Difference
+from .experiment.experiment import Experiment as Experiment
+from .experiment.sweep import sweep as sweep
+from .experiment.estimate import estimate as estimate
+from .experiment.results import load_results as load_results
+from .questions.joining import merge_results as merge_results
+from .questions.joining import pack_results as pack_results
+from .questions.difference import between_traces as between_traces
+from .model.citations import bibtex as bibtex
+from .questions.difference import diff as diff
+from .experiment.experiment import SweepResult as SweepResult
+from .experiment.estimate import SweepEstimate as SweepEstimate
+from .questions.difference import Differences as Differences
+from .questions.difference import Difference as Difference
 
 # catalogues
-from destage.catalogue import policies as policies
-from destage.catalogue import policy as policy
-from destage.catalogue import formats as formats
-from destage.catalogue import reader_options as reader_options
-from destage.catalogue import devices as devices
-from destage.catalogue import device as device
-from destage.catalogue import device_keys as device_keys
-from destage.catalogue import ftls as ftls
-from destage.catalogue import ftl as ftl
-from destage.catalogue import PolicyInfo as PolicyInfo
-from destage.catalogue import Counter as Counter
-from destage.catalogue import Gauge as Gauge
-from destage.catalogue import Param as Param
-from destage.catalogue import DeviceInfo as DeviceInfo
-from destage.catalogue import DeviceKey as DeviceKey
-from destage.options import DeviceOptions as DeviceOptions
-from destage.catalogue import FtlInfo as FtlInfo
-from destage.catalogue import FormatInfo as FormatInfo
-from destage.catalogue import ReaderOption as ReaderOption
+from .lab.catalogue import policies as policies
+from .lab.catalogue import policy as policy
+from .lab.catalogue import formats as formats
+from .lab.catalogue import reader_options as reader_options
+from .lab.catalogue import devices as devices
+from .lab.catalogue import device as device
+from .lab.catalogue import device_keys as device_keys
+from .lab.catalogue import ftls as ftls
+from .lab.catalogue import ftl as ftl
+from .lab.catalogue import PolicyInfo as PolicyInfo
+from .lab.catalogue import Counter as Counter
+from .lab.catalogue import Gauge as Gauge
+from .lab.catalogue import Param as Param
+from .lab.catalogue import DeviceInfo as DeviceInfo
+from .lab.catalogue import DeviceKey as DeviceKey
+from .lab.options import DeviceOptions as DeviceOptions
+from .lab.catalogue import FtlInfo as FtlInfo
+from .lab.catalogue import FormatInfo as FormatInfo
+from .lab.catalogue import ReaderOption as ReaderOption
 
 # conformance
-from destage.conformance import conform as conform
-from destage.conformance import conform_emit as conform_emit
-from destage.conformance import ConformanceReport as ConformanceReport
-from destage.conformance import VectorFile as VectorFile
+from .doctor.conformance import conform as conform
+from .doctor.conformance import conform_emit as conform_emit
+from .doctor.conformance import ConformanceReport as ConformanceReport
+from .doctor.conformance import VectorFile as VectorFile
 
 # this installation
-from destage.doctor import doctor as doctor
-from destage.doctor import Checkup as Checkup
-from destage.doctor import Finding as Finding
+from .doctor import doctor as doctor
+from .doctor import Checkup as Checkup
+from .doctor import Finding as Finding
 
 # policies of one's own
-from destage.user_policies.template import new_policy as new_policy
-from destage.policy import Policy as Policy
-from destage.policy import ListPolicy as ListPolicy
-from destage.policy import PageList as PageList
-from destage.policy import GhostList as GhostList
-from destage.policy import Request as Request
-from destage.policy import Plan as Plan
-from destage.policy import DeviceView as DeviceView
-from destage.policy import Hit as Hit
-from destage.policy import Miss as Miss
-from destage.policy import Bypass as Bypass
-from destage.policy import HIT as HIT
-from destage.policy import MISS as MISS
-from destage.policy import BYPASS as BYPASS
+from .lab.user_policies.template import new_policy as new_policy
+from .lab.policy_base import Policy as Policy
+from .lab.policy_base import ListPolicy as ListPolicy
+from .lab.policy_base import PageList as PageList
+from .lab.policy_base import GhostList as GhostList
+from .lab.policy_base import Request as Request
+from .lab.policy_base import Plan as Plan
+from .lab.policy_base import DeviceView as DeviceView
+from .lab.policy_base import Hit as Hit
+from .lab.policy_base import Miss as Miss
+from .lab.policy_base import Bypass as Bypass
+from .lab.policy_base import HIT as HIT
+from .lab.policy_base import MISS as MISS
+from .lab.policy_base import BYPASS as BYPASS
 
 # errors
-from destage.errors import DestageError as DestageError
-from destage.errors import UsageError as UsageError
-from destage.errors import MissingExtra as MissingExtra
-from destage.errors import DataError as DataError
-from destage.errors import MissingFile as MissingFile
-from destage.errors import OutputError as OutputError
-from destage.errors import NotPermitted as NotPermitted
-from destage.errors import Unavailable as Unavailable
-from destage.errors import CheckFailed as CheckFailed
-from destage.errors import InternalError as InternalError
-from destage.runs import Interrupted as Interrupted
+from .base.errors import DestageError as DestageError
+from .base.errors import UsageError as UsageError
+from .base.errors import MissingExtra as MissingExtra
+from .base.errors import DataError as DataError
+from .base.errors import MissingFile as MissingFile
+from .base.errors import OutputError as OutputError
+from .base.errors import NotPermitted as NotPermitted
+from .base.errors import Unavailable as Unavailable
+from .base.errors import CheckFailed as CheckFailed
+from .base.errors import InternalError as InternalError
+from .questions.runs import Interrupted as Interrupted
 
 __version__: str
 __all__: list[str]

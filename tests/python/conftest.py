@@ -22,7 +22,7 @@ import pytest
 
 import destage as ds
 from destage.cli import invoke, streams
-from destage.demo import TRACE
+from destage.questions.demonstration import TRACE
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"

@@ -13,8 +13,8 @@ import pytest
 from conftest import ROOT, Destage
 
 import destage as ds
-from destage.advise.running import ALIKE
 from destage.model.prices import YEAR_NS
+from destage.questions.advice.running import ALIKE
 
 #: Filled once for all tests.
 DRIVE = ds.open_device("small")

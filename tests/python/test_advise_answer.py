@@ -10,9 +10,9 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.advise import running
 from destage.model.deployed import sizes_now, systems
-from destage.runs import Interrupted
+from destage.questions.advice import running
+from destage.questions.runs import Interrupted
 
 DRIVE = ds.open_device("small")
 OBJECTIVES = ("hit", "mean", "p99", "waf", "cost")
@@ -118,7 +118,7 @@ def test_a_run_without_a_cache_stands_in_every_advice(
 def test_the_answer_is_five_lines_and_a_table(
     advices: dict[tuple[str, str], ds.Advice],
 ) -> None:
-    from destage.tables.answer import answer_lines, answer_table
+    from destage.show.tables.answer import answer_lines, answer_table
 
     for advice in advices.values():
         lines = answer_lines(advice)
@@ -220,7 +220,7 @@ def test_an_interrupt_answers_from_what_had_run(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_percentile_that_is_one_collection_is_said() -> None:
-    from destage.tables.answer import answer_lines
+    from destage.show.tables.answer import answer_lines
 
     busy = trace("uniform", requests=6_000, pages=30_000, read_ratio=0.1)
     advice = ds.advise(busy, "p99", device=DRIVE, cache="2%,5%", policies="lru,arc,fifo", seeds=1)
@@ -240,7 +240,7 @@ def test_a_dry_run_lists_the_grid(destage: Destage, tmp_path: Any) -> None:
 
 
 def test_several_objectives_have_one_answer() -> None:
-    from destage.tables.answer import answer_lines
+    from destage.show.tables.answer import answer_lines
 
     advice = ds.advise(trace("zipf", alpha=1.2), "hit,writes", cache="10%,40%", seeds=1)
     lines = answer_lines(advice)

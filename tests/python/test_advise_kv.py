@@ -141,7 +141,7 @@ def test_each_host_takes_its_own_form(trace: ds.Trace) -> None:
     assert extra["cpu_bytes_to_use"] == flash.dram_bytes
     assert (extra["eviction_policy"], extra["cache_policy_module_path"]) == (
         "s3-fifo",
-        "destage.hosts.vllm",
+        "destage.live.hosts.vllm",
     )
     assert extra["spec_name"] == "TieringOffloadingSpec"
     assert f"max_local_disk_size: {flash.flash_bytes / 2**30:.2f}" in lmcache.typed

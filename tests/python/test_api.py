@@ -13,8 +13,8 @@ import pytest
 from conftest import DATA, VECTORS, msr_lines, traces_folder, without_device
 
 import destage as ds
+from destage.lab.traces import opened_again
 from destage.model.run import trace_name
-from destage.trace import opened_again
 
 
 @pytest.fixture(scope="module")

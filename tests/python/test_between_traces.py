@@ -66,7 +66,7 @@ def test_totals_have_no_interval_and_runs_without_a_partner_are_counted() -> Non
 
 def test_both_are_drawn_on_the_same_axes() -> None:
     pytest.importorskip("altair")
-    from destage.charts.comparison import Charts, same_axes
+    from destage.show.charts.comparison import Charts, same_axes
 
     traces = [ds.synth("zipf", requests=4000, pages=400, alpha=a, seed=1) for a in (0.5, 1.3)]
     results = ds.compare(traces, "lru,arc", cache=["2%", "10%"]).result_sets

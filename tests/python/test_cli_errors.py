@@ -419,7 +419,7 @@ def test_our_own_bug_is_70_and_says_how_to_report_it(
 ) -> None:
     # A broken installation stands for a bug: the module's own function is not there.
     (tmp_path / "sitecustomize.py").write_text(
-        "import destage.runs as r\n"
+        "import destage.questions.runs as r\n"
         "def broken(*a, **k):\n"
         "    raise RuntimeError('the impossible happened')\n"
         "r.compare_pairs = broken\n"

@@ -17,7 +17,7 @@ from conftest import Destage
 
 import destage as ds
 from destage.model.choice import SHORT, VIEWS, grouped, metric_named
-from destage.tables.results import results_table
+from destage.show.tables.results import results_table
 
 SMALL = ("-d", "small", "-c", "4p,8p")
 

@@ -12,14 +12,14 @@ import pytest
 from conftest import ROOT
 
 import destage as ds
+from destage.lab.options import device_options
 from destage.model.choice import SHORT, VIEWS, grouped
 from destage.model.metrics import metric_groups, metrics
 from destage.model.naming import default_padding, default_policies
-from destage.options import device_options
 
 #: Files that name a policy for a reason, such as the template of a new policy in Rust.
 ALLOWED = {
-    "python/destage/user_policies/rust.py": {"fifo"},
+    "python/destage/lab/user_policies/rust.py": {"fifo"},
     # A garbage collector of this name.
     "python/destage/fit/collector.py": {"fifo"},
     "python/destage/fit/writes.py": {"fifo"},

@@ -15,12 +15,12 @@ from conftest import Destage
 from test_report import Page, many, render_report, result, run, sets
 
 import destage as ds
-from destage.charts.plots import Plots
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
 from destage.model import drive as data
 from destage.model.metrics import metrics as data_metrics
 from destage.model.results import ResultSet
-from destage.tables.verdict import verdict
+from destage.show.charts.plots import Plots
+from destage.show.tables.verdict import verdict
 
 #: Eight units of 40 blocks, nearly full: collections begin at once.
 DRIVE = """

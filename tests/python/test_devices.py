@@ -17,7 +17,7 @@ from conftest import ROOT, Destage, Done, shipped_excerpt
 from test_own_policy import Lru
 
 import destage as ds
-from destage.device import restored
+from destage.lab.ssd import restored
 
 GOLDEN = ROOT / "tests" / "golden"
 DEMO = shipped_excerpt()

@@ -37,11 +37,9 @@ def test_the_package_has_the_api_and_nothing_else() -> None:
 
 def test_calls_stay_calls_when_modules_of_their_name_are_imported() -> None:
     code = (
-        "import destage.policy, destage.device, destage.demo, destage as ds\n"
-        "import destage.trace\n"
-        "assert ds.policy('lru').name == 'lru'\n"
-        "assert ds.device('small').name == 'small'\n"
-        "assert callable(ds.demo)\n"
+        "import destage.fit.fitting, destage.doctor.finding, destage as ds\n"
+        "assert callable(ds.fit)\n"
+        "assert callable(ds.doctor)\n"
         "from destage import *\n"
         "assert compare is ds.compare\n"
     )

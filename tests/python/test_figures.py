@@ -57,7 +57,7 @@ def test_a_table_is_latex_with_booktabs(destage: Destage, tmp_path: Path) -> Non
 
 def test_looks_differ_in_colour_and_in_black_and_white() -> None:
     pytest.importorskip("altair")
-    from destage.charts.theme import LIGHT, styles
+    from destage.show.charts.theme import LIGHT, styles
 
     labels = ["lru", "min", *(name for name in POLICIES if name not in ("lru", "min"))][:32]
     look = styles(labels, LIGHT)
@@ -111,7 +111,7 @@ def test_a_distribution_names_its_cache_size() -> None:
 
 
 def test_thirty_policies_and_the_bounds_look_different_in_black_and_white() -> None:
-    from destage.charts.theme import LIGHT, styles
+    from destage.show.charts.theme import LIGHT, styles
 
     looks = styles(["lru", "min", *(f"policy-{k}" for k in range(30))], LIGHT).values()
     assert len({(*look.dash, look.marker) for look in looks}) == 32

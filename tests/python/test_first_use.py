@@ -14,8 +14,8 @@ from conftest import Destage
 from test_cli_errors import refused
 
 import destage as ds
-from destage.tables.results import results_table
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.results import results_table
+from destage.show.tables.table import Cell, Column, Table
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
-from destage.device import restored
 from destage.fit.collector import CANDIDATES
 from destage.fit.fio import read_fio
 from destage.fit.miniature import miniature
 from destage.fit.model import Model, base_of
 from destage.fit.slc import classes_of
+from destage.lab.ssd import restored
 
 PAGE = 4096
 MIB = 1 << 20

@@ -30,10 +30,10 @@ native.compare = first_then_stop
 """
 #: The third of five outputs.
 WHILE_WRITING = """
-import destage.results
+import destage.experiment.results
 def stop(*args):
     signal.raise_signal(number)
-destage.results.Results.to_parquet = stop
+destage.experiment.results.Results.to_parquet = stop
 """
 #: Files are being put in place; a second signal would end the process.
 BETWEEN_RENAMES = """
@@ -47,8 +47,8 @@ os.replace = stop
 """
 #: A finalizer, in which Python drops exceptions.
 IN_A_FINALIZER = """
-import destage.runs
-whole = destage.runs.compare_pairs
+import destage.questions.runs
+whole = destage.questions.runs.compare_pairs
 class Stop:
     def __del__(self):
         signal.raise_signal(number)

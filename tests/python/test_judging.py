@@ -14,15 +14,15 @@ from test_cli_errors import refused
 from test_report import many, result, run
 
 import destage as ds
+from destage.lab.options import run_options
 from destage.model.differences import Differences
 from destage.model.life import life
 from destage.model.metrics import METRICS, WRITES
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import change, winner
-from destage.options import run_options
-from destage.tables.results import results_table
-from destage.tables.summary import outcome, summary
+from destage.show.tables.results import results_table
+from destage.show.tables.summary import outcome, summary
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("altair")
 
 import destage as ds
-from destage.charts.plots import Plots
-from destage.charts.profile_plots import ProfilePlots
+from destage.show.charts.plots import Plots
+from destage.show.charts.profile_plots import ProfilePlots
 
 
 def charts() -> Iterator[tuple[str, Any]]:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import destage as ds
-from destage.charts.theme import DARK, LIGHT, styles
 from destage.model.metrics import ORACLE
-from destage.report.contents import with_contents
-from destage.report.phases import phases_table, segments
+from destage.show.charts.theme import DARK, LIGHT, styles
+from destage.show.pages.contents import with_contents
+from destage.show.pages.phases import phases_table, segments
 
 pytest.importorskip("altair")
 

@@ -24,7 +24,7 @@ in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not inst
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of everything: a comparison, curves, a profile, a run with a device over time."""
-    from destage.reports import write_report
+    from destage.questions.reports import write_report
 
     drive = ds.open_device("small")
     trace = ds.synth("zipf", requests=2000, pages=600, seed=3, read_ratio=0.5, page_size=4096)

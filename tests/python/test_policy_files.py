@@ -16,8 +16,8 @@ import pytest
 from conftest import ROOT, Destage
 
 import destage as ds
-from destage.user_policies.processes import CAN_FORK, side_by_side
-from destage.user_policies.rust import new_rust_policy
+from destage.lab.user_policies.processes import CAN_FORK, side_by_side
+from destage.lab.user_policies.rust import new_rust_policy
 
 MINE = """
 import destage

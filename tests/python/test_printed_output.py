@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Destage
 
-from destage.demo import TRACE
+from destage.questions.demonstration import TRACE
 
 PAGES = [
     ROOT / "README.md",

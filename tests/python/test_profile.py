@@ -13,9 +13,9 @@ from conftest import Destage
 from test_report import Page, many, render_report
 
 import destage as ds
-from destage.charts.profile import CHARTS
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
 from destage.model.profile import FIGURES, merged_periods
+from destage.show.charts.profile import CHARTS
 
 #: BPAC, section 4.3: pages of blocks 0 (0 to 63) and 1.
 EXAMPLE = [10, 13, 13, 4, 5, 8, 70, 75, 10, 64]

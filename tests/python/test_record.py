@@ -17,11 +17,11 @@ import pytest
 from conftest import MAIN, Destage
 
 import destage as ds
-from destage.record.anonymous import EXTENT_BYTES, Shuffle
-from destage.record.events import Event, kind_of
-from destage.record.pairing import Pairing, Request
-from destage.record.ring import Decoder, Layout, Lost, PageLayout
-from destage.record.tracefs import EVENTS
+from destage.live.record.anonymous import EXTENT_BYTES, Shuffle
+from destage.live.record.events import Event, kind_of
+from destage.live.record.pairing import Pairing, Request
+from destage.live.record.ring import Decoder, Layout, Lost, PageLayout
+from destage.live.record.tracefs import EVENTS
 
 ALL = frozenset(ds.record.__globals__["OPS"])
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from destage import report
-from destage.charts.plots import Plots, save_figures
-from destage.errors import DataError, MissingExtra, OutputError
+from destage.base.errors import DataError, MissingExtra, OutputError
 from destage.model.results import ResultSet
+from destage.show import pages as report
+from destage.show.charts.plots import Plots, save_figures
 
 PAGE_BYTES = 4096
 UNIQUE_PAGES = 10_000
@@ -574,7 +574,7 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     script = (
-        "import sys, destage.charts.plots, destage.report;"
+        "import sys, destage.show.charts.plots, destage.show.pages;"
         "sys.exit(any(m in sys.modules for m in ('altair', 'vl_convert', 'jinja2')))"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 import destage as ds
-from destage.device import open_device
 from destage.experiment.experiment import Experiment
+from destage.lab.ssd import open_device
 from destage.reproduce import paper
 from destage.reproduce.published import catalogue, requests_of
 from destage.reproduce.runs import Request, Runner

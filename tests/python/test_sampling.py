@@ -11,10 +11,10 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.charts.comparison import chart_rows
 from destage.model.metrics import METRICS
 from destage.model.winners import change, winner
 from destage.model.words import uncertain
+from destage.show.charts.comparison import chart_rows
 
 CACHES = "0.4%,30%,45%"
 

@@ -11,7 +11,7 @@ from conftest import Destage
 from test_report import Page, render_report
 
 import destage as ds
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
 from destage.model.series import GAUGES, gauges, names, rows_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
-from destage import trace_split as splitting
+from destage.lab import splitting
 
 
 def requests(path: Path) -> list[tuple[str, ...]]:

@@ -15,8 +15,8 @@ from destage.model.differences import Differences
 from destage.model.metrics import METRICS
 from destage.model.run import Run
 from destage.model.winners import winner
-from destage.tables.results import results_table
-from destage.tables.table import Table
+from destage.show.tables.results import results_table
+from destage.show.tables.table import Table
 
 POLICIES = "lru,lru-wsr,arc,cflru,2q"
 KINDS: dict[str, dict[str, Any]] = {

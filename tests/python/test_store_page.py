@@ -19,7 +19,7 @@ from conftest import Destage
 from test_pages import hash_of, policy_of
 
 import destage as ds
-from destage.report.stored import stored_page
+from destage.show.pages.stored import stored_page
 
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 

@@ -15,8 +15,8 @@ import pytest
 from conftest import MAIN, Destage
 
 import destage as ds
+from destage.base.io.stale_files import host_mark
 from destage.experiment.store import Store
-from destage.io.stale_files import host_mark
 
 SPEC = """
 [sweep]

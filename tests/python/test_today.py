@@ -13,7 +13,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.errors import ExcludedError
+from destage.base.errors import ExcludedError
 from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.naming import without_placement
 from destage.model.results import ResultSet

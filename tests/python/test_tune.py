@@ -10,7 +10,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.tuning import objective_of, range_of
+from destage.questions.tuning import objective_of, range_of
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`destage.hosts.vllm`: the contract of docs/spec/tiers.md 11, and vLLM's own manager.
+"""`destage.live.hosts.vllm`: the contract of docs/spec/tiers.md 11, and vLLM's own manager.
 
 The contract is tested always, with a base class and a manager that are written from the table of
 11.1. vLLM's own manager devices the classes too where `DESTAGE_VLLM` names a wheel of vLLM 0.33, or
@@ -29,7 +29,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import destage as ds
-from destage.hosts import vllm as host
+from destage.live.hosts import vllm as host
 from destage.model.kv_settings import kv_settings
 
 BASE = "vllm.v1.kv_offload.cpu.policies.base"
@@ -373,7 +373,7 @@ def real(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.mark.parametrize("policy", [name for name in SUITED if name != "acr-h"])
 def test_vllms_manager_serves_requests_with_each_class(real: Any, policy: str) -> None:
     base = importlib.import_module("vllm.v1.kv_offload.base")
-    manager = real(24, f"destage-{policy}", "destage.hosts.vllm", enable_events=True)
+    manager = real(24, f"destage-{policy}", "destage.live.hosts.vllm", enable_events=True)
     draw, loading = random.Random(5), list[tuple[list[bytes], Any]]()
     stored: set[bytes] = set()
     for number, blocks in enumerate(chains(3, 300, 12)):
@@ -410,7 +410,7 @@ def test_vllms_manager_serves_requests_with_each_class(real: Any, policy: str) -
 
 def test_vllms_own_lru_and_ours_evict_alike(real: Any) -> None:
     base = importlib.import_module("vllm.v1.kv_offload.base")
-    managers = [real(24, "lru"), real(24, "destage-lru", "destage.hosts.vllm")]
+    managers = [real(24, "lru"), real(24, "destage-lru", "destage.live.hosts.vllm")]
     evicted: list[list[set[bytes]]] = [[], []]
     for number, blocks in enumerate(chains(11, 400, 12)):
         chain = [base.make_offload_key(key, 0) for key in blocks]

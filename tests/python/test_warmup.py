@@ -11,7 +11,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.runs import Pair, compare_pairs
+from destage.questions.runs import Pair, compare_pairs
 
 #: Requests of every synthetic trace.
 REQUESTS = 1200

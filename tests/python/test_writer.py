@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, VECTORS, Destage
 
 import destage as ds
-from destage.demo import demo_trace
+from destage.questions.demonstration import demo_trace
 
 ON = "small[writer=trickle]"
 

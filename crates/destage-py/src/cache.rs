@@ -504,7 +504,7 @@ fn spec_of(py: Python<'_>, policy: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
             format!("policy: expected the name of a native policy, such as \"lru\", got {got}"),
         ));
     };
-    let trust = py.import("destage.user_policies.trust")?;
+    let trust = py.import("destage.lab.user_policies.trust")?;
     if trust.call_method1("is_in_a_file", (&text,))?.is_truthy()? {
         let what = format!("policy {text}: destage.Cache steps native policies only");
         return Err(usage(py, what));

@@ -45,7 +45,7 @@ pub fn error(py: Python<'_>, kind: ErrorClass, message: impl Into<String>) -> Py
         ErrorClass::Check => (&CHECK, "CheckFailed"),
         ErrorClass::Internal => (&INTERNAL, "InternalError"),
     };
-    match cell.import(py, "destage.errors", name) {
+    match cell.import(py, "destage.base.errors", name) {
         Ok(class) => PyErr::from_type(class.clone(), (message.into(),)),
         Err(broken_installation) => broken_installation,
     }
@@ -58,7 +58,7 @@ pub fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
 
 /// Whether an exception is one of [`usage`].
 pub fn is_usage(py: Python<'_>, raised: &PyErr) -> bool {
-    let class = py.import("destage.errors").and_then(|errors| errors.getattr("UsageError"));
+    let class = py.import("destage.base.errors").and_then(|errors| errors.getattr("UsageError"));
     class.is_ok_and(|class| raised.matches(py, class).unwrap_or(false))
 }
 

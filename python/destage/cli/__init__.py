@@ -97,7 +97,7 @@ def _run(args: list[str]) -> int:
 
 
 def _is_ours(error: BaseException) -> bool:
-    from destage.errors import DestageError, InternalError
+    from destage.base.errors import DestageError, InternalError
 
     return isinstance(error, DestageError) and not isinstance(error, InternalError)
 
@@ -111,7 +111,7 @@ def _of_a_policy(error: BaseException) -> int | None:
     """Status 1 if the exception came out of a policy of the user's own, which is then named."""
     import traceback
 
-    from destage.user_policies.files import blamed
+    from destage.lab.user_policies.files import blamed
 
     where = blamed(error)
     if where is None:

@@ -7,16 +7,6 @@ from typing import Any
 
 import click
 
-from destage.advise.asking import (
-    candidates,
-    check_ahead,
-    share_of,
-    sizes_of,
-    with_the_usual,
-)
-from destage.advise.calls import SEEDS
-from destage.advise.calls import advise as find_advice
-from destage.checks import check_request
 from destage.cli import signals
 from destage.cli.advise_kv import is_kv_advice, write_advice
 from destage.cli.compare import note_left_out, policy_flag
@@ -39,12 +29,22 @@ from destage.cli.planned import planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.store import JOBS, STORE, experiment_of
-from destage.device import Device
+from destage.lab.checks import check_request
+from destage.lab.options import check_one_tier
+from destage.lab.policy_base import spec_label
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace
 from destage.model.deployed import sizes_now
 from destage.model.run import warnings_of
-from destage.options import check_one_tier
-from destage.policy import spec_label
-from destage.trace import Trace
+from destage.questions.advice.asking import (
+    candidates,
+    check_ahead,
+    share_of,
+    sizes_of,
+    with_the_usual,
+)
+from destage.questions.advice.calls import SEEDS
+from destage.questions.advice.calls import advise as find_advice
 
 __all__ = ["advise"]
 

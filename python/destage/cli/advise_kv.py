@@ -9,9 +9,7 @@ from typing import Any
 
 import click
 
-from destage.advise.asking import share_of
-from destage.advise.calls import Advice
-from destage.advise.kv import KvAdvice, KvGrid, advise_kv, kv_grid
+from destage.base.errors import UsageError
 from destage.cli import signals
 from destage.cli.load import load_one
 from destage.cli.options import run_values
@@ -19,10 +17,12 @@ from destage.cli.output import Outputs, command_line, print_table
 from destage.cli.planned import planned_kv_table
 from destage.cli.screen import note_interrupted, progress
 from destage.cli.store import experiment_of
-from destage.errors import UsageError
+from destage.lab.traces import Trace
 from destage.model.prices import prices_of
-from destage.tables.advice import WIDE
-from destage.trace import Trace
+from destage.questions.advice.asking import share_of
+from destage.questions.advice.calls import Advice
+from destage.questions.advice.kv import KvAdvice, KvGrid, advise_kv, kv_grid
+from destage.show.tables.advice import WIDE
 
 __all__ = ["is_kv_advice"]
 

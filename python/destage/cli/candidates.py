@@ -12,26 +12,26 @@ __all__ = ["completed", "names_for"]
 
 
 def _policies() -> Iterable[str]:
-    from destage.catalogue import policies
+    from destage.lab.catalogue import policies
     from destage.model.naming import GROUPS
 
     return [*(one.name for one in policies()), "none", *GROUPS]
 
 
 def _devices() -> Iterable[str]:
-    from destage.catalogue import devices
+    from destage.lab.catalogue import devices
 
     return [one.name for one in devices()]
 
 
 def _formats() -> Iterable[str]:
-    from destage.catalogue import formats
+    from destage.lab.catalogue import formats
 
     return [one.name for one in formats()]
 
 
 def _ftls() -> Iterable[str]:
-    from destage.catalogue import ftls
+    from destage.lab.catalogue import ftls
 
     return [one.name for one in ftls()]
 

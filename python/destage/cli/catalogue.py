@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from destage.catalogue import PolicyInfo
-from destage.catalogue import policies as all_policies
-from destage.catalogue import policy as one_policy
+from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag
-from destage.io.files import write_whole
+from destage.lab.catalogue import PolicyInfo
+from destage.lab.catalogue import policies as all_policies
+from destage.lab.catalogue import policy as one_policy
 from destage.model.naming import FAMILIES, GROUPS
 
 __all__ = ["policies", "wrapped", "wrote_json"]

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag
+from destage.experiment.results import Results, load_results
 from destage.experiment.store import is_store
-from destage.io.files import write_whole
 from destage.model.citations import bibtex
-from destage.results import Results, load_results
 
 __all__ = ["cite"]
 

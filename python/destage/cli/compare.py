@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from destage.checks import USUAL, Exclusions, asked, check_request, suiting
+from destage.base.errors import UsageError
 from destage.cli import signals
 from destage.cli.load import TRACES, load_for, sources
 from destage.cli.options import (
@@ -30,18 +30,18 @@ from destage.cli.reading import TRACE
 from destage.cli.screen import note, note_interrupted, progress, warn
 from destage.cli.screening import SAMPLE, check_screened, screened
 from destage.cli.store import JOBS, STORE, experiment_of
-from destage.curves.screening import Screened
-from destage.device import Device
-from destage.errors import UsageError
-from destage.experiment.difference import between_traces
+from destage.experiment.results import Results
+from destage.lab.checks import USUAL, Exclusions, asked, check_request, suiting
+from destage.lab.policy_base import expanded
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
 from destage.model.naming import skipped
 from destage.model.run import Run, warnings_of
-from destage.policy import expanded
-from destage.results import Results
-from destage.runs import Interrupted, compare_pairs
-from destage.tables.results import results_table
-from destage.trace import Trace
+from destage.questions.curves.screening import Screened
+from destage.questions.difference import between_traces
+from destage.questions.runs import Interrupted, compare_pairs
+from destage.show.tables.results import results_table
 
 __all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, Input, apply, flag
 from destage.cli.output import file_flag, look_at
-from destage.conformance import conform as run_vectors
-from destage.conformance import conform_emit
-from destage.io.files import write_whole
+from destage.doctor.conformance import conform as run_vectors
+from destage.doctor.conformance import conform_emit
 
 __all__ = ["conform"]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
+from destage.base.errors import MissingExtra, OutputError
+from destage.base.io.names import check_page
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
-from destage.demo import COLUMNS, compare_demo, demo_trace
-from destage.errors import MissingExtra, OutputError
-from destage.io.names import check_page
-from destage.reports import need_report, write_report
-from destage.tables.results import results_table
-from destage.tables.trace_info import plausibility
+from destage.questions.demonstration import COLUMNS, compare_demo, demo_trace
+from destage.questions.reports import need_report, write_report
+from destage.show.tables.results import results_table
+from destage.show.tables.trace_info import plausibility
 
 __all__ = ["demo"]
 

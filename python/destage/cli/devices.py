@@ -10,19 +10,19 @@ from typing import Any
 
 import click
 
-from destage.catalogue import DeviceInfo, DeviceKey, FtlInfo, device_keys
-from destage.catalogue import device as one_device
-from destage.catalogue import devices as all_devices
-from destage.catalogue import ftl as one_ftl
-from destage.catalogue import ftls as all_ftls
+from destage.base.errors import UsageError
 from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
-from destage.device import open_device
-from destage.errors import UsageError
+from destage.lab.catalogue import DeviceInfo, DeviceKey, FtlInfo, device_keys
+from destage.lab.catalogue import device as one_device
+from destage.lab.catalogue import devices as all_devices
+from destage.lab.catalogue import ftl as one_ftl
+from destage.lab.catalogue import ftls as all_ftls
+from destage.lab.ssd import open_device
 from destage.model.host_interface import parts_of_today
 from destage.model.words import number, plain, printable, size
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["devices", "ftls"]
 

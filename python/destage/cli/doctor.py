@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag, look_at
 from destage.doctor import doctor as examine
-from destage.io.files import write_whole
 
 __all__ = ["doctor"]
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
+from destage.base.io.files import write_whole
+from destage.base.io.names import check_page, printable
 from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import command_line, file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
-from destage.errors import UsageError
 from destage.fit.comparison import Compared, compare_fio, median_residual
 from destage.fit.fitting import fit as fit_device
 from destage.fit.probing import probe as probe_device
 from destage.fit.script import fit_script
-from destage.io.files import write_whole
-from destage.io.names import check_page, printable
+from destage.live.record.quantities import bytes_of
 from destage.model.words import number, plain, significant
-from destage.record.quantities import bytes_of
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["compare", "fit", "probe"]
 
@@ -137,7 +137,7 @@ def _look(*names: str | None) -> None:
         if name not in (None, "-"):
             look_at(str(name))
     if names[2] is not None:
-        from destage.reports import need_report
+        from destage.questions.reports import need_report
 
         need_report()
         check_page(str(names[2]))

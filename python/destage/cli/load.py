@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from destage.catalogue import policies
+from destage.base.errors import MissingFile
 from destage.cli.options import Input, placed, reader_values
 from destage.cli.screen import note, progress, warn
-from destage.device import Device
-from destage.errors import MissingFile
+from destage.lab.catalogue import policies
+from destage.lab.options import is_separate
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace, open_trace, open_volumes
 from destage.model.words import plain, size
-from destage.options import is_separate
-from destage.runs import Pair
-from destage.tables.trace_info import plausibility
-from destage.trace import Trace, open_trace, open_volumes
+from destage.questions.runs import Pair
+from destage.show.tables.trace_info import plausibility
 
 __all__ = ["TRACES", "load", "load_for", "load_one", "sources"]
 

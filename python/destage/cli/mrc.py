@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from destage.checks import check_request, every_size_asked
+from destage.base.errors import UsageError
 from destage.cli import signals
 from destage.cli.compare import REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
@@ -25,11 +25,11 @@ from destage.cli.reading import TRACE_ALONE
 from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.store import JOBS, STORE, experiment_of
-from destage.curves.calls import check_curves
-from destage.curves.calls import mrc as draw_curves
-from destage.errors import UsageError
+from destage.lab.checks import check_request, every_size_asked
 from destage.model.metrics import BASELINE
-from destage.runs import Interrupted
+from destage.questions.curves.calls import check_curves
+from destage.questions.curves.calls import mrc as draw_curves
+from destage.questions.runs import Interrupted
 
 __all__ = ["mrc"]
 

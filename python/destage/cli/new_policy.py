@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from destage.cli.options import COMMON, Command, apply, flag
-from destage.user_policies.template import new_policy as write_policy
+from destage.lab.user_policies.template import new_policy as write_policy
 
 __all__ = ["new_policy"]
 
@@ -38,7 +38,7 @@ def new_policy(name: str, rust: bool, **_: Any) -> None:
     Writes to the current folder; never overwrites a file.
     """
     if rust:
-        from destage.user_policies.rust import new_rust_policy
+        from destage.lab.user_policies.rust import new_rust_policy
 
         for line in new_rust_policy(name):
             click.echo(line)

@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from destage import _destage, checks
-from destage.checks import Exclusions
+from destage import _destage
+from destage.base.errors import DataError, OutputError, UsageError
+from destage.base.io.files import together
+from destage.base.io.names import path_of, printable
+from destage.base.io.path_conflicts import Named, watching
 from destage.cli.candidates import completed
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
-from destage.device import Device, open_device, open_shared
-from destage.errors import DataError, OutputError, UsageError
-from destage.io.files import together
-from destage.io.names import path_of, printable
-from destage.io.path_conflicts import Named, watching
+from destage.lab import checks
+from destage.lab.checks import Exclusions
+from destage.lab.options import RunOption, RunOptions, device_options, run_options
+from destage.lab.ssd import Device, open_device, open_shared
+from destage.lab.user_policies.trust import from_command_line
 from destage.model.naming import parts
 from destage.model.provenance import commanded
-from destage.options import RunOption, RunOptions, device_options, run_options
-from destage.user_policies.trust import from_command_line
 
 __all__ = [
     "ALLOW_CODE",

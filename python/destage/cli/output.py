@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from destage.base.errors import OutputError
+from destage.base.io.files import write_whole
+from destage.base.io.names import printable
 from destage.cli import signals
 from destage.cli.options import OUTPUT, Decorated, flag
-from destage.errors import OutputError
-from destage.io.files import write_whole
-from destage.io.names import printable
 
 if TYPE_CHECKING:
-    from destage.curves.drawn import Curves
-    from destage.profile import TraceProfile
-    from destage.results import Results
-    from destage.tables.frames import Tabled
-    from destage.tables.table import Table
-    from destage.trace import Trace
+    from destage.experiment.results import Results
+    from destage.lab.trace_profile import TraceProfile
+    from destage.lab.traces import Trace
+    from destage.questions.curves.drawn import Curves
+    from destage.show.tables.frames import Tabled
+    from destage.show.tables.table import Table
 
 __all__ = ["FILES", "Outputs", "file_flag", "print_table"]
 
@@ -72,8 +72,8 @@ class Outputs:
             if name != "-":
                 look_at(name)
         if "report" in self.files:
-            from destage.io.names import check_page
-            from destage.reports import need_report
+            from destage.base.io.names import check_page
+            from destage.questions.reports import need_report
 
             need_report()
             check_page(self.files["report"])
@@ -122,7 +122,7 @@ class Outputs:
             # The user waits for the end, and charts take long.
             write_whole(path, _without_charts([*([results] if results else []), *curves]))
         elif path is not None:
-            from destage.reports import write_report
+            from destage.questions.reports import write_report
 
             write_report(
                 path,

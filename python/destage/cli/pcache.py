@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 import destage
+from destage.base.errors import Unavailable
 from destage.cli.options import COMMON, Command, apply
-from destage.errors import Unavailable
 
 __all__ = ["pcache"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.device import Device
+from destage.lab.options import thread_count, tier_grid
+from destage.lab.policy_base import policy_specs
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace
 from destage.model.naming import is_foreseeing, without_placement
 from destage.model.words import counted, duration, number, plain, size
-from destage.options import thread_count, tier_grid
-from destage.policy import policy_specs
-from destage.runs import Pair, plan_pairs
-from destage.tables.table import Cell, Column, Table
-from destage.trace import Trace
+from destage.questions.runs import Pair, plan_pairs
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["planned_kv_table", "planned_table"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
+from destage.base.io.files import write_whole
 from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, OUTPUT, Command, apply, flag
 from destage.cli.output import Outputs, file_flag, look_at_folder
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import note, progress, warn
-from destage.errors import UsageError
-from destage.io.files import write_whole
+from destage.lab.traces import Trace
 from destage.model.naming import default_padding
-from destage.reports import need_report
-from destage.trace import Trace
+from destage.questions.reports import need_report
 
 __all__ = ["profile"]
 

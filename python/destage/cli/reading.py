@@ -17,13 +17,13 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage.catalogue import ReaderOption, reader_options
+from destage.base.errors import DataError
+from destage.base.io.files import SETTINGS_BYTES, read_text
+from destage.base.io.names import printable
 from destage.cli.options import ALLOW_CODE, CONFIG, READER, READING, SHARED, Decorated, Input, flag
-from destage.device import CACHE_KEYS as DRIVE_CACHE_KEYS
-from destage.errors import DataError
-from destage.io.files import SETTINGS_BYTES, read_text
-from destage.io.names import printable
-from destage.options import run_options
+from destage.lab.catalogue import ReaderOption, reader_options
+from destage.lab.options import run_options
+from destage.lab.ssd import CACHE_KEYS as DRIVE_CACHE_KEYS
 
 __all__ = ["COMMON_READING", "TRACE", "TRACE_ALONE"]
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
+from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import file_flag, look_at
 from destage.cli.screen import note, warn
-from destage.errors import UsageError
-from destage.io.files import write_whole
+from destage.live.record.alternatives import HOW
+from destage.live.record.recording import record as make
 from destage.model.words import number
-from destage.record.alternatives import HOW
-from destage.record.recording import record as make
 
 __all__ = ["record"]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
+from destage.base.io.names import check_page
 from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
-from destage.errors import UsageError
+from destage.experiment.results import Results, load_results
 from destage.experiment.store import is_store
-from destage.io.names import check_page
-from destage.reports import need_report, write_report
-from destage.results import Results, load_results
+from destage.questions.reports import need_report, write_report
 
 __all__ = ["report"]
 
@@ -154,8 +154,8 @@ def _of_results(
         write_report(html_file, several, command=command_line())
     if figures is None:
         return ()
-    from destage.charts.figure_style import FigureStyle
-    from destage.charts.plots import save_figures
+    from destage.show.charts.figure_style import FigureStyle
+    from destage.show.charts.plots import save_figures
 
     FigureStyle.of(**style)
     return save_figures(figures, results=[s for one in several for s in one.result_sets], **style)

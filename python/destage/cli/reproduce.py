@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
+from destage.base.io.files import folder_to_fill
 from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress
 from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of
-from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
-from destage.io.files import folder_to_fill
-from destage.options import ProgressCallback
+from destage.lab.options import ProgressCallback
 from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import (
@@ -27,7 +27,7 @@ from destage.reproduce.evaluation import (
 from destage.reproduce.runs import MissingRuns
 from destage.reproduce.verdicts import HOLDS, UNTESTED
 from destage.reproduce.wording import count_of, load_words, verdicts_in_words
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["reproduce"]
 
@@ -115,7 +115,7 @@ WHAT = [
 @apply(WHAT, JOBS, LOADS, RESULTS, STORE_OF_MANY, COMMON)
 def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
     """Reproduce a paper, claim by claim."""
-    from destage.io.extras import need_extra
+    from destage.base.io.extras import need_extra
     from destage.reproduce.index_page import write_index
     from destage.reproduce.pages import write
 

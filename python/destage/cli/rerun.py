@@ -10,8 +10,8 @@ from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.cli.store import JOBS
-from destage.rerunning import rerun as run_again
-from destage.tables.results import results_table
+from destage.questions.rerunning import rerun as run_again
+from destage.show.tables.results import results_table
 
 __all__ = ["rerun"]
 

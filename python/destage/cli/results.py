@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
+from destage.base.io.names import printable
 from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, Decorated, Input, apply, flag
 from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, warn
-from destage.errors import UsageError
+from destage.experiment.results import Results, load_results
 from destage.experiment.stored import Hole
-from destage.io.names import printable
 from destage.model.words import counted, number
-from destage.results import Results, load_results
 
 __all__ = ["diff", "listed", "merge", "pack", "results"]
 
@@ -175,7 +175,7 @@ def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
 
     Exit status 1 if runs of their sweeps are missing.
     """
-    from destage.experiment.joining import merge_results as put_together
+    from destage.questions.joining import merge_results as put_together
 
     if output is None and len(store) > 1:
         raise click.UsageError("-o DIR is missing: the store that takes all of them")
@@ -197,7 +197,7 @@ def merge(store: tuple[str, ...], output: str | None, **arguments: Any) -> None:
 @apply(COMMON)
 def pack(store: str, **arguments: Any) -> None:
     """Compact the files of a store."""
-    from destage.experiment.joining import pack_results as put_into_few
+    from destage.questions.joining import pack_results as put_into_few
 
     done = put_into_few(store)
     if done.damaged:
@@ -228,7 +228,7 @@ def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
 
     Where runs have seeds, differences have 95 % intervals.
     """
-    from destage.experiment.difference import diff as held_against
+    from destage.questions.difference import diff as held_against
 
     outputs = Outputs.of(arguments)
     found = held_against(a, b, show=show)

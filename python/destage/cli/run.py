@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage.checks import check_run
+from destage.base.errors import UsageError
+from destage.base.io.files import write_whole
 from destage.cli.compare import REPORT, policy_flag, say_warnings
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -26,16 +27,15 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, file_flag
 from destage.cli.reading import TRACE
 from destage.cli.screen import progress
-from destage.errors import UsageError
-from destage.io.files import write_whole
+from destage.lab.checks import check_run
 from destage.model.choice import grouped
 from destage.model.metrics import Metric, metrics
 from destage.model.naming import parts
 from destage.model.run import Run
 from destage.model.words import cell, counted, plain, size, time_unit
-from destage.runs import Recorded
-from destage.runs import run as run_policy
-from destage.tables.frames import csv_text
+from destage.questions.runs import Recorded
+from destage.questions.runs import run as run_policy
+from destage.show.tables.frames import csv_text
 
 __all__ = ["run"]
 

@@ -11,7 +11,7 @@ from destage.cli.output import print_table
 from destage.cli.screen import note
 from destage.model.words import counted, number
 from destage.reproduce.samples import MISSING, REPEATED, fetch
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["fetch_samples"]
 

@@ -14,7 +14,7 @@ from destage.cli.streams import say
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from destage.options import ProgressCallback
+    from destage.lab.options import ProgressCallback
 
 __all__ = ["note", "note_interrupted", "progress", "warn"]
 

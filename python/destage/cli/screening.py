@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from destage.base.errors import UsageError
 from destage.cli.options import flag, run_values
 from destage.cli.sampling import ERROR, sampled
-from destage.curves.screening import Screened, check_finalists, screen
-from destage.errors import UsageError
 from destage.experiment.experiment import Experiment
-from destage.options import ProgressCallback, RunOption, run_options
-from destage.trace import Trace
+from destage.lab.options import ProgressCallback, RunOption, run_options
+from destage.lab.traces import Trace
+from destage.questions.curves.screening import Screened, check_finalists, screen
 
 __all__ = ["SAMPLE", "check_screened", "screened"]
 

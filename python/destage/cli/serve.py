@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
+from destage.base.errors import OutputError
+from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import look_at
 from destage.cli.screen import warn
-from destage.errors import OutputError
-from destage.io.files import write_whole
-from destage.nbd.serving import Server
-from destage.nbd.serving import serve as start
-from destage.record.quantities import seconds_of
+from destage.live.nbd.serving import Server
+from destage.live.nbd.serving import serve as start
+from destage.live.record.quantities import seconds_of
 
 __all__ = ["serve"]
 

@@ -89,7 +89,7 @@ def _leave() -> None:
     """End the process as if its work had stopped: it waits for what may never come."""
     if _first is None:
         return
-    from destage.io.files import remove_temporaries
+    from destage.base.io.files import remove_temporaries
 
     remove_temporaries()
     try:

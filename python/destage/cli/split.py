@@ -11,9 +11,9 @@ from destage.cli.options import COMMON, OUTPUT, Command, apply, flag, placed, re
 from destage.cli.output import look_at_folder, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import progress
+from destage.lab.splitting import split_trace
 from destage.model.words import counted, number
-from destage.tables.table import Cell, Column, Table
-from destage.trace_split import split_trace
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["split"]
 

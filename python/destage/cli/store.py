@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from destage.base.errors import UsageError
 from destage.cli.options import ADVANCED, OUTPUT, Decorated, flag
 from destage.cli.output import look_at_folder
 from destage.cli.screen import warn
-from destage.errors import UsageError
 from destage.experiment.experiment import ENGINES, Experiment
-from destage.options import ProgressCallback
+from destage.lab.options import ProgressCallback
 
 __all__ = ["JOBS", "STORE", "STORE_OF_MANY", "experiment_of"]
 

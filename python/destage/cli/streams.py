@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO, cast
 
-from destage.io.names import printable
+from destage.base.io.names import printable
 
 __all__ = ["BROKEN_PIPE", "finish", "is_closed", "normalise", "say", "unwritten"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from destage.base.io.names import printable
 from destage.cli import signals
 from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
 from destage.cli.output import print_table
@@ -13,7 +14,6 @@ from destage.cli.screen import note, progress
 from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of
 from destage.experiment.experiment import SweepResult, shard_of
 from destage.experiment.sweep import sweep as run_sweep
-from destage.io.names import printable
 from destage.model.words import counted
 
 __all__ = ["sweep"]

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from destage import _destage
-from destage.catalogue import FormatInfo, ReaderOption, reader_options, workloads
-from destage.catalogue import formats as all_formats
+from destage.base.errors import UsageError
+from destage.base.io.files import write_whole
 from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, Command, Decorated, apply, flag, reader_values
@@ -18,14 +18,14 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
-from destage.conversion import convert as convert_trace
-from destage.conversion import trace_head, write_workload
-from destage.errors import UsageError
-from destage.io.files import write_whole
+from destage.lab.catalogue import FormatInfo, ReaderOption, reader_options, workloads
+from destage.lab.catalogue import formats as all_formats
+from destage.lab.conversion import convert as convert_trace
+from destage.lab.conversion import trace_head, write_workload
+from destage.lab.decoded_traces import trace_cache
+from destage.lab.traces import synth as make
 from destage.model.words import plain, size
-from destage.tables.table import Cell, Column, Table
-from destage.trace import synth as make
-from destage.trace_cache import trace_cache
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["trace"]
 

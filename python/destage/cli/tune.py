@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from destage.checks import check_request
+from destage.base.errors import UsageError
 from destage.cli import signals
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -25,12 +25,12 @@ from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.store import JOBS, STORE, experiment_of
-from destage.errors import UsageError
-from destage.reports import need_report
-from destage.runs import Interrupted
-from destage.tables.tuned import tuned_table
-from destage.tuning import check_tune
-from destage.tuning import tune as find_best
+from destage.lab.checks import check_request
+from destage.questions.reports import need_report
+from destage.questions.runs import Interrupted
+from destage.questions.tuning import check_tune
+from destage.questions.tuning import tune as find_best
+from destage.show.tables.tuned import tuned_table
 
 __all__ = ["tune"]
 

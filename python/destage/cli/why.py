@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from destage.base.io.files import write_whole
 from destage.cli.load import load_one
 from destage.cli.options import (
     COMMON,
@@ -24,10 +25,9 @@ from destage.cli.reading import TRACE
 from destage.cli.run import SIZE
 from destage.cli.screen import progress
 from destage.cli.store import JOBS, STORE, experiment_of
-from destage.divergence import check_why
-from destage.divergence import why as part
-from destage.io.files import write_whole
-from destage.tables.why import pages_table, shares_table, why_heading
+from destage.questions.divergence import check_why
+from destage.questions.divergence import why as part
+from destage.show.tables.why import pages_table, shares_table, why_heading
 
 __all__ = ["why"]
 

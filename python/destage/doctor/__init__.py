@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from destage.base.errors import DestageError
 from destage.doctor.finding import Finding
 from destage.doctor.installation import cache_folder, extras, machine, versions
 from destage.doctor.proof import DATA, drive, speed, vectors
-from destage.errors import DestageError
 
 __all__ = ["Checkup", "Finding", "doctor"]
 

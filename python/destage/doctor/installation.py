@@ -11,7 +11,7 @@ from pathlib import Path
 
 from destage import _destage
 from destage.doctor.finding import Finding
-from destage.trace_cache import trace_cache
+from destage.lab.decoded_traces import trace_cache
 
 __all__ = ["cache_folder", "extras", "machine", "versions"]
 

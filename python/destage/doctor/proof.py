@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from destage.conformance import conform
-from destage.demo import demo_trace
+from destage.doctor.conformance import conform
 from destage.doctor.finding import Finding
+from destage.lab.traces import synth
 from destage.model.metrics import BASELINE
-from destage.runs import compare
-from destage.trace import synth
+from destage.questions.demonstration import demo_trace
+from destage.questions.runs import compare
 
 __all__ = ["DATA", "STORED", "VECTORS", "drive", "measured", "speed", "speeds", "vectors"]
 

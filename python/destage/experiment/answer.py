@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage.errors import MissingExtra, UsageError
+from destage.base.errors import MissingExtra, UsageError
+from destage.base.io.interruptible import interruptible
 from destage.experiment.memory import available
 from destage.experiment.rows import kinds
-from destage.io.interruptible import interruptible
+from destage.lab.options import thread_count
 from destage.model.metrics import RENAMED, renamed_text
-from destage.options import thread_count
-from destage.tables.frames import Tabled
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.frames import Tabled
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["ADVICE", "Answer", "asked_in_sql"]
 

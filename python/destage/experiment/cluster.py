@@ -16,11 +16,11 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from destage import _destage
-from destage.errors import DestageError, MissingExtra, UsageError
+from destage.base.errors import DestageError, MissingExtra, UsageError
+from destage.base.io.interruptible import interruptible
 from destage.experiment.schedule import STAGE, Finished, finished
 from destage.experiment.task import SEMANTICS, Task
-from destage.io.interruptible import interruptible
-from destage.options import ProgressCallback
+from destage.lab.options import ProgressCallback
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from destage.device import Device, open_device
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
+from destage.base.io.names import printable
 from destage.experiment.spec import SPEC_DRIVE, SweepSpec, toml_value
-from destage.io.names import printable
-from destage.options import device_options
+from destage.lab.options import device_options
+from destage.lab.ssd import Device, open_device
 
 __all__ = ["DriveAsked", "drive_asked"]
 

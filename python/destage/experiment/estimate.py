@@ -22,11 +22,11 @@ from destage.experiment.schedule import finished
 from destage.experiment.spec import load_spec
 from destage.experiment.sweep import SpecLike
 from destage.experiment.task import Entry, Task
+from destage.lab.options import ProgressCallback, thread_count
+from destage.lab.traces import opened_again
 from destage.model.words import counted, duration, number, size
-from destage.options import ProgressCallback, thread_count
-from destage.tables.frames import Tabled, by_column
-from destage.tables.table import Cell, Column, Table
-from destage.trace import opened_again
+from destage.show.tables.frames import Tabled, by_column
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["SweepEstimate", "TaskEstimate", "estimate"]
 

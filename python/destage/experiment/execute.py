@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage.catalogue import policy as policy_info
-from destage.checks import check_in_front
-from destage.device import Device
-from destage.errors import DestageError
+from destage.base.errors import DestageError
 from destage.experiment.policies import PolicyAsked
+from destage.experiment.results import together
 from destage.experiment.rows import Row, answer_rows, failed_row, row_of
 from destage.experiment.task import Entry, Task
+from destage.lab.catalogue import policy as policy_info
+from destage.lab.checks import check_in_front
+from destage.lab.options import ProgressCallback
+from destage.lab.policy_base import OwnPolicy, Spec, params_json, spec_label
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace
+from destage.lab.user_policies.processes import side_by_side
 from destage.model.results import ResultSet
-from destage.options import ProgressCallback
-from destage.policy import OwnPolicy, Spec, params_json, spec_label
-from destage.results import together
-from destage.trace import Trace
-from destage.user_policies.processes import side_by_side
 
 __all__ = ["Stopped", "Watch", "execute", "result_set", "run_own"]
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.base.errors import UsageError
+from destage.base.io.files import Destination
+from destage.base.io.names import printable
 from destage.experiment.execute import result_set
 from destage.experiment.memory import memory_text
 from destage.experiment.rows import CONTEXT, DONE, RECORD, Row, key_of_row
 from destage.experiment.schedule import Finished, run_here
 from destage.experiment.store import Store
 from destage.experiment.task import Plan, Task
-from destage.io.files import Destination
-from destage.io.names import printable
-from destage.options import ProgressCallback, thread_count
+from destage.lab.options import ProgressCallback, thread_count
 
 __all__ = [
     "ENGINES",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.experiment.answer import ADVICE, asked_in_sql
 from destage.experiment.memory import SIZE, UNITS
 

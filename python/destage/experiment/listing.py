@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from destage.base.io.names import printable
 from destage.experiment.rows import FAILED, Row, key_of_row
 from destage.experiment.task import Key
-from destage.io.names import printable
 from destage.model.choice import chosen, metric_named
 from destage.model.life import Life
 from destage.model.metrics import Metric, metrics
 from destage.model.words import cell, column_unit, counted, number, size
-from destage.tables.results import LIFE_TITLES, NO_LIFE, by_metric, life_texts
-from destage.tables.table import Cell, Column, Table
+from destage.show.tables.results import LIFE_TITLES, NO_LIFE, by_metric, life_texts
+from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["stored_table"]
 

@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.experiment.task import Task
 
 __all__ = ["SIZE", "UNITS", "available", "bytes_of", "memory_of", "memory_text"]

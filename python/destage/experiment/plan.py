@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from destage import _destage
-from destage.checks import USUAL
-from destage.errors import DataError, DestageError, UsageError
+from destage.base.errors import DataError, DestageError, UsageError
 from destage.experiment.drives import DriveAsked, drive_asked
 from destage.experiment.filter import rows_where
 from destage.experiment.grid import Point, points
@@ -20,10 +19,17 @@ from destage.experiment.spec import SweepSpec
 from destage.experiment.task import Entry, Plan, Size, Task, given_options
 from destage.experiment.traces import TraceAsked
 from destage.experiment.warmup import measured_alike
+from destage.lab.checks import USUAL
+from destage.lab.options import (
+    ProgressCallback,
+    RunOptions,
+    device_options,
+    options_json,
+    run_options,
+)
+from destage.lab.traces import Trace
+from destage.lab.user_policies.trust import from_data
 from destage.model.naming import skipped
-from destage.options import ProgressCallback, RunOptions, device_options, options_json, run_options
-from destage.trace import Trace
-from destage.user_policies.trust import from_data
 
 __all__ = ["planned"]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from destage.errors import DataError, UsageError
-from destage.io.files import unreadable
+from destage.base.errors import DataError, UsageError
+from destage.base.io.files import unreadable
+from destage.lab.policy_base import OwnPolicy, PolicyLike, Spec, expanded, policy_specs, spec_label
+from destage.lab.user_policies.files import split
+from destage.lab.user_policies.trust import is_in_a_file, may_run
 from destage.model.naming import parts
 from destage.model.ranges import range_of
-from destage.policy import OwnPolicy, PolicyLike, Spec, expanded, policy_specs, spec_label
-from destage.user_policies.files import split
-from destage.user_policies.trust import is_in_a_file, may_run
 
 __all__ = ["PolicyAsked", "policies_asked", "policy_texts"]
 

@@ -13,8 +13,8 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
-from destage.device import Device, restored
-from destage.trace import Trace, reopened, sources_of
+from destage.lab.ssd import Device, restored
+from destage.lab.traces import Trace, reopened, sources_of
 
 __all__ = ["DriveRecipe", "Recent", "TraceRecipe"]
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from destage.errors import DestageError
+from destage.base.errors import DestageError
 from destage.experiment.execute import Stopped, Watch, execute
 from destage.experiment.memory import memory_of
 from destage.experiment.rows import FAILED, failed_row
 from destage.experiment.store import part_bytes
 from destage.experiment.task import Task
-from destage.options import ProgressCallback
-from destage.user_policies.processes import side_by_side
+from destage.lab.options import ProgressCallback
+from destage.lab.user_policies.processes import side_by_side
 
 __all__ = ["STAGE", "Finished", "finished", "run_here"]
 

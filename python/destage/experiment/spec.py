@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage.catalogue import reader_options
-from destage.errors import DataError
+from destage.base.errors import DataError
+from destage.base.io.files import SETTINGS_BYTES, read_text
+from destage.base.io.names import path_of, printable
+from destage.base.io.path_conflicts import reading
 from destage.experiment.grid import Axis
 from destage.experiment.policies import policy_texts
 from destage.experiment.traces import TraceAsked, traces_asked
-from destage.io.files import SETTINGS_BYTES, read_text
-from destage.io.names import path_of, printable
-from destage.io.path_conflicts import reading
-from destage.options import device_options, run_options
+from destage.lab.catalogue import reader_options
+from destage.lab.options import device_options, run_options
 
 __all__ = ["SPEC_DRIVE", "Place", "SweepSpec", "load_spec"]
 

@@ -28,12 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from destage import _destage
-from destage.errors import DataError, MissingFile, OutputError, UsageError
+from destage.base.errors import DataError, MissingFile, OutputError, UsageError
+from destage.base.io.files import Destination, made_folder
+from destage.base.io.names import path_of, printable
+from destage.base.io.stale_files import host_mark, is_alive
 from destage.experiment.rows import Row, columns_of, key_of_row, kinds
 from destage.experiment.task import Key, Plan
-from destage.io.files import Destination, made_folder
-from destage.io.names import path_of, printable
-from destage.io.stale_files import host_mark, is_alive
 from destage.model.metrics import RENAMED
 
 __all__ = ["FORMAT", "Store", "StoredSweep", "is_store", "part_bytes"]

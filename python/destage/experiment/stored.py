@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
+from destage.base.io.files import Destination
 from destage.experiment.filter import rows_where
 from destage.experiment.rows import (
     CONTEXT,
@@ -25,9 +26,8 @@ from destage.experiment.rows import (
 )
 from destage.experiment.store import Store, StoredSweep
 from destage.experiment.task import Key
-from destage.io.files import Destination
+from destage.lab.options import run_options
 from destage.model.naming import parts
-from destage.options import run_options
 
 __all__ = ["HEAVY", "Filter", "Hole", "Stored", "among", "where"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
+from destage.base.io.names import printable
 from destage.experiment.experiment import Engine, Experiment, StoreLike, SweepResult, experiment_of
 from destage.experiment.plan import planned
 from destage.experiment.spec import load_spec
-from destage.io.names import printable
-from destage.options import ProgressCallback
+from destage.lab.options import ProgressCallback
 
 __all__ = ["SpecLike", "sweep"]
 

@@ -16,12 +16,12 @@ from functools import cached_property
 from typing import Any
 
 from destage import _destage
-from destage.device import Device
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
-from destage.options import ProgressCallback
-from destage.policy import Spec
-from destage.trace import Trace
+from destage.lab.options import ProgressCallback
+from destage.lab.policy_base import Spec
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace
 
 __all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Question", "Size", "Task", "given_options"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from destage.catalogue import reader_options
-from destage.device import Device
-from destage.errors import MissingFile
-from destage.io.names import printable
-from destage.options import ProgressCallback, is_separate
-from destage.trace import Trace, open_trace, open_volumes, synth
+from destage.base.errors import MissingFile
+from destage.base.io.names import printable
+from destage.lab.catalogue import reader_options
+from destage.lab.options import ProgressCallback, is_separate
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace, open_trace, open_volumes, synth
 
 __all__ = ["TraceAsked", "traces_asked"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from destage.errors import DestageError
+from destage.base.errors import DestageError
 from destage.fit.fio import Measurement
 from destage.fit.model import Model
 from destage.fit.writes import blocks_of, tail_off

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from destage.device import Device, DeviceLike, open_device
-from destage.errors import UsageError
+from destage.base.errors import UsageError
+from destage.base.io.names import path_of
 from destage.fit.fio import Measured, Measurement, read_fio
 from destage.fit.miniature import LARGE_PAGES, miniature, planes
 from destage.fit.model import Model, Simulated, measured, simulated
 from destage.fit.probing import play, scaled
 from destage.fit.script import SMALLEST
-from destage.io.names import path_of
+from destage.lab.ssd import Device, DeviceLike, open_device
 from destage.model.words import plain, size
 
 __all__ = ["Compared", "compare_fio", "compared", "median_residual", "residuals"]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from destage.catalogue import device_keys
+from destage.base.io.names import printable
 from destage.fit.fio import Measurement
 from destage.fit.model import Model
-from destage.io.names import printable
+from destage.lab.catalogue import device_keys
 from destage.model.provenance import made_by
 from destage.model.words import duration, number, plain, significant
 

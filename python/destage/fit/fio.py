@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from destage.errors import DataError
+from destage.base.errors import DataError
+from destage.base.io.files import read_text
+from destage.base.io.names import printable
 from destage.fit.probing import bytes_of
 from destage.fit.script import PAGE
-from destage.io.files import read_text
-from destage.io.names import printable
 
 __all__ = ["Direction", "Measured", "Measurement", "read_fio"]
 

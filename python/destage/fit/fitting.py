@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
+from destage.base.io.names import path_of
 from destage.fit.collector import (
     LEAST_SLOPE,
     SLOPE,
@@ -28,7 +29,6 @@ from destage.fit.reads import Period, command_of, link_of, period_of, unit_read_
 from destage.fit.refusals import check
 from destage.fit.script import GRAIN
 from destage.fit.writes import Written, refined, sampled, writes_of
-from destage.io.names import path_of
 
 __all__ = ["Fit", "fit"]
 

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from destage.device import open_device
 from destage.fit.miniature import LARGE_PAGES, miniature, planes, write_points
 from destage.fit.probing import play, scaled, step_of
 from destage.fit.script import jobs_of
+from destage.lab.ssd import open_device
 
 __all__ = ["Model", "Simulated", "base_of", "measured", "simulated"]
 

@@ -43,8 +43,8 @@ svg { max-width: 100%; height: auto }
 
 def page(title: str, steps: Sequence[Compared], values: Sequence[Value], command: str) -> str:
     """The whole page, which opens offline and has no script. Needs the extra `report`."""
-    from destage.report.layout import asset, style_variables
-    from destage.report.plain import policy
+    from destage.show.pages.layout import asset, style_variables
+    from destage.show.pages.plain import policy
 
     style = "\n".join([style_variables(), asset("report.css"), _STYLE])
     charts = "".join(

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage import _destage
-from destage.device import Device, DeviceLike, open_device, restored
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
 from destage.fit.miniature import LARGE_PAGES, miniature
 from destage.fit.script import GLOBAL, GRAIN, SMALLEST, Job, fio_size, jobs_of, read_script
+from destage.lab.options import ProgressCallback
+from destage.lab.ssd import Device, DeviceLike, open_device, restored
 from destage.model.words import plain, size
-from destage.options import ProgressCallback
 
 __all__ = ["bytes_of", "fio_json", "play", "probe", "scaled", "step_of"]
 

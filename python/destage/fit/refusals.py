@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import NoReturn
 
-from destage.errors import DataError
+from destage.base.errors import DataError
+from destage.base.io.names import printable
 from destage.fit.fio import Direction, Measured, Measurement
-from destage.io.names import printable
 from destage.model.words import duration, plain
 
 __all__ = ["check", "two_classes"]

@@ -8,9 +8,9 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from destage.errors import DataError, MissingFile, UsageError
-from destage.io.files import SETTINGS_BYTES, read_text
-from destage.io.names import printable
+from destage.base.errors import DataError, MissingFile, UsageError
+from destage.base.io.files import SETTINGS_BYTES, read_text
+from destage.base.io.names import printable
 from destage.model.words import number, plain, size
 
 __all__ = ["Job", "fio_size", "fit_script", "jobs_of", "read_script", "rounded", "script"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from destage.errors import DestageError
+from destage.base.errors import DestageError
 from destage.fit.buffer import BURSTS, OVER, Buffer, buffer_of, first_full, taken_ns
 from destage.fit.fio import Measured, Measurement
 from destage.fit.model import Model

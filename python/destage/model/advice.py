@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.model.deployed import System
 from destage.model.goals import Goal
 from destage.model.metrics import BASELINE, WRITES

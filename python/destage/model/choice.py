@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.model.metrics import (
     METRICS,
     RENAMED,

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 
 __all__ = ["WRITER", "System", "sizes_now", "systems"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.model.choice import SHORT, full_name
 from destage.model.metrics import LARGEST_PENDING, WRITES, Metric, metrics
 from destage.model.prices import YEAR_NS, Prices

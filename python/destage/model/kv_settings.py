@@ -75,7 +75,7 @@ def _vllm(chosen: KvConfiguration) -> KvSetting:
         extra["eviction_policy"] = label
     elif is_known:
         extra["eviction_policy"] = label
-        extra["cache_policy_module_path"] = "destage.hosts.vllm"
+        extra["cache_policy_module_path"] = "destage.live.hosts.vllm"
     config = {
         "kv_connector": "OffloadingConnector",
         "kv_role": "kv_both",

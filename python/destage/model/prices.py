@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.model.words import significant
 
 __all__ = ["ASSUMED_DRIVE", "GIB", "WRITTEN_OFF", "YEAR_NS", "Prices", "prices_of"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 
 __all__ = ["LARGEST_GRID", "Range", "Value", "range_of"]
 

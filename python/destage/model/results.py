@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from destage import _destage
-from destage.errors import DataError, DestageError
+from destage.base.errors import DataError, DestageError
 from destage.model.differences import Differences
 from destage.model.life import life
 from destage.model.metrics import BASELINE, METRICS, RENAMED, WRITES, Metric, metrics

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from destage.errors import DataError
+from destage.base.errors import DataError
 from destage.model.card import Card
 from destage.model.choice import full_name
 from destage.model.differences import Differences

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from destage import _destage
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.model.choice import metric_named
 from destage.model.metrics import Metric, metrics
 from destage.model.ranges import Range, Value

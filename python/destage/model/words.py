@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from destage.io.names import printable
+from destage.base.io.names import printable
 from destage.model.metrics import Metric
 
 __all__ = [

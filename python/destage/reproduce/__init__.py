@@ -15,9 +15,9 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment
-from destage.options import ProgressCallback, thread_count
+from destage.lab.options import ProgressCallback, thread_count
 from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, evaluate

@@ -17,15 +17,17 @@ from statistics import fmean
 from typing import Any
 
 from destage import _destage
-from destage.catalogue import PolicyInfo, policies
-from destage.device import open_device
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.task import Entry, Question, Task
 from destage.experiment.warmup import AUTO, measured_alike
+from destage.lab.catalogue import PolicyInfo, policies
+from destage.lab.options import ProgressCallback
+from destage.lab.ssd import open_device
+from destage.lab.traces import Trace, open_trace
 from destage.model.metrics import BASELINE, ORACLE
-from destage.options import ProgressCallback
+from destage.questions.runs import compare, run
 from destage.reproduce.beyond_pages import UNPADDED
 from destage.reproduce.claims import Head, Paper, RunSet
 from destage.reproduce.document import command
@@ -35,8 +37,6 @@ from destage.reproduce.offline import Access, least_cost
 from destage.reproduce.runs import Runner, entry_of
 from destage.reproduce.scaling import scaled_size, with_keys
 from destage.reproduce.workloads import Load, LoadOptions, Loads
-from destage.runs import compare, run
-from destage.trace import Trace, open_trace
 
 __all__ = ["beyond", "page_accesses"]
 

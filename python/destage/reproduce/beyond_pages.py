@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from destage.io.files import made_folder, write_whole
+from destage.base.io.files import made_folder, write_whole
 from destage.model.estimates import Estimate
 from destage.model.metrics import BASELINE, ORACLE
 from destage.model.naming import default_padding

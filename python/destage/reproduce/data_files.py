@@ -14,7 +14,7 @@ import msgspec
 from msgspec import ValidationError
 
 from destage import _destage
-from destage.errors import DataError, MissingFile
+from destage.base.errors import DataError, MissingFile
 
 __all__ = ["Declared", "Texts", "read"]
 

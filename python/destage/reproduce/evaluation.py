@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from destage.experiment.experiment import Experiment
-from destage.options import ProgressCallback
+from destage.lab.options import ProgressCallback
 from destage.reproduce.claims import Claim, Paper, Sensitivity
 from destage.reproduce.figures import Drawing, drawing
 from destage.reproduce.rows import Rows

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from destage.io.files import write_whole
+from destage.base.io.files import write_whole
 from destage.reproduce.conditions import turns, verdict_text
 from destage.reproduce.first_screen import cut, main_claim, measured_briefly, workloads_of
 from destage.reproduce.pages import rendered, short_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from destage.results import Run
+from destage.experiment.results import Run
 
 __all__ = ["DERIVED", "GAUGES", "gauges", "measures"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.charts.theme import LIGHT
 from destage.reproduce.looking import MET, PARTIAL, SMALL, UNDECIDED
 from destage.reproduce.sums import Printed
+from destage.show.charts.theme import LIGHT
 
 __all__ = ["COLORS", "Spec", "over", "spec_of"]
 

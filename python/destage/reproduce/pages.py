@@ -9,9 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from destage.io.extras import need_extra
-from destage.io.files import made_folder, write_whole
-from destage.report.plain import policy
+from destage.base.io.extras import need_extra
+from destage.base.io.files import made_folder, write_whole
 from destage.reproduce.conditions import verdict_text
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
@@ -26,6 +25,7 @@ from destage.reproduce.first_screen import (
 from destage.reproduce.panels import inline, svg
 from destage.reproduce.sums import sums
 from destage.reproduce.wording import VERDICTS, number
+from destage.show.pages.plain import policy
 
 __all__ = ["Cells", "markdown_table", "rendered", "short_of", "style", "write", "write_data"]
 
@@ -473,7 +473,7 @@ def style() -> Any:
     """Return the style sheet of these pages."""
     from markupsafe import Markup
 
-    from destage.report.layout import asset, style_variables
+    from destage.show.pages.layout import asset, style_variables
 
     return Markup(style_variables() + asset("report.css") + asset("reproduce.css"))
 

@@ -13,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from destage.charts.theme import (
+from destage.model.metrics import BASELINE, ORACLE
+from destage.reproduce.figures import SUFFIX, Drawing, Point
+from destage.reproduce.over import COLORS, Spec, over, spec_of
+from destage.reproduce.sums import Sums
+from destage.reproduce.wording import number
+from destage.show.charts.theme import (
     DASHES,
     LIGHT,
     MARKERS,
@@ -22,11 +27,6 @@ from destage.charts.theme import (
     styles,
     variables,
 )
-from destage.model.metrics import BASELINE, ORACLE
-from destage.reproduce.figures import SUFFIX, Drawing, Point
-from destage.reproduce.over import COLORS, Spec, over, spec_of
-from destage.reproduce.sums import Sums
-from destage.reproduce.wording import number
 
 __all__ = ["inline", "svg"]
 
@@ -51,7 +51,7 @@ def svg(drawn: Drawing, found: Sums) -> str:
     from altair import data_transformers
     from altair.utils.schemapi import debug_mode
 
-    from destage.charts.engine import engine
+    from destage.show.charts.engine import engine
 
     # Altair would hold every part against its schema, and draw the data of all parts together.
     with debug_mode(False), data_transformers.enable(consolidate_datasets=False):
@@ -170,7 +170,7 @@ def _top(drawn: Drawing, panel: str) -> float:
 
 def _domain(drawn: Drawing, panels: Sequence[str]) -> tuple[float, float]:
     """The scale of a row: from zero, unless lines lie close together far away from it."""
-    from destage.charts.comparison import value_domain
+    from destage.show.charts.comparison import value_domain
 
     values = _values(drawn, panels)
     if _against(drawn):
@@ -233,7 +233,7 @@ def _notes(drawn: Drawing, found: Sums) -> list[str]:
 
 def _finished(chart: Any, about: str) -> Any:
     """The look of `finish`, which does not take several panels."""
-    from destage.charts.comparison import configure
+    from destage.show.charts.comparison import configure
 
     return configure(chart.properties(description=about), LIGHT, page=False)
 

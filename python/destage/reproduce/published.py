@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from destage.errors import DataError
-from destage.profile import TraceInfo
+from destage.base.errors import DataError
+from destage.lab.trace_profile import TraceInfo
 from destage.reproduce.data_files import Declared, Texts, read
 
 __all__ = [

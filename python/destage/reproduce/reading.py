@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from destage import _destage
-from destage.errors import DataError, UsageError
+from destage.base.errors import DataError, UsageError
 from destage.reproduce.claims import (
     PAPERS,
     Check,

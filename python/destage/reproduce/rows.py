@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from destage.device import Device
+from destage.lab.ssd import Device
 from destage.reproduce.claims import AXES, Composite, Places, RunSet
 from destage.reproduce.workloads import Load
 

@@ -11,19 +11,19 @@ from typing import Any
 from msgspec import structs
 
 from destage import _destage
-from destage.device import Device
-from destage.errors import UsageError
+from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.rows import CONTEXT, DONE, RECORD, key_of_row
 from destage.experiment.rows import Row as StoredRow
 from destage.experiment.task import Entry, Key, Plan, Question, Size, Task, given_options
+from destage.lab.options import ProgressCallback
+from destage.lab.policy_base import policy_specs
+from destage.lab.ssd import Device
+from destage.lab.trace_profile import TraceInfo
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.options import ProgressCallback
-from destage.policy import policy_specs
-from destage.profile import TraceInfo
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.measures import GAUGES, gauges, measures
 from destage.reproduce.published import RECORDED, fits

@@ -21,8 +21,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
-from destage.errors import DataError, MissingFile, UsageError
-from destage.io.files import made_folder, written_whole
+from destage.base.errors import DataError, MissingFile, UsageError
+from destage.base.io.files import made_folder, written_whole
 from destage.reproduce.published import Recording, catalogue
 
 __all__ = [

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from destage.device import Device, open_device
+from destage.lab.ssd import Device, open_device
 from destage.reproduce.claims import RunSet, Variant
 from destage.reproduce.workloads import Load
 

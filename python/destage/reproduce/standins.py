@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from destage import _destage
 from destage.experiment.recipes import Recent, TraceRecipe
+from destage.lab.traces import Trace, synth
 from destage.reproduce.published import PAGE, TraceSpec, rate_of, requests_of
-from destage.trace import Trace, synth
 
 if TYPE_CHECKING:
     from destage._destage import StandIn

@@ -15,10 +15,11 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from destage.device import Device
-from destage.errors import DataError, MissingFile
+from destage.base.errors import DataError, MissingFile
 from destage.experiment.recipes import TraceRecipe
-from destage.options import ProgressCallback
+from destage.lab.options import ProgressCallback
+from destage.lab.ssd import Device
+from destage.lab.traces import Trace, open_trace
 from destage.reproduce.claims import Paper, RunSet
 from destage.reproduce.published import (
     FEWEST,
@@ -33,7 +34,6 @@ from destage.reproduce.published import (
 )
 from destage.reproduce.samples import repeated, verify
 from destage.reproduce.standins import KINDS, Channels, Generated, Recipe, apart, recipe
-from destage.trace import Trace, open_trace
 
 __all__ = ["Load", "LoadOptions", "Loads", "label_of"]
 

@@ -1,0 +1,157 @@
+"""Traces from memory: page numbers, or columns of requests, written where the reader finds them.
+
+The file is named by its content, in the folder of decoded traces: the same columns are the same
+trace, which can be pickled, and made again, as long as the folder is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from destage import _destage
+from destage.base.errors import UsageError
+from destage.base.io.files import made_folder, write_whole
+from destage.base.io.names import shown
+
+__all__ = ["Columns", "from_memory"]
+
+Columns = Mapping[str, Sequence[Any]]
+
+#: Columns that a trace in memory may have, and the reader's options for each.
+_KNOWN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "page": ("offset", {"offset_unit": "page"}),
+    "offset_bytes": ("offset", {"offset_unit": "byte"}),
+    "pages": ("length", {"length_unit": "page"}),
+    "length_bytes": ("length", {"length_unit": "byte"}),
+    "time_ns": ("time", {"time_unit": "ns"}),
+    "time_s": ("time", {"time_unit": "s"}),
+    "op": (
+        "op",
+        {
+            "op_read": ["read", "r", "R", "Read", "0", "False"],
+            "op_write": ["write", "w", "W", "Write", "1", "True"],
+            "op_trim": ["trim", "D"],
+            "op_flush": ["flush", "F"],
+        },
+    ),
+    "device": ("device", {}),
+    "response_ns": ("response", {"response_unit": "ns"}),
+}
+
+#: Lines that are put together at a time.
+_LINES = 1 << 14
+
+
+def from_memory(given: object, folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The file of a trace in memory and the options that read it; None for paths.
+
+    Takes whole numbers (pages that are read), and columns by name: a mapping, a data frame, an
+    Arrow table. Raises `UsageError` for columns that are unknown, missing or of different lengths.
+    """
+    columns = _columns(given)
+    if columns is None:
+        return None
+    if not columns:
+        raise UsageError("trace: expected page numbers or columns, got none")
+    for name in columns:
+        if name not in _KNOWN:
+            near = _destage.nearest(str(name), list(_KNOWN))
+            meant = f", did you mean {near}?" if near else ""
+            raise UsageError(
+                f"trace: unknown column {shown(name)}{meant} (known: {', '.join(_KNOWN)})"
+            )
+    roles = [_KNOWN[name][0] for name in columns]
+    twice = next((role for role in roles if roles.count(role) > 1), None)
+    if twice is not None:
+        both = [name for name in columns if _KNOWN[name][0] == twice]
+        raise UsageError(f"trace: columns {' and '.join(both)} say the same: give one")
+    if "offset" not in roles:
+        raise UsageError("trace: expected a column page or offset_bytes")
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} {count:,}" for name, count in lengths.items())
+        raise UsageError(f"trace: expected columns of one length, got {said}")
+    options: dict[str, Any] = {"format": "csv", "delimiter": ",", "header": True}
+    options["columns"] = dict(zip(roles, columns, strict=True))
+    for name in columns:
+        options |= _KNOWN[name][1]
+    if "op" not in roles:
+        options["default_op"] = "read"
+    if "length" not in roles and "offset_bytes" in columns:
+        raise UsageError("trace: offset_bytes needs length_bytes beside it; page does not")
+    return _written(columns, folder), options
+
+
+def _columns(given: object) -> dict[str, Sequence[Any]] | None:
+    """What was given, by the names of columns; None where that is paths."""
+    if isinstance(given, (str, os.PathLike)):
+        return None
+    if isinstance(given, Mapping):
+        return {name: _listed(values) for name, values in given.items()}
+    names = getattr(given, "column_names", None)  # Arrow; its `columns` have no names.
+    names = getattr(given, "columns", None) if names is None else names
+    if names is not None:
+        return {str(name): _listed(given[name]) for name in names}  # type: ignore[index]
+    if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
+        return None
+    if len(given) == 0 or isinstance(given[0], (str, os.PathLike)):
+        return None
+    return {"page": _pages(_listed(given))}
+
+
+def _listed(values: Any) -> Sequence[Any]:
+    """A column as a list: of NumPy, polars, pandas and Arrow by their own ways."""
+    for way in ("tolist", "to_list", "to_pylist"):
+        if hasattr(values, way):
+            return list(getattr(values, way)())
+    return list(values)
+
+
+def _pages(values: Iterable[Any]) -> list[int]:
+    found = []
+    for k, value in enumerate(values):
+        try:
+            page = operator.index(value)
+        except TypeError:
+            page = -1
+        if page < 0:
+            raise UsageError(
+                f"trace: item {k}: expected a page number from 0, or a path, got {shown(value)}"
+            )
+        found.append(page)
+    return found
+
+
+def _lines(columns: Columns) -> Iterator[str]:
+    yield ",".join(columns)
+    for row in zip(*columns.values(), strict=True):
+        yield ",".join("" if value is None else _field(value) for value in row)
+
+
+def _field(value: object) -> str:
+    text = str(value)
+    if any(mark in text for mark in ',"\n\r'):
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"'
+    return text
+
+
+def _written(columns: Columns, folder: Path) -> Path:
+    """The file with these columns, which is there if it was written before."""
+    pieces, piece = [], []
+    for line in _lines(columns):
+        piece.append(line)
+        if len(piece) == _LINES:
+            pieces.append("\n".join(piece))
+            piece = []
+    content = "\n".join([*pieces, *piece, ""]).encode("utf-8", "surrogateescape")
+    name = f"memory-{hashlib.sha256(content).hexdigest()[:16]}.csv"
+    target = made_folder(folder) / name
+    if not target.exists():
+        write_whole(target, content)
+    return target

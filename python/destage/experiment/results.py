@@ -1,0 +1,456 @@
+"""Results of runs: typed, tidy, and ready to be written or drawn.
+
+`Results` is a sequence of `Run`, one per policy and cache size, made by a call or kept in stores.
+As a table it has one row per run; the columns' names carry their units, and the same names are used
+in JSON, CSV, Parquet and here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from destage import _destage
+from destage.base.errors import DataError, UsageError
+from destage.base.io.extras import need_extra
+from destage.base.io.files import Destination, read_text, write_whole
+from destage.base.io.names import check_page, path_of, printable
+from destage.base.io.path_conflicts import reading
+from destage.experiment.answer import Answer, asked_in_sql
+from destage.experiment.listing import stored_table
+from destage.experiment.pooling import pooled_rows
+from destage.experiment.rows import FAILED, Row, columns_of, key_of_row, order_of
+from destage.experiment.store import Store
+from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
+from destage.experiment.task import Key
+from destage.model.choice import chosen
+from destage.model.life import Life
+from destage.model.metrics import Metric, metrics
+from destage.model.provenance import made_by
+from destage.model.results import ResultSet
+from destage.model.run import INTERRUPTED, SHARD, Run, TraceIdentity
+from destage.show.tables.frames import Tabled, by_column
+from destage.show.tables.results import results_table
+from destage.show.tables.table import Table
+
+if TYPE_CHECKING:
+    from destage.show.charts.plots import Plots
+
+__all__ = [
+    "Metric",
+    "Results",
+    "Run",
+    "TraceIdentity",
+    "incomplete",
+    "load_results",
+    "metrics",
+    "only_so_many",
+    "together",
+]
+
+
+class Results(Tabled):
+    """Runs over one trace or several, in the order of traces, policies, sizes, as asked for.
+
+    A sequence of runs, but not a `Sequence`, so that `polars.DataFrame(results)` makes one row a
+    run.
+
+    As JSON one trace gives an object, several give an array of such objects.
+
+    Those of stores (`load_results`) also know which runs failed or are missing. Their table has a
+    row for failed ones too, and more columns (`id`, `status`, `reason`, `seed`, `options`), which
+    are items of a run as its metrics are; as JSON they are that table. Whole runs are read on
+    access.
+    """
+
+    def __init__(
+        self,
+        sets: Sequence[Mapping[str, Any]] = (),
+        pe_cycles: int | None = None,
+        stored: Stored | None = None,
+    ) -> None:
+        """Take result sets as the JSON schema has them; `compare` and `from_json` make them."""
+        self._given = tuple(sets)
+        self._pe_cycles = pe_cycles
+        self._stored = stored
+
+    @cached_property
+    def _of_stores(self) -> list[tuple[dict[str, Any], list[Row]]]:
+        return [] if self._stored is None else self._stored.sets()
+
+    @property
+    def sets(self) -> tuple[Mapping[str, Any], ...]:
+        """The result sets as the JSON schema has them.
+
+        Raises `DataError` for stores that have changed since.
+        """
+        return self._given or tuple(one for one, _ in self._of_stores)
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The table, row by row: runs, and in stores those that failed."""
+        if self._stored is not None:
+            return self._stored.rows
+        return tuple(run.to_dict() for run in self.runs)
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        """The stores that they are from; none of what a call made."""
+        return () if self._stored is None else self._stored.stores
+
+    @property
+    def damaged(self) -> int:
+        """Parts of stores that cannot be read; their runs are missing."""
+        return 0 if self._stored is None else self._stored.damaged
+
+    @property
+    def failed(self) -> tuple[Mapping[str, Any], ...]:
+        """Rows of stores whose runs failed; `reason` says why."""
+        return tuple(row for row in self.rows if row.get("status") == FAILED)
+
+    @property
+    def missing(self) -> tuple[Mapping[str, Any], ...]:
+        """Runs that were planned and that stores have not, as rows without numbers."""
+        lost = () if self._stored is None else self._stored.lost
+        return tuple(row for _, _, rows in lost for row in rows)
+
+    @property
+    def holes(self) -> tuple[Hole, ...]:
+        """The missing runs of stores, task by task."""
+        return () if self._stored is None else self._stored.holes
+
+    def where(self, condition: str) -> Results:
+        """Return the runs of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
+
+        Raises `UsageError` for what is none, and `MissingExtra` without the extra `sql`.
+        """
+        return self._kept(where(condition))
+
+    def only(self, **given: str | None) -> Results:
+        """Return the runs with these values; a comma separates several: `policy="lru,arc"`."""
+        return self._kept(among(given))
+
+    def _kept(self, fits: Filter) -> Results:
+        if self._stored is not None:
+            return Results((), self._pe_cycles, self._stored.kept(fits))
+        places, sets, first = set(fits(self.rows)), [], 0
+        for one in self.sets:
+            some = [run for k, run in enumerate(one["runs"], first) if k in places]
+            first += len(one["runs"])
+            sets += [together([{**one, "runs": some}])] if some else []
+        return Results(sets, self._pe_cycles)
+
+    def pooled(self) -> Results:
+        """Return all traces as one: counters added up, ratios of the sums; no percentiles."""
+        return Results((), stored=Stored(tuple(sorted(pooled_rows(self.rows), key=order_of))))
+
+    def results(self) -> Results:
+        """Return the runs alone, read from their stores."""
+        return Results(self.sets, self._pe_cycles)
+
+    def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
+        """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
+
+        `unrestricted` gives it files, network and extensions too. Raises `MissingExtra` without the
+        extra `sql`, and `UsageError` for a query that fails or reaches further.
+        """
+        return asked_in_sql(self.columns(), query, unrestricted=unrestricted)
+
+    def enduring(self, pe_cycles: int) -> Results:
+        """Return the results with the life of the device, from the P/E cycle rating of its blocks.
+
+        Tables and the report then show it, and `Run.life` has it. Raises `UsageError`.
+        """
+        whole = isinstance(pe_cycles, int) and not isinstance(pe_cycles, bool)
+        if not whole or pe_cycles < 1:
+            raise UsageError(f"pe_cycles: expected a whole number from 1, got {pe_cycles!r}")
+        return Results(self.sets, pe_cycles)
+
+    @cached_property
+    def result_sets(self) -> tuple[ResultSet, ...]:
+        """The runs of each trace, side by side: what tables, charts and the report take."""
+        several = len(self.sets) > 1
+        return tuple(
+            ResultSet.of(s, f"results[{i}]" if several else "results", self._pe_cycles)
+            for i, s in enumerate(self.sets)
+        )
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs."""
+        runs = [run for one in self.result_sets for run in one.runs]
+        if self._stored is None:
+            return tuple(runs)
+        rows = (row for _, some in self._of_stores for row in some)
+        by_row = {id(row): replace(run, row=row) for run, row in zip(runs, rows, strict=True)}
+        return tuple(by_row[id(row)] for row in self.rows if id(row) in by_row)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
+        """Return a run, or several."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.runs) if self._stored is None else self._stored.runs
+
+    def __iter__(self) -> Iterator[Run]:
+        """Iterate over the runs."""
+        return iter(self.runs)
+
+    def __reversed__(self) -> Iterator[Run]:
+        """Iterate over the runs, the last first."""
+        return reversed(self.runs)
+
+    def __contains__(self, run: object) -> bool:
+        """Return whether a run is among them."""
+        return run in self.runs
+
+    def index(self, run: Run) -> int:
+        """Return the place of a run. Raises `ValueError` if it is not among them."""
+        return self.runs.index(run)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare everything, configuration included."""
+        return isinstance(other, Results) and self.sets == other.sets
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether runs are missing: it was interrupted, or is of a shard."""
+        if self._stored is not None:
+            return bool(self.missing)
+        return any(
+            said.startswith((INTERRUPTED, SHARD)) for run in self.runs for said in run.warnings
+        )
+
+    def as_table(
+        self,
+        *,
+        show: str | Sequence[str] | None = None,
+        sort: str | None = None,
+        view: str | None = None,
+    ) -> Table:
+        """Return the table that the command line prints, to be laid out otherwise.
+
+        Parameters:
+            show: columns, by the names of metrics or short ones: `"p99.9,waf"`.
+            sort: what the rows of a cache size are sorted by, the best first: `"p99.9"`.
+            view: `"latency"`, `"endurance"` or `"hits"`: columns about that, instead of `show`.
+
+        Raises `UsageError` for a name that there is not.
+        """
+        if self._stored is not None:
+            has_life = chosen(show, view, sort)[1]
+            return stored_table(
+                self._stored.rows, show, view, sort, self._lives() if has_life else None
+            )
+        return results_table(self.runs, show=show, sort=sort, view=view)
+
+    def _lives(self) -> dict[Key, Life | None]:
+        """How long devices last under the runs of stores; nothing of pooled ones."""
+        if not self.stores:
+            return {}
+        return {
+            key_of_row(row): run.life
+            for one, rows in self._of_stores
+            for row, run in zip(rows, Results([one], self._pe_cycles).runs, strict=True)
+        }
+
+    @property
+    def plot(self) -> Plots:
+        """Charts of the results: `results.plot.hit_ratio()`, `results.plot.save("figures")`.
+
+        Raises `UsageError` for results over several traces; drawing raises `MissingExtra` without
+        the extra `report`.
+        """
+        from destage.show.charts.plots import Plots
+
+        if len(self.sets) != 1:
+            raise UsageError(
+                f"results over {len(self.sets)} traces: charts show one;"
+                " take Results([results.sets[0]]).plot"
+            )
+        return Plots(self.result_sets[0])
+
+    def table(
+        self,
+        *,
+        show: str | Sequence[str] | None = None,
+        sort: str | None = None,
+        view: str | None = None,
+    ) -> str:
+        """Return the table that the command line prints, without colours; as `as_table`."""
+        return self.as_table(show=show, sort=sort, view=view).text()
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the tidy table: one dictionary per run, all with the same keys."""
+        if self._stored is None:
+            return [run.to_dict() for run in self.runs]
+        names = list(self.columns())
+        return [{name: row.get(name) for name in names} for row in self.rows]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the tidy table by column."""
+        if self._stored is None:
+            return by_column(self.to_dicts())
+        names = [name for name in columns_of(self._stored.rows) if name not in HEAVY]
+        return columns_of(self._stored.rows, names)
+
+    def _everything(self) -> Any:
+        if self._stored is not None:
+            return self.to_dicts()
+        # `from_json` and `rerun` read both.
+        # What made them is in them, but for the command.
+        made = {key: value for key, value in made_by().items() if key == "command"}
+        sets = [{**made, **one} for one in self.sets]
+        return sets[0] if len(sets) == 1 else sets
+
+    def _provenance(self) -> Mapping[str, str]:
+        if self._stored is not None:
+            return {"destage.store": json.dumps({"version": _destage.VERSION})}
+        sets = [{k: v for k, v in s.items() if k != "runs"} for s in self.sets]
+        return {"destage.results": json.dumps(sets)}
+
+    def report(
+        self,
+        path: Destination | None = None,
+        *,
+        title: str | None = None,
+        command: str | None = None,
+    ) -> str:
+        """Return runs of stores as one page that opens offline: filters, charts, every run.
+
+        Parameters:
+            path: where the page goes too, whole or not at all; `-` is standard output.
+            title: by default the names of the stores.
+            command: the command line that makes the page again.
+
+        Raises `UsageError` for results of a call, which `write_report` draws, `MissingExtra`
+        without the extra `report`, and `OutputError`.
+        """
+        self._need_stores("write_report(path, results)")
+        need_extra("the report")
+        if path is not None:
+            check_page(path)
+        from destage.show.pages.stored import stored_page
+
+        shown = " + ".join(store.folder.resolve().name for store in self.stores)
+        damaged, title = self.damaged, title or shown or "results"
+        html = stored_page(self.rows, self.missing, title=title, damaged=damaged, command=command)
+        if path is not None:
+            write_whole(path, html)
+        return html
+
+    def save_figures(
+        self,
+        folder: Destination,
+        *,
+        show: str | Sequence[str] | None = None,
+        width: str | None = None,
+        font_size: float | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> list[Path]:
+        """Write figures of stores for a paper, each as SVG, PDF and PNG beside its data as CSV.
+
+        Parameters:
+            folder: made if it is not there.
+            show: metrics, by name; by default those that tables show.
+            width: of each figure, legend included: `"3.3in"`, `"84mm"`.
+            font_size: of all text, in points.
+            labels: names in the figures, by label: `{"lru": "LRU"}`.
+
+        Raises as `report`, and `UsageError` for a name that there is not.
+        """
+        self._need_stores("results.plot.save(folder)")
+        need_extra("saving figures")
+        from destage.show.charts.figure_style import FigureStyle
+        from destage.show.charts.stored_figures import save_stored
+
+        style = FigureStyle.of(width, font_size, labels)
+        return save_stored(folder, self.rows, self.missing, show=show, style=style)
+
+    def _need_stores(self, way: str) -> None:
+        if self._stored is None:
+            raise UsageError(f"these results are in no store: {way} draws them")
+
+    @classmethod
+    def from_json(cls, text: str | bytes, name: str = "result") -> Results:
+        """Read what `to_json` wrote; `name` is what messages call it.
+
+        Raises `DataError` if it is something else.
+        """
+        name = printable(name)
+        try:
+            data = json.loads(text)
+            again = [json.dumps(s) for s in (data if isinstance(data, list) else [data])]
+        except UnicodeDecodeError as e:
+            raise DataError(f"{name}: no JSON: it is not UTF-8") from e
+        except RecursionError as e:
+            raise DataError(f"{name}: it is not a result: it is nested too deeply") from e
+        except ValueError as e:
+            what = f"no JSON: {e}" if text.strip() else "the file is empty: expected results"
+            raise DataError(f"{name}: {what}") from e
+        if not again:
+            raise DataError(f"{name}: expected results, found an empty array")
+        return cls([json.loads(_destage.read_result(one, name)) for one in again])
+
+    @classmethod
+    def load(cls, path: Destination) -> Results:
+        """Read a file that `to_json` wrote.
+
+        Raises `MissingFile` or `DataError`.
+        """
+        reading("the result", path_of(path, "result"))
+        return cls.from_json(read_text(path, "a result"), os.fspath(path))
+
+
+def load_results(stores: Destination | Sequence[Destination], where: str | None = None) -> Results:
+    """Read a store of results, or several as one; `where` is a condition as in `SPEC`.
+
+    Raises `MissingFile`, `DataError` for a path that is not a store, and `UsageError`.
+    """
+    found = Results((), stored=Stored.open(stores))
+    return found if where is None else found.where(where)
+
+
+def together(
+    sets: Sequence[Mapping[str, Any]], order: Callable[[Mapping[str, Any]], Any] | None = None
+) -> dict[str, Any]:
+    """One result set of several over one trace, with all that follows from its runs made again.
+
+    `order` is what runs are sorted by; without it they stay as they are.
+    """
+    runs = [run for one in sets for run in one["runs"]]
+    if order is not None:
+        runs.sort(key=order)
+    whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**sets[0], "runs": runs})))
+    return whole
+
+
+def incomplete(sets: list[dict[str, Any]], every: int, shard: bool = False) -> list[dict[str, Any]]:
+    """Results with a warning in each run that others are missing; an earlier one is replaced."""
+    ended = sum(len(one["runs"]) for one in sets)
+    said = only_so_many(ended, every, shard=shard)
+    for one in sets:
+        for run in one["runs"]:
+            warnings = run.get("warnings") or ()
+            others = [w for w in warnings if not w.startswith((INTERRUPTED, SHARD))]
+            run["warnings"] = [*others, said]
+    return [one for one in sets if one["runs"]]
+
+
+def only_so_many(ended: int, every: int, what: str = "runs", shard: bool = False) -> str:
+    """The warning of what an interrupt, or a shard, left."""
+    if shard:
+        return f"{SHARD}{ended} of {every} {what} are in the store"
+    return f"{INTERRUPTED}only {ended} of {every} {what} had ended"

@@ -1,0 +1,1 @@
+"""Traces, devices, policies and options: what a run is made of."""

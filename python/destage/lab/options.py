@@ -1,0 +1,311 @@
+"""Options of runs and of the device behind the cache: one TypedDict each, one table each in Rust.
+
+`compare`, `run`, `mrc`, `tune`, `why` and `advise` share them. CONTRIBUTING.md lists the places
+of a new one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any, TypedDict
+
+from destage import _destage
+from destage.base.errors import UsageError
+from destage.model.naming import parts
+
+__all__ = [
+    "DeviceOption",
+    "DeviceOptions",
+    "DeviceRunOptions",
+    "ProgressCallback",
+    "RunOption",
+    "RunOptions",
+    "device_options",
+    "check_keywords",
+    "divided",
+    "is_separate",
+    "json_of",
+    "options_json",
+    "page_size_text",
+    "reader_json",
+    "renamed_attribute",
+    "run_options",
+    "tier_grid",
+    "thread_count",
+]
+
+#: Called some ten times a second with what is done, of how much (None: unknown), and of what.
+ProgressCallback = Callable[[int, int | None, str], object]
+
+
+class DeviceOptions(TypedDict, total=False):
+    """Options of the device, by keyword; one that is left out, or None, is as the device says."""
+
+    ftl: str | Sequence[str] | None
+    """Flash translation layer, one of `ftls()`, with or without parameters: `"bast"`,
+    `"dftl[cmt_entries=8192]"`."""
+    queue_depth: int | str | Sequence[int | str] | None
+    """Outstanding requests of a closed loop, which ignores timestamps; `"trace"` is an open loop,
+    at the trace's arrival times. Several are a grid: `["trace", 8]`."""
+    placement: str | Sequence[str] | None
+    """Data placement (FDP), how writes get a handle on a device with several: `"sepbit"`,
+    `"by-size[thresholds=[65536]]"`."""
+    flush: str | None
+    """Effect of the trace's flushes: none (`"ignore"`), or they wait for the host's programs
+    (`"drain"`)."""
+
+
+class RunOptions(TypedDict, total=False):
+    """Options of runs, by keyword; one that is left out, or None, has its default."""
+
+    cost: str | Mapping[str, int] | None
+    """Cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit: gives
+    `cost`, and is the default of parameters that policies call a cost."""
+    warmup: str | None
+    """Warm-up, replayed and not measured: `"auto"` (until the caches are full; the default in front
+    of a device), `"10%"`, `"100000r"` (requests), `"60s"`, `"full"` or `"none"`."""
+    fetch_on_write_miss: bool
+    """A write miss reads the page first; counts, never decides."""
+    flush_at_end: bool
+    """Dirty pages are written after the last access; counts, never decides."""
+    pages_per_block: int | None
+    """Pages of an erase block, for policies that cluster by it; 64 unless given, and the device's
+    with a device."""
+    device_pages: int | None
+    """Pages that exist and may be padded; all unless given, and the device's with a device."""
+    trim: str | None
+    """Effect of the trace's trims (discards): nothing (`"ignore"`), or `"drop"` their pages, which
+    then leave the cache unwritten."""
+    tier2: str | Sequence[str] | None
+    """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
+    Several of this and the next four are a grid."""
+    tier2_cache: str | Sequence[str] | None
+    """Size of the flash tier, as `cache`; by default that of the device behind it."""
+    admit: str | Sequence[str] | None
+    """Admission to the flash tier: `"always"`, `"nth[n=3]"`, `"probability"`, `"tinylfu"`,
+    `"larc"`."""
+    offer: str | Sequence[str] | None
+    """Pages offered to the flash tier: those that tier 1 evicts (`"evicted"`), or those that come
+    from the backing store (`"inserted"`)."""
+    promote: str | Sequence[str] | None
+    """What a hit in the flash tier does with the copy there: it stays (`"copy"`), or a clean one is
+    dropped (`"move"`)."""
+    admit_dirty: str | None
+    """Dirty pages: admission is asked (`"ask"`), or they are taken (`"always"`)."""
+    backing_read_ns: int | None
+    """With a flash tier and a device, the time of a read from the store below; 1,000,000."""
+    backing_write_ns: int | None
+    """The same of a write."""
+    kv: bool
+    """Requests are prompts of a language model: a hit is a block of a cached prefix."""
+    touch: str | None
+    """With `kv`, the order in which a prompt's blocks meet the policy: `"tail-first"` or
+    `"head-first"`."""
+    check: bool
+    """Assert the invariants of caching at every access; some ten times slower."""
+    profile: bool
+    """With a device, keep how the run developed (`Run.profile`): what a report draws."""
+
+
+class DeviceRunOptions(DeviceOptions, RunOptions, total=False):
+    """Options of a run, and those of the device that it may have."""
+
+
+@dataclass(frozen=True)
+class DeviceOption:
+    """An option of a device as Rust declares it (`DEVICE_OPTIONS`)."""
+
+    name: str
+    """Key of `DeviceOptions`."""
+    key: str
+    """Key of a device's file that it sets: `host.queue_depth`."""
+    axis: str
+    """Axis of a sweep."""
+    several: bool
+    """`compare` takes several values: they are a grid."""
+    metavar: str
+    """Placeholder of the value in the help."""
+    about: str
+    """Help of the flag."""
+    kind: str
+    """`text` or `depth`."""
+
+    @property
+    def flag(self) -> str:
+        """The command line's flag."""
+        return "--" + self.name.replace("_", "-")
+
+
+@cache
+def device_options() -> tuple[DeviceOption, ...]:
+    """Every option of a device, in the order of the help.
+
+    >>> [option.flag for option in device_options()]
+    ['--ftl', '--queue-depth', '--placement', '--flush']
+    """
+    return tuple(DeviceOption(**row) for row in json.loads(_destage.device_options()))
+
+
+def divided(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the device, and the others."""
+    names = {option.name for option in device_options()}
+    of_device = {name: value for name, value in options.items() if name in names}
+    return of_device, {name: value for name, value in options.items() if name not in names}
+
+
+@dataclass(frozen=True)
+class RunOption:
+    """A run option as the engine declares it; the command line's flags are made of these."""
+
+    name: str
+    """Key of `RunOptions`."""
+    flag: str
+    """The command line's flag; empty for what only Python can ask for."""
+    kind: str
+    """`flag`, `whole` or `text`."""
+    metavar: str
+    """The placeholder of the value in the help."""
+    default: str
+    """The default value."""
+    about: str
+    """Help of the flag."""
+    commands: tuple[str, ...]
+    """Calls that take it."""
+
+
+@cache
+def run_options() -> tuple[RunOption, ...]:
+    """Every run option, in the order of the help."""
+    rows = json.loads(_destage.run_options())
+    return tuple(RunOption(**(row | {"commands": tuple(row["commands"])})) for row in rows)
+
+
+def options_json(call: str, options: Mapping[str, Any]) -> str:
+    """Options of a call (`compare`, `mrc`) as the boundary takes them.
+
+    Raises `TypeError` for one that the call does not have, as Python does for a keyword, and
+    `UsageError` for a value that is none of its kind.
+    """
+    known = [option.name for option in run_options() if call in option.commands]
+    for name in options:
+        if name not in known:
+            every = [*_named(call), *(option.name for option in device_options()), *known]
+            near = _MEANT.get(name) or _destage.nearest(name, every)
+            meant = f", did you mean {near}?" if near in every else ""
+            raise TypeError(
+                f"{call}() got an unexpected keyword argument {name!r}{meant}"
+                f" (known: {', '.join(every)})"
+            )
+    if call != "compare":
+        check_one_tier(options)
+    grid = tier_grid(options)
+    for one in grid:
+        _destage.check_run("[]", json_of(one))
+    return json_of(options if call == "compare" else grid[0])
+
+
+#: Options of a flash tier of which `compare` takes several.
+TIER_AXES = ("tier2", "tier2_cache", "admit", "offer", "promote")
+
+
+def tier_grid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the options of every combination of flash tiers, the last axis first."""
+    axes = {name: _values(options[name]) for name in TIER_AXES if options.get(name) is not None}
+    return [{**options, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
+
+
+def check_one_tier(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for several flash tiers, which only `compare` takes."""
+    grid = tier_grid(options)
+    if len(grid) > 1:
+        several = next(n for n in TIER_AXES if len({str(one.get(n)) for one in grid}) > 1)
+        raise UsageError(f"{several}: expected one value, got several: compare takes several")
+
+
+def _values(given: object) -> list[object]:
+    """The values of an axis: a list, or a text with commas."""
+    if isinstance(given, str):
+        return [part.strip() for part in parts(given)]
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+#: Keywords that others have, and ours.
+_MEANT = {"drive": "device", "policy": "policies", "size": "cache", "sizes": "cache"}
+
+
+def _named(call: str) -> list[str]:
+    """The keywords of a call's own signature, without the options that follow from tables."""
+    function = getattr(sys.modules.get("destage"), call, None)
+    parameters = inspect.signature(function).parameters.values() if function else ()
+    return [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+
+
+def json_of(options: Mapping[str, Any]) -> str:
+    """Options as JSON. Raises `UsageError` for values that JSON does not have."""
+    try:
+        return json.dumps(dict(options), allow_nan=False)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"options: {e}") from e
+
+
+def reader_json(options: Mapping[str, Any]) -> str:
+    """Reader options as the boundary takes them: JSON, without the underscore of Python's words."""
+    given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
+    try:
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text.encode()  # bytes of a command line that are no UTF-8 come here as lone surrogates
+        return text
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"reader options: {e}") from e
+
+
+def is_separate(options: Mapping[str, Any]) -> bool:
+    """Whether each volume is to be a trace of its own."""
+    return str(options.get("volumes", "")).lower() == "separate"
+
+
+def check_keywords(given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for the keyword of 0.2.0."""
+    if "drive" in given:
+        raise UsageError("drive: this keyword is device= now (a volume of the trace: volume=)")
+
+
+def renamed_attribute(name: str) -> str:
+    """Today's name of an attribute that a trace had in 0.2.0, as the end of an error."""
+    now = {"drive": "device", "devices": "volumes"}.get(name)
+    return f": it is {now!r} now" if now else ""
+
+
+def page_size_text(page_size: int | str | None) -> str | None:
+    """A page size as the boundary takes it."""
+    if page_size is None or isinstance(page_size, str):
+        return page_size
+    if isinstance(page_size, bool) or not isinstance(page_size, int):
+        raise UsageError(f"page_size: expected bytes, such as 4096 or '4KiB', got {page_size!r}")
+    return str(page_size)
+
+
+#: More threads than any machine has processors.
+MOST_JOBS = 1 << 16
+
+
+def thread_count(jobs: int | None) -> int:
+    """Return the threads that `jobs` stands for: by default as many as there are processors."""
+    if jobs is None:
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise UsageError(f"jobs: expected a whole number from 1, got {jobs!r}")
+    if jobs > MOST_JOBS:
+        raise UsageError(f"jobs: expected at most {MOST_JOBS:,} threads, got {jobs:,}")
+    return jobs

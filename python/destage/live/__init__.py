@@ -1,0 +1,1 @@
+"""Destage on a running machine: recording, serving, hosts."""

@@ -1,0 +1,279 @@
+"""A file, or memory, as a block device behind a cache run by a policy."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shlex
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from destage import _destage
+from destage.base.errors import OutputError, UsageError
+from destage.base.io.names import path_of
+from destage.lab.ssd import Device, DeviceLike, open_device
+from destage.live.record.quantities import bytes_of
+from destage.model.naming import catalogue
+
+__all__ = ["MEMORY", "Server", "serve"]
+
+#: In place of a file.
+MEMORY = ":memory:"
+
+_numbers = itertools.count()
+
+
+class Server:
+    """A running server. Leaving its `with` block ends it as SIGTERM ends `destage serve`.
+
+    Attributes:
+        uri: the server as NBD clients name it.
+        export_bytes: size of the block device.
+        frames: frames of the cache.
+        is_open: the address is not of this machine alone; NBD has no authentication here.
+    """
+
+    def __init__(self, native: _destage.Server, config: dict[str, Any], folder: str | None) -> None:
+        """Take what `serve` has started; `folder` is the socket's own."""
+        self._native = native
+        self._config = config
+        self._folder = folder
+        self._last: dict[str, Any] | None = None
+        self.uri = native.uri
+        self.export_bytes = native.export_bytes
+        self.frames = native.frames
+        self.is_open = native.is_open
+
+    def stats(self) -> dict[str, Any]:
+        """Counts so far, as `destage serve --stats` writes them."""
+        return self._last or self._told(json.loads(self._native.snapshot()), None, self._device())
+
+    def interval(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Counts so far, and what happened since the last call."""
+        snapshot = json.loads(self._native.snapshot())
+        return self._told(snapshot, None, snapshot["device"]), {
+            "t_s": round(snapshot["seconds"], 3),
+            "connections": snapshot["open_connections"],
+            **snapshot["interval"],
+        }
+
+    def _device(self) -> dict[str, Any] | None:
+        """The metrics of the simulated SSD, which take a copy of it."""
+        metrics = self._native.device_metrics()
+        return None if metrics is None else json.loads(metrics)
+
+    def stop(self, ended: str = "signal") -> dict[str, Any]:
+        """End all connections, flush, end the record; return the last counts.
+
+        Raises `OutputError` if the flush or the record failed: `stats` has the counts then too.
+        """
+        if self._last is not None:
+            return self._last
+        snapshot, failed = self._native.stop()
+        try:
+            device = self._device()
+        except OutputError as e:
+            device, failed = None, failed or str(e)
+        self._last = self._told(json.loads(snapshot), "error" if failed else ended, device)
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                os.rmdir(self._folder)
+        if failed:
+            raise OutputError(failed)
+        return self._last
+
+    def __enter__(self) -> Server:
+        """Serve until the block ends."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the server."""
+        self.stop()
+
+    def _told(
+        self, snapshot: dict[str, Any], ended: str | None, device: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        return {
+            "schema": "destage.serve",
+            "schema_version": 1,
+            "version": _destage.VERSION,
+            "config": self._config,
+            "seconds": snapshot["seconds"],
+            "ended": ended,
+            "requests": snapshot["requests"],
+            "bytes_read": snapshot["bytes_read"],
+            "bytes_written": snapshot["bytes_written"],
+            "counters": snapshot["policy"],
+            "trims": snapshot["trims"],
+            "pool": snapshot["store"],
+            "response_ns": snapshot["response_ns"],
+            "device": device,
+            "connections": snapshot["connections"],
+            "replay": self._replay(),
+        }
+
+    def _replay(self) -> str | None:
+        """The command that gives the counters of the policy from the record."""
+        config = self._config
+        without_cache = config["policy"].strip() == "none" and config["device"] is None
+        if config["record"] is None or without_cache:
+            return None
+        words = ["destage", "compare", config["record"], "-p", self._native.replayed]
+        words += ["-c", f"{self.frames}p", "--page-size", f"{config['page_bytes']}"]
+        words += ["--trim", "drop"]
+        if config["device"] is not None:
+            words += ["-d", config["device"], "--flush", config["flush"]]
+            return shlex.join(words)
+        words += ["--pages-per-block", f"{config['pages_per_block']}"]
+        words += ["--device-pages", f"{self.export_bytes // config['page_bytes']}"]
+        return shlex.join(words)
+
+
+def serve(
+    file: str | os.PathLike[str],
+    *,
+    policy: str | None = None,
+    cache: str = "64MiB",
+    size: str | int | None = None,
+    page_size: str | None = None,
+    pages_per_block: int | None = None,
+    listen: str | None = None,
+    export: str = "",
+    read_only: bool = False,
+    max_connections: int = 64,
+    direct: bool = False,
+    checksums: bool = False,
+    record: str | os.PathLike[str] | None = None,
+    device: DeviceLike | None = None,
+    flush: str | None = None,
+    emulate: bool = False,
+    speed: float = 1.0,
+) -> Server:
+    """Serve a file, or memory (`:memory:`), as a network block device behind a cache.
+
+    Parameters:
+        file: the file or block device; it is byte for byte the export.
+        policy: any policy that does not need the future (LRU); `none`: no cache.
+        cache: such as `64MiB`, `8192p` or `10%` of the export.
+        size: bytes of memory, or of a file to make, sparse; absent: the device's capacity.
+        page_size: a power of two, 512 bytes to 64 KiB (4 KiB, or the device's).
+        pages_per_block: pages of an erase block (64, or the device's).
+        listen: `unix:PATH`, `HOST:PORT`, or `PORT` of localhost; a Unix socket if it is absent.
+        export: name of the export, besides the empty one.
+        read_only: reject writes.
+        max_connections: maximum number of connections.
+        direct: bypass the operating system's page cache.
+        checksums: compare each page that is fetched with the page that was written.
+        record: a file for all requests, as a trace; `.gz` compresses it.
+        device: a simulated SSD behind the cache: a preset, a TOML file, or a `Device`.
+        flush: flushes of the simulated SSD: `ignore` them, or `drain` its writes.
+        emulate: replies come when the simulated SSD would have answered.
+        speed: simulated nanoseconds in a nanosecond.
+
+    The server runs until `stop` or the end of its `with` block.
+    Raises `UsageError`, `MissingFile`, and `OutputError` where a file or an address is in use.
+    """
+    name = None if str(file) == MEMORY else path_of(file, "FILE")
+    drive = _drive(device, flush, emulate, speed, pages_per_block)
+    wanted: dict[str, Any] = {"cache": cache, "listen": listen, "export": export}
+    wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only}
+    wanted |= {"max_connections": max_connections, "emulate": emulate, "speed": speed}
+    wanted |= {
+        "file": name,
+        "bytes": _bytes(name, size, drive),
+        "policy": policy or _baseline(),
+        "page_bytes": _page_bytes(page_size, drive),
+        "pages_per_block": 64 if pages_per_block is None else pages_per_block,
+        "record": None if record is None else path_of(record, "--record"),
+    }
+    given = device.name if isinstance(device, Device) else device
+    return _started(wanted, drive, None if given is None else os.fspath(given))
+
+
+def _drive(
+    device: DeviceLike | None,
+    flush: str | None,
+    emulate: bool,
+    speed: float,
+    pages_per_block: int | None,
+) -> Device | None:
+    """The simulated SSD, if there is one."""
+    if device is not None:
+        if pages_per_block is not None:
+            raise UsageError("--pages-per-block: the erase block is the device's with --device")
+        return open_device(device).with_options(flush=flush or "ignore")
+    for name, given in (
+        ("--emulate", emulate),
+        ("--flush", flush is not None),
+        ("--speed", speed != 1.0),
+    ):
+        if given:
+            raise UsageError(f"{name} needs a simulated SSD: add --device")
+    return None
+
+
+def _bytes(file: str | None, size: str | int | None, drive: Device | None) -> int | None:
+    """The size that was given; that of the device for a file that is made, or memory."""
+    if size is not None:
+        return bytes_of(size, "--size")
+    is_new = file is None or not os.path.exists(file)
+    return drive.logical_bytes if drive is not None and is_new else None
+
+
+def _started(wanted: dict[str, Any], drive: Device | None, device: str | None) -> Server:
+    native = getattr(_destage, "Server", None)
+    if native is None:
+        raise UsageError("serve needs Unix")
+    if wanted["max_connections"] < 1:
+        said = f"--max-connections: expected a number from 1, found {wanted['max_connections']}"
+        raise UsageError(said)
+    if wanted["file"] is None and wanted["bytes"] is None:
+        raise UsageError(f"{MEMORY} needs --size SIZE")
+    folder = None
+    if wanted["listen"] is None:
+        folder, wanted["listen"] = _socket()
+    try:
+        started = native(json.dumps(wanted), None if drive is None else drive.raw)
+    except BaseException:
+        if folder is not None:
+            os.rmdir(folder)
+        raise
+    config = {**wanted, "file": wanted["file"] or MEMORY, "frames": started.frames}
+    config["device"] = device
+    config["flush"] = None if drive is None else drive.record["host"].get("flush", "ignore")
+    return Server(started, config, folder)
+
+
+def _baseline() -> str:
+    """The policy that others are measured against."""
+    return str(next(policy["name"] for policy in catalogue() if policy["baseline"]))
+
+
+def _page_bytes(page_size: str | None, drive: Device | None) -> int:
+    if page_size is None:
+        return 4096 if drive is None else drive.page_bytes
+    found = bytes_of(page_size, "--page-size")
+    if not 512 <= found <= 65536 or found & (found - 1):
+        said = f"--page-size: expected a power of two, 512 to 64KiB, found {page_size}"
+        raise UsageError(said)
+    return found
+
+
+def _socket() -> tuple[str | None, str]:
+    """A folder made for the socket, if there is none for such things, and the address."""
+    number = next(_numbers)
+    name = f"destage-{os.getpid()}{f'-{number}' if number else ''}.sock"
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and Path(runtime).is_dir():
+        return None, f"unix:{os.path.join(runtime, name)}"
+    folder = tempfile.mkdtemp(prefix="destage-")
+    return folder, f"unix:{os.path.join(folder, name)}"

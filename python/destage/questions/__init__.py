@@ -1,0 +1,1 @@
+"""The calls that answer: each is a question put to an experiment."""

@@ -1,0 +1,369 @@
+"""`advise`: the smallest cache and the policy near the best for a trace, and what to type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
+
+from destage.base.errors import UsageError
+from destage.base.io.files import Destination
+from destage.experiment.experiment import StoreLike, experiment_of
+from destage.experiment.results import Results
+from destage.lab.checks import check_in_front, drive_of, one_trace
+from destage.lab.options import DeviceRunOptions, ProgressCallback, check_one_tier, divided
+from destage.lab.policy_base import PolicyLike, Spec, policy_specs, spec_label
+from destage.lab.ssd import DeviceLike
+from destage.lab.traces import Trace
+from destage.model.advice import Choice, choose, deployable, front_of, joint
+from destage.model.advised import Advised, Ran
+from destage.model.deployed import WRITER, System, sizes_now, systems
+from destage.model.goals import Goal
+from destage.model.metrics import WRITES
+from destage.model.run import Run, warnings_of
+from destage.questions.advice.asking import (
+    NOTHING,
+    WITHIN,
+    between,
+    candidates,
+    check_ahead,
+    check_trace,
+    share_of,
+    sizes_of,
+    with_the_usual,
+)
+from destage.questions.advice.running import Pool, Runner, finalists_of, seeds_of, settings
+from destage.questions.advice.saying import everything, notes_of, row_of
+from destage.show.tables.advice import WIDE, advice_table, advice_text
+from destage.show.tables.frames import Tabled, by_column
+from destage.show.tables.table import Table
+
+__all__ = ["SEEDS", "Advice", "advise"]
+
+#: Seeds that finalists are run with where something is drawn.
+SEEDS = 3
+#: Runs that an advice can be made of: without a cache, and two to choose from.
+LEAST_RUNS = 3
+#: Choices that are made again where a run of a deployed system beats them.
+ROUNDS = 4
+
+
+@dataclass(frozen=True, repr=False)
+class Advice(Advised, Tabled):
+    """Advice with its reasons, its confidence and every run behind it.
+
+    As a table it has one row a run.
+    """
+
+    results: Results = field(default_factory=Results)
+    """Every run, candidates and others."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one row per run: whether it is advised, the objectives, and every metric."""
+        return [row_of(self, run) for run in self.results]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the rows by column."""
+        return by_column(self.to_dicts())
+
+    def _everything(self) -> Any:
+        return everything(self) | {"results": self.results._everything()}
+
+    def _provenance(self) -> Mapping[str, str]:
+        return {"destage.advice": json.dumps(everything(self))}
+
+    def as_table(self) -> Table:
+        """Return the curve of the first objective as a table, to be laid out otherwise."""
+        return advice_table(self, self.first)
+
+    def text(self, *, explain: bool = False, width: int = WIDE) -> str:
+        """Return what the command line prints, without colours: the answer and its table.
+
+        `explain` adds how sure it is, what other choices cost, what to type and how it was made.
+        """
+        return advice_text(self, explain=explain, width=width)
+
+    def to_markdown(self, path: Destination | None = None) -> str:
+        """Return all of it as Markdown, and write it to `path` if given (`-`: standard output).
+
+        Raises `OutputError`.
+        """
+        from destage.base.io.files import write_whole
+
+        text = advice_text(self, explain=True, markdown=True)
+        if path is not None:
+            write_whole(path, text)
+        return text
+
+    def write_page(self, path: Destination, command: str | None = None) -> None:
+        """Write a page that opens offline: the advice, its curves, and what to type.
+
+        `command` is the command line that makes it again. Raises `MissingExtra` without the extra
+        `report`, and `OutputError`.
+        """
+        from destage.base.io.files import write_whole
+        from destage.base.io.names import check_page
+        from destage.questions.reports import need_report
+
+        need_report()
+        check_page(path)
+        from destage.show.pages.advice import advice_page
+
+        write_whole(path, advice_page(self, self.results.result_sets[0], command))
+
+    def __repr__(self) -> str:
+        """Return what the command line prints."""
+        return self.text()
+
+
+def advise(
+    trace: Trace,
+    objective: str | Sequence[str] | None = None,
+    *,
+    budget: str | None = None,
+    within: float | str = WITHIN,
+    price: str | None = None,
+    policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
+    cache: str | Sequence[str] | None = None,
+    device: DeviceLike | None = None,
+    pe_cycles: int | None = None,
+    finalists: int | None = None,
+    seeds: int = SEEDS,
+    now: str | Mapping[str, str] | None = None,
+    force: bool = False,
+    store: StoreLike | None = None,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+    **options: Unpack[DeviceRunOptions],
+) -> Advice:
+    """Find the smallest cache and the policy near the best, with the certainty of the choice.
+
+    Parameters:
+        objective: a metric, also for short (`"p99"`), `"min:NAME"`, `"max:NAME"`, or `"cost"`;
+            several, `"p99,waf"`, give a Pareto front. By default the mean response with a device,
+            else the hit ratio.
+        budget, within: the largest cache (`"64MiB"`), and the accepted distance to the best value.
+        price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/reference/advise.md.
+        policies, cache: candidates and sizes, instead of the defaults.
+        pe_cycles: P/E cycle rating of a block; by default that of the device's file.
+        finalists: number of candidates to run at every size, chosen by the objective at a few
+        sizes.
+        seeds: number of seeds of the two best, if a policy or the device is random.
+        now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
+        force: give settings even for a short trace or few hits.
+
+    The others are those of `compare`; a flash tier (`tier2`) is the same below every candidate, and
+    hits of both tiers are then the default objective without a device. The same call gives the same
+    bytes, on any number of threads. After Ctrl-C the advice covers the finished runs. Raises
+    `UsageError` for invalid arguments, and the errors of `compare`.
+
+    >>> import destage
+    >>> trace = destage.synth("zipf", requests=10_000, pages=1_000, seed=1)
+    >>> destage.advise(trace, "hit", policies="lru,arc", cache="5%,10%").run.frames <= 100
+    True
+    """
+    one_trace("advise", trace, objective)
+    of_device, of_runs = divided(options)
+    check_one_tier(of_runs)
+    if now and of_runs.get("tier2"):
+        raise UsageError("now (--now) excludes tier2 (--tier2): no setting is printed above a tier")
+    drive = drive_of(device, of_device)
+    goals = check_ahead(objective, price, drive, pe_cycles, budget, of_runs.get("tier2"))
+    _check_counts(finalists, seeds, pe_cycles)
+    experiment = experiment_of(store, jobs, progress)
+    experiment.refuse_shards("advice")
+    pool = Pool(Runner(trace, drive, of_runs, experiment, pe_cycles))
+    present = sizes_now(now)
+    search = _Search(pool, goals, share_of(within), finalists, seeds, present, force)
+    return search.advice(policies, cache, budget)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """How advice is found."""
+
+    pool: Pool
+    goals: tuple[Goal, ...]
+    within: float
+    finalists: int | None
+    seeds: int
+    now: Mapping[str, int]
+    force: bool
+
+    @property
+    def tier2(self) -> bool:
+        """Whether every cache is above a flash tier."""
+        return bool(self.pool.runner.options.get("tier2"))
+
+    @property
+    def products(self) -> tuple[System, ...]:
+        """The systems that the first choice is among: those that grow, if any are named."""
+        return tuple(one for one in systems() if not self.now or one.key in self.now)
+
+    def advice(
+        self,
+        policies: str | PolicyLike | Sequence[PolicyLike] | None,
+        cache: str | Sequence[str] | None,
+        budget: str | None,
+    ) -> Advice:
+        """Run the grid, then what stands beside the choice."""
+        runner, goals, pool = self.pool.runner, self.goals, self.pool
+        tier2 = self.tier2
+        check_in_front([runner.trace], runner.drive, tier2=tier2)
+        check_trace(runner.trace, goals)
+        sizes = sizes_of(runner.trace, cache, budget, grows=bool(self.now))
+        every = with_the_usual(candidates(policies, runner.drive, runner.options))
+        warm = runner.measure_from(every, sizes.frames)
+        pending = any(goal.leaves_out_pending for goal in goals)
+        if tier2 and (pending or any(goal.column == WRITES for goal in goals)):
+            raise UsageError(
+                "objective: flash writes above a flash tier leave out what is dirty in DRAM, since"
+                " the tier may decline it: take overall_hit_ratio, backing_reads or mean"
+            )
+        # After a warm-up, dirty pages of before would be flushed with those of the measured part.
+        flushed = pending and not warm and not runner.options.get("flush_at_end")
+        runner.options |= {"flush_at_end": True} if flushed else {}
+        if runner.drive is not None and not tier2:
+            pool.run(policy_specs("none"), [1])
+        kept, left = finalists_of(pool, every, sizes.frames, goals, self.finalists)
+        grid = _Grid(pool, every, kept, self._writing(kept) if policies is None else [])
+        grid.run(sizes.frames)
+        if runner.interrupted and len(pool.labels) < LEAST_RUNS:
+            raise KeyboardInterrupt
+        if cache is None:
+            grid.run(sorted(self._between(grid)))
+        # Products are matched by one tier alone.
+        advice = self._said(grid, policies is None and not tier2, sizes.budget)
+        ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
+        advice = replace(advice, ran=ran)
+        notes = notes_of(advice, sizes.notes, flushed, warnings_of(advice.results))
+        return replace(advice, notes=notes)
+
+    def _writing(self, kept: Sequence[Spec]) -> list[Spec]:
+        """Policies that a product runs with a background writer, if one can be behind the cache."""
+        if isinstance(self.pool.runner.writing, str):
+            return []
+        names = {system.policy for system in systems() if system.writer}
+        return [spec for spec in kept if spec_label(spec) in names]
+
+    def _between(self, grid: _Grid) -> set[int]:
+        """Sizes between the smallest that will do and the next smaller one."""
+        runs, more = self.pool.results.runs, set[int]()
+        mine = grid.candidates(runs)
+        for goal in self.goals:
+            for some in (mine, deployable(mine, self.products)):
+                if not any(goal.judged(run) is not None for run in some):
+                    continue
+                choice = choose(some, _filled(runs), goal, self.within)
+                below = [p.run.frames for p in choice.curve if p.run.frames < choice.run.frames]
+                if below:
+                    more |= between(below[-1], choice.run.frames)
+        return more
+
+    def _said(self, grid: _Grid, usual: bool, budget: int | None) -> Advice:
+        """What the runs say, with the runs that this takes.
+
+        Runs of deployed systems at the sizes that they take are candidates too, so that none of
+        them beats the advice: where one would, it is the advice.
+        """
+        runner, goals, within, pool = self.pool.runner, self.goals, self.within, self.pool
+        for _ in range(ROUNDS):
+            runs = pool.results
+            mine = grid.candidates(runs, also_deployed=usual)
+            choices = [choose(mine, _filled(runs), goal, within) for goal in goals]
+            sold = deployable(mine, self.products) if usual else []
+            sold = [r for r in sold if all(g.judged(r) is not None for g in goals)]
+            deployed = [choose(sold, _filled(runs), goal, within) for goal in goals] if sold else []
+            several = len(goals) > 1
+            both = joint(deployed or choices, sold or mine, within) if several else None
+            advised = both or (deployed or choices)[0].run
+            found = () if self.tier2 else settings(pool, choices, advised, within)
+            if len(pool.results) == len(runs) or not usual:
+                break
+        named = dict.fromkeys(system.policy for system in systems())
+        specs = [*grid.every, *policy_specs(list(named))]
+        choices = [_with_seeds(runner, specs, choice, self.seeds) for choice in choices]
+        deployed = [_with_seeds(runner, specs, choice, self.seeds) for choice in deployed]
+        advice = Advice(
+            trace=runs[0].trace,
+            drive=runner.drive.name if runner.drive else None,
+            goals=goals,
+            within=within,
+            budget_bytes=None if budget is None else budget * runner.trace.page_bytes,
+            choices=tuple(choices),
+            joint=both,
+            front=front_of(mine, goals) if several else (),
+            settings=found,
+            candidates=tuple(mine),
+            ran=Ran(0, 0, 0),
+            notes=(),
+            deployed=tuple(deployed),
+            nothing=next((run for run in runs if run.policy == "none"), None),
+            force=self.force,
+            products=self.products,
+            below=runner.below,
+            results=runs,
+        )
+        typed = [
+            "" if advice.withheld else one.system.typed(advised.cache_bytes, self.now)
+            for one in found
+        ]
+        told = zip(found, typed, strict=True)
+        return replace(advice, settings=tuple(replace(s, typed=t) for s, t in told))
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The candidates: which run at every size, and which also with the background writer."""
+
+    pool: Pool
+    every: Sequence[Spec]
+    kept: Sequence[Spec]
+    writing: Sequence[Spec]
+
+    def run(self, frames: Sequence[int]) -> None:
+        """Run the candidates at these sizes."""
+        if frames:
+            self.pool.run(self.kept, frames)
+            if self.writing:
+                self.pool.run(self.writing, frames, writer=True)
+
+    def candidates(self, runs: Iterable[Run], *, also_deployed: bool = False) -> list[Run]:
+        """The runs that may be advised: neither without a cache nor with the future known."""
+        labels = {spec_label(spec) for spec in self.every}
+        labels |= {spec_label(spec) + WRITER for spec in self.writing}
+        if also_deployed:
+            labels |= {system.label for system in systems()}
+        mine = [r for r in runs if r.label in labels and r.policy != "none"]
+        found = [run for run in mine if not run.knows_the_future]
+        if not found:
+            raise UsageError(NOTHING)
+        if not _filled(found):
+            raise UsageError(
+                "cache: no cache fills within half of the requests: take smaller ones, a longer"
+                " trace, or warmup none"
+            )
+        return _filled(found)
+
+
+def _filled(runs: Iterable[Run]) -> list[Run]:
+    """The runs whose cache was full when measurement began."""
+    return [run for run in runs if not run.cache_not_full]
+
+
+def _check_counts(finalists: int | None, seeds: int, pe_cycles: int | None) -> None:
+    for name, value in (("finalists", finalists), ("seeds", seeds), ("pe_cycles", pe_cycles)):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and (not whole or value < 1):
+            raise UsageError(f"{name}: expected a whole number from 1, got {value!r}")
+
+
+def _with_seeds(runner: Runner, specs: Sequence[Spec], choice: Choice, count: int) -> Choice:
+    """The choice with other seeds of it and its rival."""
+    if choice.rival is None:
+        return choice
+    pair = (choice.run, choice.rival.run)
+    what, values = seeds_of(runner, specs, pair, choice.goal, count)
+    rival = replace(choice.rival, seeds=values, seeds_of=what)
+    return replace(choice, rival=rival)

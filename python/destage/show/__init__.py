@@ -1,0 +1,1 @@
+"""Runs as tables, charts and pages."""

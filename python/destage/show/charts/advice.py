@@ -1,0 +1,155 @@
+"""The charts of advice: the best policy over cache size, and the front of several objectives.
+
+Needs the extra `report`; import this module only when a chart is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from destage.model.advice import Choice
+from destage.model.goals import Goal
+from destage.model.metrics import BASELINE
+from destage.model.results import Row
+from destage.model.run import Run
+from destage.model.words import plain, size, time_unit
+from destage.show.charts.comparison import finish, size_axis, value_domain
+from destage.show.charts.theme import Theme
+
+__all__ = ["best_chart", "front_chart"]
+
+#: The line of the best policies in the legend.
+BEST = "the best at each size"
+
+
+def _scaled(goal: Goal, values: Sequence[float]) -> tuple[str, float]:
+    """The title of an axis with its unit, and what its numbers are divided by."""
+    if goal.metric is None:
+        return "Cost (dollars a year)", 1.0
+    if goal.metric.kind == "time":
+        unit = time_unit(values)
+        return f"{goal.title} ({unit.name})", float(unit.ns)
+    if goal.metric.kind == "ratio":
+        return f"{goal.title} (%)", 0.01
+    return (f"{goal.title} ({goal.metric.unit})" if goal.metric.unit else goal.title), 1.0
+
+
+def _axis(goal: Goal, values: Sequence[float], title: str) -> dict[str, Any]:
+    kind = "real" if goal.metric is None else goal.metric.kind
+    ratio = kind == "ratio"
+    scale = 0.01 if ratio else 1.0
+    domain = value_domain([v * scale for v in values], kind)
+    domain = [v / scale for v in domain]
+    if domain[0] > 0:
+        title = f"{title[:-1]}, not from 0)" if title.endswith(")") else f"{title} (not from 0)"
+    return {
+        "scale": alt.Scale(domain=domain, nice=False, zero=False),
+        "axis": alt.Axis(title=title, tickCount=6, format="~s" if kind == "count" else ".4~g"),
+    }
+
+
+def _around(goal: Goal, values: Sequence[float], title: str) -> dict[str, Any]:
+    """An axis that ends where the points do: what counts in a cloud is who lies beside whom."""
+    low, high = min(values), max(values)
+    air = 0.06 * (high - low) or abs(high) or 1.0
+    return _axis(goal, values, title) | {
+        "scale": alt.Scale(domain=[low - air, high + air], nice=False, zero=False)
+    }
+
+
+def _row(run: Run, goal: Goal, value: float, divided: float, line: str) -> Row:
+    return {
+        "line": line,
+        "label": run.label,
+        "cache_bytes": run.cache_bytes,
+        "size": plain(size(run.cache_bytes)),
+        "value": value / divided,
+        "text": plain(goal.text(value)),
+    }
+
+
+def best_chart(choice: Choice, within: float, theme: Theme) -> Any:
+    """The best policy at each size, lru beside it, what is near enough, and what is advised."""
+    goal = choice.goal
+    known = [(p.baseline, goal.value(p.baseline)) for p in choice.curve if p.baseline is not None]
+    lru = [(run, value) for run, value in known if run is not None and value is not None]
+    numbers = [p.value for p in choice.curve] + [value for _, value in lru]
+    title, divided = _scaled(goal, numbers)
+    rows = [_row(p.run, goal, p.value, divided, BEST) for p in choice.curve]
+    rows += [_row(run, goal, value, divided, BASELINE) for run, value in lru]
+    top = goal.judged(choice.best) or 0.0
+    limit = top * (1 - within if goal.largest else 1 + within) / divided
+    x = alt.X("cache_bytes:Q", **size_axis([r["cache_bytes"] for r in rows], "Cache size"))
+    y = alt.Y("value:Q", **_axis(goal, [r["value"] for r in rows] + [limit], title))
+    color = alt.Color(
+        "line:N",
+        scale=alt.Scale(domain=[BEST, BASELINE], range=[theme.series[0], theme.ink]),
+        legend=alt.Legend(title=None, orient="top", symbolType="stroke"),
+    )
+    tooltip = [
+        alt.Tooltip("label:N", title="Policy"),
+        alt.Tooltip("size:N", title="Cache size"),
+        alt.Tooltip("text:N", title=goal.title),
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y, color=color)
+    lines = base.mark_line(strokeWidth=1.8)
+    dots = base.mark_point(filled=True, size=46, opacity=1).encode(tooltip=tooltip)
+    near = (
+        alt.Chart(alt.InlineData(values=[{"limit": limit}]))
+        .mark_rule(strokeDash=[4, 3], stroke=theme.faint)
+        .encode(y=alt.Y("limit:Q"))
+    )
+    mine = _row(choice.run, goal, choice.value, divided, BEST)
+    spot = alt.Chart(alt.InlineData(values=[mine | {"said": mine["label"]}])).encode(x=x, y=y)
+    mark = spot.mark_point(
+        shape="diamond", size=170, filled=False, strokeWidth=2.4, stroke=theme.best, opacity=1
+    ).encode(tooltip=tooltip)
+    word = spot.mark_text(dy=-16 if goal.largest else 18, fontWeight="bold", fill=theme.best)
+    about = f"{goal.title} over cache size: the best policy at each, and what is advised"
+    layers = alt.layer(near, lines, dots, mark, word.encode(text="said:N"))
+    return finish(layers, theme, f"advised_{goal.column}", about, 300, page=True)
+
+
+def front_chart(runs: Sequence[Run], front: Sequence[Run], goals: Sequence[Goal], th: Theme) -> Any:
+    """Every candidate by the first two objectives, those of the front joined."""
+    first, second = goals[0], goals[1]
+    known = [
+        (run, a, b)
+        for run in runs
+        if (a := first.value(run)) is not None and (b := second.value(run)) is not None
+    ]
+    titles = [_scaled(first, [a for _, a, _ in known]), _scaled(second, [b for _, _, b in known])]
+    on = {id(run) for run in front}
+    rows: list[Row] = [
+        {
+            "label": run.label,
+            "size": plain(size(run.cache_bytes)),
+            "first": a / titles[0][1],
+            "second": b / titles[1][1],
+            "first_text": plain(first.text(a)),
+            "second_text": plain(second.text(b)),
+            "front": id(run) in on,
+        }
+        for run, a, b in known
+    ]
+    x = alt.X("first:Q", **_around(first, [r["first"] for r in rows], titles[0][0]))
+    y = alt.Y("second:Q", **_around(second, [r["second"] for r in rows], titles[1][0]))
+    tooltip = [
+        alt.Tooltip("label:N", title="Policy"),
+        alt.Tooltip("size:N", title="Cache size"),
+        alt.Tooltip("first_text:N", title=first.title),
+        alt.Tooltip("second_text:N", title=second.title),
+    ]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=y)
+    rest = base.transform_filter("!datum.front").mark_point(
+        filled=True, size=30, opacity=1, fill=th.muted
+    )
+    best = base.transform_filter("datum.front")
+    line = best.mark_line(strokeWidth=1.4, stroke=th.series[0])
+    dots = best.mark_point(filled=True, size=70, opacity=1, fill=th.series[0])
+    about = f"{first.title} and {second.title} of every run; those that no other beats are joined"
+    layers = alt.layer(rest.encode(tooltip=tooltip), line, dots.encode(tooltip=tooltip))
+    return finish(layers, th, "front", about, 320, page=True)

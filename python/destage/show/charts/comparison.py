@@ -1,0 +1,545 @@
+"""The charts, as Altair specifications: policies over cache sizes, and what a trace looks like.
+
+One builder serves the report and figures. With `page=True` a chart has the parameters `shown`
+(labels drawn in colour, the rest thin and grey) and `focus` (the label under the pointer), which
+the page's script sets in all charts at once; otherwise it has a legend of its own.
+
+Needs the extra `report`; import this module only when a chart is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import altair as alt
+
+from destage.model.metrics import BASELINE, METRICS, WRITES, Metric
+from destage.model.results import ResultSet, Row
+from destage.model.run import Run
+from destage.model.words import cell, plain, size, time_unit, uncertain
+from destage.show.charts.exact import exact_labels, exact_layers, exact_rows
+from destage.show.charts.theme import LIGHT, Theme, styles
+
+__all__ = [
+    "SIZE",
+    "Charts",
+    "Series",
+    "chart_rows",
+    "configure",
+    "finish",
+    "same_axes",
+    "size_axis",
+    "size_ticks",
+    "value_domain",
+]
+
+#: A byte count as a size, as a Vega expression.
+SIZE = (
+    "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '~g') + ' TiB' : "
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : "
+    "format(datum.value, '~g') + ' B'"
+)
+
+
+def _size_label(footprint_bytes: float | None) -> str:
+    plain = SIZE.replace("'~g'", "'.3~r'")
+    if not footprint_bytes:
+        return plain
+    return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~r') + ' %']"
+
+
+def size_ticks(sizes: Sequence[int], most: int = 8) -> list[int]:
+    """Where a logarithmic size axis has its ticks: powers of two, or the sizes themselves."""
+    low, high = min(sizes), max(sizes)
+    powers = [1 << k for k in range(64) if low <= 1 << k <= high]
+    if len(powers) < 3:
+        return sorted(set(sizes))[:most]
+    step = -(-len(powers) // most)
+    return powers[::step]
+
+
+def size_axis(
+    sizes: Sequence[int], title: str, footprint_bytes: float | None = None
+) -> dict[str, Any]:
+    """A logarithmic axis of cache sizes: its scale and its axis."""
+    low, high = min(sizes), max(sizes)
+    # A little air left and right, so that markers are whole and labels stay inside.
+    air = (high / low) ** 0.03 if high > low else 1.5
+    return {
+        "scale": alt.Scale(type="log", base=2, domain=[low / air, high * air], nice=False),
+        "axis": alt.Axis(
+            values=size_ticks(sizes),
+            labelExpr=_size_label(footprint_bytes),
+            labelOverlap="parity",
+            labelSeparation=6,
+            title=f"{title} (log scale)",
+            grid=False,
+        ),
+    }
+
+
+def value_domain(values: Sequence[float], kind: str, whole: float = 1.0) -> list[float]:
+    """From zero; of hits and pages not if all values lie close together far away from it.
+
+    Shares end at `whole` at most.
+
+    Times and factors start at zero always: how much longer one is than another is what they say.
+    """
+    ratio = kind == "ratio"
+    low, high = min(values, default=0), max(values, default=0)
+    if high <= 0:
+        return [0, 0.01 if ratio else 1]
+    if low <= 0.6 * high or kind in ("time", "real"):
+        return [0, high * 1.04]
+    air = max((high - low) * 0.08, high * 0.005)
+    top = high + air
+    return [max(0.0, low - air), min(whole, top) if ratio else top]
+
+
+def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
+    if metric.kind == "time":
+        return {"labelExpr": f"format(datum.value / {time_unit(domain).ns}, ',.4~g')"}
+    if metric.kind == "ratio":
+        # The title says per cent; the labels need not.
+        return {"labelExpr": "format(100 * datum.value, '~g')"}
+    if metric.kind == "count":
+        form = "datum.value < 10000 ? ',.0f' : '~s'"
+        return {"labelExpr": f"format(datum.value, {form})"}
+    return {"format": ".3~g"}
+
+
+def _axis_title(metric: Metric, domain: Sequence[float]) -> str:
+    unit = time_unit(domain).name if metric.kind == "time" else metric.shown_unit
+    words = [unit] if unit else []
+    words += ["not from 0"] if domain[0] > 0 else []
+    return f"{metric.title} ({', '.join(words)})" if words else metric.title
+
+
+#: Formats of values; times are text by then.
+_FORMATS = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}
+
+
+def _tooltip(metric: Metric, sampled: bool) -> list[alt.Tooltip]:
+    if metric.kind == "time" or sampled:
+        value = alt.Tooltip(f"{metric.name}_text:N", title=metric.title)
+    else:
+        unit = "" if metric.kind == "ratio" or not metric.unit else f" ({metric.unit})"
+        value = alt.Tooltip(
+            f"{metric.name}:Q", title=metric.title + unit, format=_FORMATS[metric.kind]
+        )
+    return [
+        alt.Tooltip("label:N", title="Policy"),
+        alt.Tooltip("size:N", title="Cache size"),
+        alt.Tooltip("frames:Q", title="Cache (pages)", format=",.0f"),
+        alt.Tooltip("cache_share:Q", title="Of the trace's pages", format=".3~p"),
+        value,
+    ]
+
+
+def _time_text(field: str) -> str:
+    """Nanoseconds in the unit that leaves few digits, as a Vega expression."""
+    return (
+        f"{field} >= 1e9 ? format({field} / 1e9, '.4~r') + ' s' : "
+        f"{field} >= 1e6 ? format({field} / 1e6, '.4~r') + ' ms' : "
+        f"format({field} / 1e3, '.4~r') + ' µs'"
+    )
+
+
+def chart_rows(result: ResultSet) -> list[Row]:
+    """The rows as the charts take them: numbers that they draw, and the size as text."""
+    drawn = [m for m in METRICS if m.name in CHARTED]
+    # Of runs without a device half of the metrics would be a column of nothing.
+    names = [m.name for m in drawn if any(run[m.name] is not None for run in result.runs)]
+    sampled = [m for m in drawn if m.name in names and _is_sampled(result, m)]
+    rows = []
+    for run in result.by_size:
+        row: Row = {
+            "label": run.label,
+            "frames": run.frames,
+            "cache_bytes": run.cache_bytes,
+            "cache_share": run.cache_share,
+        }
+        row |= {name: run[name] for name in names}
+        for metric in sampled:
+            row |= _how_sure(metric, run)
+        rows.append(row | {"size": size(run.cache_bytes)})
+    return rows
+
+
+def _is_sampled(result: ResultSet, metric: Metric) -> bool:
+    return any(run.sampled and run[metric.name] is not None for run in result.runs)
+
+
+def _how_sure(metric: Metric, run: Run) -> Row:
+    """Where a number of a sample lies, and how a tooltip says it; only that of an exact one."""
+    name, value = metric.name, run[metric.name]
+    if value is None:
+        return {}
+    unit = " %" if metric.kind == "ratio" else ""
+    if (bounds := run.bounds.get(name)) is None:
+        if not run.sampled:
+            return {f"{name}_text": plain(cell(metric, value)) + unit}
+        # Of a ratio to another policy's number no interval is known either.
+        shown = f"{100 * value:.0f}" if unit else plain(cell(metric, value))
+        return {f"{name}_text": f"{shown} ± ?{unit}"}
+    scale, most = (100, 2) if unit else (1, 0)
+    low, high = bounds
+    said = uncertain(scale * value, scale * low, scale * high, most)
+    return {f"{name}_low": low, f"{name}_high": high, f"{name}_text": said + unit}
+
+
+#: Metrics that have a chart.
+CHARTED = (
+    "hit_ratio",
+    "physical_reads",
+    "physical_writes",
+    WRITES,
+    "writes_vs_lru",
+    "cost",
+    "response_ns_mean",
+    "response_ns_p99",
+    "response_ns_p999",
+    "read_response_ns_mean",
+    "write_response_ns_mean",
+    "eviction_wait_ns_mean",
+    "victim_in_gc_ratio",
+    "waf",
+    "erases",
+    "gc_moves",
+    "destages",
+    "mean_destage_pages",
+    "padding_writes",
+    "switch_merges",
+    "partial_merges",
+    "full_merges",
+    "merge_copies",
+    "log_blocks_used_max",
+    "cmt_hit_ratio",
+    "translation_reads",
+    "translation_writes",
+)
+
+
+#: Up to so many cache sizes lines have a marker at each.
+MARKED_SIZES = 32
+
+
+class Series:
+    """Policies in charts, each with its look: colour, dash and marker."""
+
+    def __init__(self, labels: Sequence[str], theme: Theme, *, page: bool) -> None:
+        """Take the labels; `page` makes the charts for a page of HTML."""
+        self.labels = list(labels)
+        self.theme = theme
+        self.page = page
+        self.look = styles(self.labels, theme)
+
+    def _scale(self, channel: str) -> alt.Scale:
+        values = [getattr(self.look[label], channel) for label in self.labels]
+        return alt.Scale(domain=self.labels, range=values)
+
+    def _legend(self) -> alt.Legend | None:
+        raise NotImplementedError
+
+    def _color(self) -> Any:
+        return alt.Color("label:N", scale=self._scale("color"), legend=self._legend())
+
+    def _dash(self) -> alt.StrokeDash:
+        # Not in the legend, where it would outline the markers.
+        return alt.StrokeDash("label:N", scale=self._scale("dash"), legend=None)
+
+    def _shape(self) -> alt.Shape:
+        return alt.Shape("label:N", scale=self._scale("marker"), legend=self._legend())
+
+
+#: Result sets that are drawn on the same axes.
+_beside: ContextVar[Sequence[ResultSet]] = ContextVar("destage_same_axes", default=())
+
+
+@contextmanager
+def same_axes(results: Sequence[ResultSet]) -> Iterator[None]:
+    """Draw these result sets on the same axes, so that their charts can be compared by eye."""
+    token = _beside.set(results)
+    try:
+        yield
+    finally:
+        _beside.reset(token)
+
+
+class Charts(Series):
+    """The charts of one result set, all drawn alike.
+
+    `page` makes them for the report's page: no legend, no data, as wide as their place.
+    """
+
+    def __init__(
+        self,
+        result: ResultSet,
+        theme: Theme = LIGHT,
+        *,
+        page: bool = False,
+        shown: Sequence[str] = (),
+    ) -> None:
+        """Take what to draw; `shown` are the policies that the page shows first."""
+        super().__init__(result.labels, theme, page=page)
+        self.result = result
+        self.shown = list(shown)
+        beside = _beside.get()
+        #: Runs whose numbers the axes have to hold.
+        self.axes_of = [run for one in beside for run in one.by_size] or list(result.by_size)
+
+    def over_size(self, metric: Metric) -> Any:
+        """A line a policy over cache sizes; bars if there is only one size."""
+        if len(self.result.sizes) == 1:
+            return self._at_one_size(metric)
+        exact = exact_rows(self.result) if metric.name == "hit_ratio" else []
+        sizes = [r.cache_bytes for r in self.axes_of] + [r["cache_bytes"] for r in exact]
+        hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
+        footprint = self._footprint() if hero else None
+        title = "Cache size, share of the pages" if footprint else "Cache size"
+        x = alt.X("cache_bytes:Q", **size_axis(sizes, title, footprint))
+        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, [r["hit_ratio"] for r in exact]))
+        base = self._valid(metric).encode(x=x, y=y, detail="label:N")
+        about = f"{metric.title} over cache size, one line a policy"
+        layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
+        if exact:
+            # Their lines between the sizes that were asked for are known better.
+            known = f"indexof({json.dumps(exact_labels(self.result))}, datum.label) < 0"
+            layers[0] = layers[0].transform_filter(known)
+            if self.page:
+                layers[1] = layers[1].transform_filter(known)
+            layers += exact_layers(self.result, x, y, self.theme, self._color(), self._in_colour())
+        if _is_sampled(self.result, metric):
+            layers.insert(0, self._errors(base, metric))
+        return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
+
+    def _valid(self, metric: Metric) -> Any:
+        """The runs that have this metric."""
+        base = alt.Chart(self._data()).transform_filter(f"isValid(datum.{metric.name})")
+        if metric.kind == "time":
+            text = {f"{metric.name}_text": _time_text(f"datum.{metric.name}")}
+            base = base.transform_calculate(**text)
+        return base
+
+    def _value_axis(self, metric: Metric, more: Sequence[float] = ()) -> dict[str, Any]:
+        values = [r[metric.name] for r in self.axes_of if r[metric.name] is not None]
+        values += more
+        domain = value_domain(values, metric.kind)
+        return {
+            "scale": alt.Scale(domain=domain, nice=False, zero=False),
+            "axis": alt.Axis(
+                title=_axis_title(metric, domain), tickCount=6, **_axis_format(metric, domain)
+            ),
+        }
+
+    def relative_writes(self, metric: Metric) -> Any:
+        """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
+        sizes = [size(b) for b in sorted({r.cache_bytes for r in self.result.by_size})]
+        others = [label for label in self.result.labels if label != BASELINE]
+        ratios = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]
+        top = 1.04 * max([1.0, *ratios])
+        base = (
+            alt.Chart(self._data())
+            .transform_filter(f"isValid(datum.{metric.name}) && datum.label !== '{BASELINE}'")
+            .transform_filter(self._in_colour())
+        )
+        x = alt.X(
+            "size:N",
+            sort=sizes,
+            scale=alt.Scale(paddingInner=0.25, paddingOuter=0.1),
+            axis=alt.Axis(title="Cache size", labelAngle=0, labelOverlap="parity", grid=False),
+        )
+        y = alt.Y(
+            f"{metric.name}:Q",
+            # Fixed, so that the bars can be compared while policies come and go.
+            scale=alt.Scale(domain=[0, top], nice=False),
+            axis=alt.Axis(title=f"Flash writes / those of {BASELINE}", format=".2~f", tickCount=6),
+        )
+        bars = base.mark_bar(cursor="default").encode(
+            x=x,
+            y=y,
+            xOffset=alt.XOffset("label:N", sort=others),
+            color=self._color(),
+            tooltip=self._tooltip(metric),
+        )
+        one = (
+            alt.Chart(alt.InlineData(values=[{"one": 1}]))
+            .mark_rule(strokeDash=[4, 3], stroke=self.theme.ink)
+            .encode(y=alt.Y("one:Q"))
+        )
+        about = "Flash writes of each policy divided by those of lru, by cache size"
+        return self._finish(alt.layer(bars, one), metric.name, about, 260)
+
+    def _at_one_size(self, metric: Metric) -> Any:
+        """A bar a policy, the best on top, with its value."""
+        rows = [r for r in self.result.by_size if r[metric.name] is not None]
+        rows.sort(key=lambda r: r[metric.name], reverse=metric.better == "higher")
+        order = [r.label for r in rows]
+        known = (r[metric.name] for r in self.axes_of)
+        top = max((value for value in known if value is not None), default=0) or (
+            0.01 if metric.kind == "ratio" else 1
+        )
+        # Room for the value behind the longest bar.
+        domain = [0, top * (1.16 if metric.kind == "ratio" else 1.28)]
+        base = self._valid(metric)
+        y = alt.Y(
+            "label:N",
+            sort=order,
+            axis=alt.Axis(title=None, labelLimit=170, ticks=False, domain=False, grid=False),
+        )
+        x = alt.X(
+            f"{metric.name}:Q",
+            scale=alt.Scale(domain=domain, nice=False),
+            axis=alt.Axis(
+                title=_axis_title(metric, domain), tickCount=4, **_axis_format(metric, domain)
+            ),
+        )
+        bar = base.mark_bar(height={"band": 0.62}).encode(
+            x=x, y=y, color=self._color(), tooltip=self._tooltip(metric)
+        )
+        text = base.mark_text(align="left", dx=5, fill=self.theme.ink).encode(
+            x=x,
+            y=y,
+            text=alt.Text(f"{metric.name}_text:N")
+            if metric.kind == "time" or _is_sampled(self.result, metric)
+            else alt.Text(f"{metric.name}:Q", format=_FORMATS[metric.kind]),
+        )
+        about = f"{metric.title} of each policy at one cache size"
+        height = max(60, 23 * len(order))
+        return self._finish(alt.layer(bar, text), metric.name, about, height)
+
+    def _lines(self, base: Any, metric: Metric) -> list[Any]:
+        """Lines with a legend; a click in the legend brings one forward."""
+        pick = alt.selection_point(name="pick", fields=["label"], bind="legend")
+        strength = alt.when(pick).then(alt.value(1)).otherwise(alt.value(0.12))
+        line = base.mark_line(strokeWidth=1.8, clip=True).encode(
+            color=self._color(), strokeDash=self._dash(), opacity=strength
+        )
+        point = base.mark_point(filled=True, opacity=1, size=self._marker_area(), clip=True).encode(
+            color=self._color(),
+            shape=self._shape(),
+            opacity=strength,
+            tooltip=self._tooltip(metric),
+        )
+        return [line.add_params(pick), point]
+
+    def _page_lines(self, base: Any, metric: Metric) -> list[Any]:
+        """Grey lines, coloured ones above them, and wide unseen ones to be hit by a pointer."""
+        grey = base.mark_line(strokeWidth=1, stroke=self.theme.muted, clip=True)
+        coloured = base.transform_filter(self._in_colour())
+        width = alt.when("focus === datum.label").then(alt.value(3)).otherwise(alt.value(1.8))
+        line = coloured.mark_line(clip=True).encode(
+            color=self._color(), strokeDash=self._dash(), strokeWidth=width
+        )
+        point = coloured.mark_point(
+            filled=True, opacity=1, size=self._marker_area(), clip=True
+        ).encode(color=self._color(), shape=self._shape())
+        wide = base.mark_line(strokeWidth=9, stroke=self.theme.ink, opacity=0, clip=True)
+        spot = base.mark_point(filled=True, size=220, opacity=0, clip=True).encode(
+            tooltip=self._tooltip(metric)
+        )
+        return [grey, line, point, wide, spot]
+
+    def _tooltip(self, metric: Metric) -> list[alt.Tooltip]:
+        return _tooltip(metric, _is_sampled(self.result, metric))
+
+    def _errors(self, base: Any, metric: Metric) -> Any:
+        """The 95 % intervals, where the values come from a sample."""
+        low, high = f"{metric.name}_low", f"{metric.name}_high"
+        return (
+            base.transform_filter(f"isValid(datum.{low})")
+            .transform_filter(self._in_colour())
+            .mark_area(opacity=0.16, clip=True, line=False)
+            .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
+        )
+
+    def _marker_area(self) -> int:
+        """Markers, unless the sizes stand so close that they would hide the lines."""
+        return 42 if len(self.result.sizes) <= MARKED_SIZES else 0
+
+    def _footprint(self) -> float | None:
+        return self.result.trace.footprint_bytes or None
+
+    def _data(self) -> Any:
+        if self.page:
+            return alt.NamedData(name="runs")
+        return alt.InlineData(values=chart_rows(self.result))
+
+    def _in_colour(self) -> str:
+        if self.page:
+            return "indexof(shown, datum.label) >= 0 || focus === datum.label"
+        return "true"
+
+    def _legend(self, *, lines: bool = False) -> alt.Legend | None:
+        """A legend off the page; `lines` need one where bars have their names beside them."""
+        barred = len(self.result.sizes) == 1 and not lines
+        if self.page or len(self.result.labels) < 2 or barred:
+            return None
+        legend = alt.Legend(title=None, orient="right", labelLimit=240, symbolSize=80)
+        if lines:
+            legend.symbolType = "stroke"
+            legend.symbolSize = 400
+        else:
+            # The dash of the line would outline the marker.
+            legend.symbolStrokeWidth = 0
+        return legend
+
+    def _color(self, *, lines: bool = False) -> Any:
+        legend = self._legend(lines=lines)
+        color = alt.Color("label:N", scale=self._scale("color"), legend=legend)
+        if self.page:
+            return alt.when(self._in_colour()).then(color).otherwise(alt.value(self.theme.muted))
+        return color
+
+    def _finish(self, chart: Any, name: str, about: str, height: int) -> Any:
+        if self.page:
+            chart = chart.add_params(
+                alt.param(name="shown", value=self.shown), alt.param(name="focus", value=None)
+            )
+        return finish(chart, self.theme, name, about, height, page=self.page)
+
+
+def finish(chart: Any, theme: Theme, name: str, about: str, height: int, *, page: bool) -> Any:
+    """Size and look, the same for every chart."""
+    sized = chart.properties(
+        name=name, description=about, width="container" if page else 520, height=height
+    )
+    if page:
+        sized = sized.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    return configure(sized, theme, page=page)
+
+
+def configure(chart: Any, theme: Theme, *, page: bool) -> Any:
+    """The look alone."""
+    return chart.configure(
+        background="transparent" if page else "white",
+        font="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+        if page
+        else "Liberation Sans, Helvetica, Arial, sans-serif",
+        padding=2 if page else 10,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelColor=theme.faint,
+            labelFontSize=11,
+            titleColor=theme.faint,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            titlePadding=8,
+            gridColor=theme.grid,
+            domainColor=theme.muted,
+            tickColor=theme.muted,
+            tickSize=4,
+        ),
+        axisY=alt.AxisConfig(domain=False, ticks=False, labelPadding=6),
+        legend=alt.LegendConfig(labelColor=theme.ink, labelFontSize=12, rowPadding=3),
+        text=alt.MarkConfig(fontSize=11),
+        title=alt.TitleConfig(
+            color=theme.ink, fontSize=12, fontWeight="normal", anchor="start", offset=6
+        ),
+    )

@@ -1,0 +1,277 @@
+"""Puts the report's page together: which parts there are, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from altair.utils.schemapi import debug_mode
+
+from destage.model.metrics import METRICS
+from destage.model.profile import warnings_of
+from destage.model.results import ResultSet
+from destage.model.run import prompts_of, trace_name
+from destage.model.run import warnings_of as warnings_of_runs
+from destage.model.series import names
+from destage.model.words import cell, counted, duration, join, number, percent, printable, size
+from destage.show.charts.comparison import Charts, chart_rows, same_axes
+from destage.show.charts.series_plots import series_chart, series_title
+from destage.show.charts.theme import PAGE
+from destage.show.pages.comparison import Part, chart_part, chips, comparison, highlighted
+from destage.show.pages.contents import with_contents
+from destage.show.pages.drive import drive_facts, drive_name
+from destage.show.pages.layout import drawn, page_of
+from destage.show.pages.parts import parts_table
+from destage.show.pages.phases import phases_table
+from destage.show.pages.plain import points
+from destage.show.pages.provenance import made
+from destage.show.pages.tables import runs_table, wins_table
+from destage.show.pages.trace import facts, profile_charts
+from destage.show.pages.workload import workload
+from destage.show.tables.curves import curves_summary
+from destage.show.tables.summary import summary
+from destage.show.tables.verdict import verdict
+
+__all__ = ["page"]
+
+#: What goes with a result set, if anything.
+Given = Mapping[str, Any] | None
+
+
+def page(
+    results: Sequence[ResultSet],
+    infos: Sequence[Mapping[str, Any]],
+    curves: Sequence[ResultSet],
+    profiles: Sequence[Mapping[str, Any]],
+    series: Sequence[Sequence[Mapping[str, int | float]]],
+    command: str | None,
+) -> str:
+    """Return the whole page."""
+    sections: list[Part] = []
+    groups: list[Part] = []
+    # Altair would hold every chart, and every part of it, against its schema: most of the time that
+    # a report takes. The tests do that.
+    with debug_mode(False), same_axes(results):
+        for k, parts in enumerate(_matched(results, infos, curves, profiles)):
+            section = _section(k, *parts, groups)
+            if k < len(results) and k < len(series):
+                section["over_time"] = _over_time(f"o{k}", series[k], results[k], groups)
+            sections.append(section)
+    names = [s["name"] for s in sections]
+    title = names[0] if len(names) == 1 else f"{len(names)} traces"
+    drives = [s["drive"]["name"] if s["drive"] else "no device" for s in sections]
+    if len(names) > 1 and len(set(names)) == 1 and len(set(drives)) == len(names):
+        # One trace in front of several devices.
+        title = f"{names[0]}: {len(names)} devices"
+        for section, drive in zip(sections, drives, strict=True):
+            section["name"] = drive
+    html = page_of(
+        "report.html.j2",
+        ["report.js"],
+        {"groups": drawn(groups)},
+        title=title if names else "No results",
+        lead=sections[0]["lead"] if len(sections) == 1 else "",
+        version=next((str(r.source.get("version", "")) for r in results), ""),
+        sections=sections,
+        command=command,
+    )
+    return with_contents(html)
+
+
+def _matched(
+    results: Sequence[ResultSet],
+    infos: Sequence[Mapping[str, Any]],
+    curves: Sequence[ResultSet],
+    profiles: Sequence[Mapping[str, Any]],
+) -> list[tuple[ResultSet | None, Given, ResultSet | None, Given]]:
+    """Results, facts, curves and profile of each trace, side by side."""
+    parts: list[list[Any]] = [[r, None, None, None] for r in results]
+    marks = [r.trace.fingerprint for r in results]
+    kinds: tuple[Sequence[Mapping[str, Any] | ResultSet], ...] = (infos, curves, profiles)
+    for place, given in enumerate(kinds, start=1):
+        for i, item in enumerate(given):
+            mark = _fingerprint(item)
+            # The two kinds of fingerprint have different lengths.
+            known = [k for k, m in enumerate(marks) if m and (mark.startswith(m) or m == mark)]
+            if not known and not mark and i < len(parts):
+                known = [i]
+            free = [k for k in known if parts[k][place] is None]
+            if not free:
+                parts.append([None, None, None, None])
+                marks.append(mark)
+                free = [len(parts) - 1]
+            parts[free[0]][place] = item
+    return [(p[0], p[1], p[2], p[3]) for p in parts]
+
+
+def _fingerprint(item: Mapping[str, Any] | ResultSet) -> str:
+    if isinstance(item, ResultSet):
+        return item.trace.fingerprint
+    trace = item.get("trace")
+    source = trace if isinstance(trace, Mapping) else item
+    return str(source.get("fingerprint") or "")
+
+
+def _section(
+    k: int,
+    result: ResultSet | None,
+    info: Given,
+    curve: ResultSet | None,
+    profile: Given,
+    groups: list[Part],
+) -> Part:
+    """One trace: its comparison, its profile, its curves, as far as they are there."""
+    section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
+    section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made", "parts"))
+    section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time", "phases"))
+    if result is not None:
+        section["lead"] = _lead(result)
+        section["summary"] = verdict(result) + summary(result)
+        section["warnings"] = _warnings(result)
+        section["group"] = comparison(f"c{k}", result, groups)
+        section["tiles"] = _tiles(result) if len(result.runs) == 1 else None
+        section["wins"] = wins_table(result)
+        section["phases"] = phases_table(result)
+        section["parts"] = parts_table(result)
+        section["table"] = runs_table(result) if result.runs else None
+        section["drive"] = drive_facts(result)
+        section["made"] = made(result)
+    if curve is not None:
+        section["curves"] = _curves(k, curve, groups)
+        section["summary"] = [*(section["summary"] or []), *curves_summary(curve)]
+        section["warnings"] += [printable(w) for w in curve.source["mrc"].get("warnings") or []]
+    if info is not None:
+        charts = [
+            chart_part(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)
+        ]
+        if charts:
+            groups.append({"id": f"p{k}", "rows": [], "shown": [], "charts": charts})
+        section["profile"] = {"facts": facts(info), "charts": charts}
+    if profile is not None:
+        section["workload"] = workload(f"w{k}", profile, groups)
+        section["warnings"] += warnings_of(profile)
+    return section
+
+
+def _over_time(
+    group: str,
+    periods: Sequence[Mapping[str, int | float]],
+    result: ResultSet,
+    groups: list[Part],
+) -> Part | None:
+    """A single run, period by period; `None` if it was not recorded."""
+    first = min((run.measured or {}).get("first_access", 0) for run in result.runs)
+    charts = []
+    for name in names(periods):
+        chart = series_chart(periods, name, PAGE, page=True, first_access=first)
+        charts.append(chart_part(group, name, series_title(name), chart))
+    if not charts:
+        return None
+    charts[0]["wide"] = len(charts) % 2 == 1
+    groups.append({"id": group, "rows": [], "shown": [], "charts": charts})
+    return {"charts": charts}
+
+
+def _name(result: ResultSet | None, info: Given, curve: ResultSet | None) -> str:
+    known = result or curve
+    if known is not None:
+        return known.name
+    if info is None:
+        return "trace"
+    options = info.get("options")
+    sources = [s.get("name", "") if isinstance(s, Mapping) else s for s in info.get("sources", ())]
+    return trace_name(sources, options if isinstance(options, Mapping) else {})
+
+
+def _lead(result: ResultSet) -> str:
+    trace = result.trace
+    parts = [counted(len(result.labels), "policy", "policies")]
+    sizes = [size(frames * trace.page_bytes) for frames in result.sizes]
+    if len(sizes) == 1:
+        parts.append(f"{sizes[0]} of cache")
+    elif sizes:
+        parts.append(f"{len(sizes)} cache sizes from {sizes[0]} to {sizes[-1]}")
+    drive = drive_name(result)
+    if drive is not None:
+        parts.append(f"in front of {drive}")
+    prompts = prompts_of(result.runs)
+    if prompts is None:
+        parts.append(f"{number(trace.requests)} requests")
+        parts.append(f"{number(trace.accesses)} page accesses")
+        parts.append(f"{number(trace.unique_pages)} pages of {size(trace.page_bytes)}")
+    else:
+        parts.append(f"{number(prompts)} prompts")
+        parts.append(f"{number(trace.accesses)} blocks")
+        parts.append(f"{number(trace.unique_pages)} different, of {size(trace.page_bytes)}")
+    return " \u00b7 ".join(parts)
+
+
+def _warnings(result: ResultSet) -> list[str]:
+    """Each warning once, with the policies that have it unless all do."""
+    found = []
+    for message, labels in warnings_of_runs(result.runs).items():
+        warning = printable(message)
+        everyone = len(labels) == len(result.labels) > 1
+        # A warning that names its policy needs no label.
+        named = len(labels) == 1 and labels[0] in warning
+        found.append(warning if everyone or named else f"{join(labels)}: {warning}")
+    return found
+
+
+def _tiles(result: ResultSet) -> list[Part]:
+    """A single run: its numbers, large."""
+    run = result.runs[0]
+    tiles = []
+    for metric in METRICS:
+        value = run[metric.name]
+        asked = metric.is_core(result.timed) and metric.name != "writes_vs_lru"
+        if not asked or value is None:
+            continue
+        if metric.kind == "ratio":
+            tiles.append({"title": metric.title, "value": percent(value), "note": ""})
+        elif metric.kind == "time":
+            tiles.append({"title": metric.title, "value": duration(value), "note": ""})
+        else:
+            tiles.append({"title": metric.title, "value": cell(metric, value), "note": metric.unit})
+    return tiles
+
+
+def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
+    """The section of the curves of `mrc`; `None` without one."""
+    if not curved.runs:
+        return None
+    shown = highlighted(curved)
+    charts = Charts(curved, PAGE, page=True, shown=shown)
+    metrics = {m.name: m for m in curved.metrics()}
+    drawn = []
+    for name in ("hit_ratio", "physical_writes"):
+        if name in metrics:
+            chart = charts.over_size(metrics[name])
+            drawn.append(
+                chart_part(f"m{k}", name, metrics[name].title, chart, f"{curved.name}-mrc")
+            )
+    for part in drawn:
+        part["wide"] = True
+    # Both are of the same rows.
+    drawn[-1]["points"] = points(chart_rows(curved))
+    groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
+    sample = curved.source["mrc"].get("sample")
+    note = ""
+    if isinstance(sample, Mapping):
+        note = (
+            f"Estimated from a sample of {percent(sample.get('rate'))} of the pages "
+            f"({number(sample.get('pages'))} pages, {number(sample.get('accesses'))} accesses); "
+            "the bands are 95 % intervals."
+        )
+    elif samples := curved.source["mrc"].get("samples"):
+        exact = sum(not run.sampled for run in curved.runs)
+        note = (
+            f"Estimated from {counted(len(samples), 'sample')} of {percent(samples[-1]['rate'])}"
+            f" to {percent(samples[0]['rate'])} of the pages, {exact} of {len(curved.runs)} points"
+            " from the whole trace; the bands are 95 % intervals."
+        )
+    return groups[-1] | {
+        "title": "Hit-ratio curves",
+        "chips": chips(curved, shown),
+        "note": note,
+    }

@@ -1,0 +1,245 @@
+"""The page of a store: thousands of runs that a reader filters, in one file.
+
+The rows travel by column. The page's script takes the means of those that the reader chooses and
+gives them to the charts of `charts.stored`: a press of a key redraws hundreds of marks and not
+thousands. Runs that failed, are missing or have no such number stay in sight: they are counted,
+and drawn as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from destage import _destage
+from destage.model.axes import axes_of
+from destage.model.metrics import Metric, offline
+from destage.model.settings import (
+    DIMENSIONS,
+    cache_order,
+    known_metrics,
+    label_order,
+    natural_order,
+    usual_pair,
+)
+from destage.model.words import NONE, cell, counted, join, number, printable, size, time_unit
+from destage.show.charts.stored import StoredCharts
+from destage.show.charts.theme import PAGE
+from destage.show.pages.comparison import looks
+from destage.show.pages.layout import page_of
+
+__all__ = ["Missing", "stored_page"]
+
+#: What became of a run; one that is missing was planned and is not there.
+STATUS = ("done", "failed", "missing")
+#: Columns of a run that its detail shows beside the numbers.
+TOLD = ("id", "params", "reason", "warnings", "warmup", "placement", "trace_fingerprint")
+#: Numbers of a run that are no metrics.
+SIZES = (
+    *("frames", "cache_bytes", "cache_share", "page_bytes", "warmup_requests"),
+    *("trace_requests", "trace_accesses", "trace_unique_pages"),
+)
+#: Reasons and holes that are written out; of more, the page says how many there are.
+MOST_TOLD = 12
+
+Row = Mapping[str, Any]
+#: A run that was planned and is not there: `DIMENSIONS`, `frames`, and `sweep`, whose it is.
+Missing = Mapping[str, Any]
+
+
+def stored_page(
+    rows: Sequence[Row],
+    missing: Sequence[Missing] = (),
+    *,
+    title: str,
+    damaged: int = 0,
+    command: str | None = None,
+) -> str:
+    """Return the page of rows of a store, and of the runs that it has not."""
+    runs = [*rows, *({**dict(run), "status": "missing"} for run in missing)]
+    order = _orders(runs)
+    runs.sort(key=lambda run: [order[name](_text(run.get(name))) for name in DIMENSIONS])
+    known = _sized(runs)
+    metrics = known_metrics(rows)
+    labels = sorted({str(run["label"]) for run in runs}, key=label_order)
+    model = _model(runs, known, metrics, labels)
+    return page_of(
+        "store.html.j2",
+        ["store.js"],
+        model | {"file": re.sub(r"[^\w.-]+", "-", title).strip("-") or "store"},
+        styles=["store.css"],
+        title=printable(title),
+        lead=_lead(runs),
+        notices=[printable(text) for text in _notices(rows, missing, damaged)],
+        version=_destage.VERSION,
+        command=command,
+        looks=looks(labels),
+        table=_table(runs, known, metrics),
+    )
+
+
+def _sized(runs: Sequence[Row]) -> list[dict[str, Any]]:
+    """Sizes of runs; of failed and missing ones from runs of the same trace."""
+    of_trace: dict[Any, Row] = {}
+    for run in runs:
+        if run.get("trace_unique_pages"):
+            of_trace.setdefault((run["trace"], run.get("seed")), run)
+            of_trace.setdefault((run["trace"], None), run)
+    found = []
+    for run in runs:
+        same = of_trace.get((run["trace"], run.get("seed"))) or of_trace.get((run["trace"], None))
+        values = {name: run.get(name) for name in SIZES}
+        for name in ("page_bytes", "trace_unique_pages"):
+            if values[name] is None and same is not None:
+                values[name] = same.get(name)
+        frames, page, unique = (
+            values[name] for name in ("frames", "page_bytes", "trace_unique_pages")
+        )
+        if frames and values["cache_bytes"] is None and page:
+            values["cache_bytes"] = frames * page
+        if frames and values["cache_share"] is None and unique:
+            values["cache_share"] = frames / unique
+        found.append(values)
+    return found
+
+
+def _lead(runs: Sequence[Row]) -> str:
+    counts = {status: sum(run["status"] == status for run in runs) for status in STATUS}
+    parts = [counted(counts["done"], "run")]
+    parts += [f"{number(counts[s])} {s}" for s in STATUS[1:] if counts[s]]
+    for name, (one, several) in DIMENSIONS.items():
+        values = {run.get(name) for run in runs}
+        if len(values) > 1:
+            parts.append(counted(len(values - {None}) or 1, one.lower(), several))
+    return " \u00b7 ".join(parts)
+
+
+def _notices(rows: Sequence[Row], missing: Sequence[Missing], damaged: int) -> Iterable[str]:
+    """Notices of damaged parts, missing runs and failures."""
+    if damaged:
+        yield (
+            f"{counted(damaged, 'part')} of the store cannot be read, and the runs in it are"
+            " missing: destage sweep --resume makes them again"
+        )
+    holes: dict[tuple[Any, ...], list[Missing]] = {}
+    for run in missing:
+        holes.setdefault((run.get("sweep"), run["trace"], run.get("device")), []).append(run)
+    for (sweep, trace, device), some in list(holes.items())[:MOST_TOLD]:
+        where = f"{trace}, {device}" if device else trace
+        labels = list(dict.fromkeys(str(run["label"]) for run in some))
+        shown = join(labels) if len(labels) <= 8 else counted(len(labels), "policy", "policies")
+        yield f"{sweep}: {counted(len(some), 'run')} missing: {where}: {shown}"
+    if len(holes) > MOST_TOLD:
+        rest = sum(len(some) for some in list(holes.values())[MOST_TOLD:])
+        yield f"{counted(rest, 'more run')} missing elsewhere"
+    reasons: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["status"] == "failed":
+            reasons.setdefault(str(row["reason"]), []).append(row)
+    for reason, failed in list(reasons.items())[:MOST_TOLD]:
+        labels = list(dict.fromkeys(str(row["label"]) for row in failed))
+        yield f"{counted(len(failed), 'run')} failed: {reason} ({join(labels[:8])})"
+    if len(reasons) > MOST_TOLD:
+        rest = sum(len(failed) for failed in list(reasons.values())[MOST_TOLD:])
+        yield f"{counted(rest, 'more run')} failed for other reasons"
+
+
+def _model(
+    runs: Sequence[Row],
+    known: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Metric],
+    labels: Sequence[str],
+) -> dict[str, Any]:
+    """The data of the page's script."""
+    charts = StoredCharts(labels, PAGE, page=True)
+    order = _orders(runs)
+    return {
+        "runs": len(runs),
+        "status": [STATUS.index(run["status"]) for run in runs],
+        "dimensions": [
+            {"name": name, "title": one, "several": several}
+            | _coded([_text(run.get(name)) for run in runs], order[name])
+            for name, (one, several) in DIMENSIONS.items()
+        ],
+        "axes": [
+            {"name": axis.name, "title": axis.title, "of": axis.of}
+            | {
+                k: _coded(v, natural_order)
+                for k, v in (("column", axis.column), ("rest", axis.rest))
+                if v
+            }
+            for axis in axes_of(runs)
+        ],
+        "told": {name: _coded([_text(run.get(name)) for run in runs]) for name in TOLD},
+        "sizes": {name: _column([some[name] for some in known]) for name in SIZES},
+        "numbers": {m.name: _column([run.get(m.name) for run in runs]) for m in metrics},
+        "metrics": [
+            {
+                "name": m.name,
+                "title": m.title,
+                "kind": m.kind,
+                "unit": m.unit,
+                "better": m.better,
+                "about": m.about,
+                "core": m.is_core(any(run.get("device") for run in runs)),
+            }
+            for m in metrics
+        ],
+        "looks": [{"offline": label.partition("[")[0] in offline()} for label in labels],
+        "pair": usual_pair(metrics),
+        "charts": {name: charts.spec(name) for name in charts.NAMES},
+    }
+
+
+def _orders(runs: Sequence[Row]) -> dict[str, Any]:
+    """How the values of each dimension are sorted."""
+    frames = {_text(run["cache"]): run.get("frames") for run in runs}
+    return dict.fromkeys(DIMENSIONS, natural_order) | {
+        "label": label_order,
+        "cache": lambda text: cache_order(text, frames[text]),
+        "queue_depth": lambda text: int(text) if text else -1,
+        "seed": lambda text: int(text) if text else -1,
+    }
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else printable(str(value))
+
+
+def _coded(texts: Sequence[str], order: Any = None) -> dict[str, Any]:
+    """A column of words: each word once, and which one a run has."""
+    values = sorted(set(texts), key=order)
+    place = {text: k for k, text in enumerate(values)}
+    return {"values": values, "at": 0 if len(values) == 1 else [place[text] for text in texts]}
+
+
+def _column(values: Sequence[Any]) -> Any:
+    """A column of numbers; a single one if all are alike."""
+    if values and all(type(v) is type(values[0]) and v == values[0] for v in values):
+        return values[0]
+    return list(values)
+
+
+def _table(
+    runs: Sequence[Row], known: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]
+) -> dict[str, Any]:
+    """The runs for where no script is allowed: what they differ in, and the usual numbers."""
+    names = [n for n in DIMENSIONS if n == "label" or len({run.get(n) for run in runs}) > 1]
+    timed = any(run.get("device") for run in runs)
+    shown = [m for m in metrics if m.is_core(timed)]
+    units = {m.name: time_unit(r.get(m.name) for r in runs) for m in shown if m.kind == "time"}
+    heads = [DIMENSIONS[name][0] for name in names] + ["Size"]
+    for metric in shown:
+        unit = units[metric.name].name if metric.name in units else metric.shown_unit
+        heads.append(f"{metric.title} ({unit})" if unit else metric.title)
+    body = []
+    for run, some in zip(runs, known, strict=True):
+        cells = [_text(run.get(name)) or NONE for name in names] + [size(some["cache_bytes"])]
+        if run["status"] == "done":
+            cells += [cell(m, run.get(m.name), units.get(m.name)) for m in shown]
+        else:
+            told = run["status"] + (f": {run['reason']}" if run.get("reason") else "")
+            cells += [printable(told), *("" for _ in shown[1:])]
+        body.append(cells)
+    return {"heads": heads, "rows": body}

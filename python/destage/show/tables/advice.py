@@ -1,0 +1,442 @@
+"""Advice in words and tables: the same sentences on a terminal, in Markdown and on the page."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from destage.model.advice import Choice, Rival, Setting, Wrong
+from destage.model.advised import Advised
+from destage.model.goals import Goal
+from destage.model.metrics import METRICS
+from destage.model.run import Run
+from destage.model.words import (
+    NBSP,
+    NONE,
+    counted,
+    join,
+    number,
+    percent,
+    plain,
+    ratio,
+    significant,
+    size,
+)
+from destage.show.tables.answer import answer_lines, answer_table
+from destage.show.tables.table import Cell, Column, Table
+from destage.show.tables.words import place, share_text, title_of
+
+__all__ = [
+    "WIDE",
+    "advice_lines",
+    "advice_table",
+    "advice_tables",
+    "advice_text",
+    "choice_lines",
+    "front_table",
+    "head_of",
+    "joint_line",
+    "parts_table",
+    "settings_table",
+    "sure_lines",
+    "typed_lines",
+    "wrong_lines",
+]
+
+#: Digits where numbers stand close together.
+FINE = 5
+#: Names in a row.
+MOST = 4
+#: Columns of a sentence in plain text.
+WIDE = 100
+
+#: What is typed is a command of another system: none of it is simulated as it is.
+NEAREST = (
+    "None of these is simulated as it is: each stands beside the policy here that comes nearest,"
+    " run at the size that it takes. They cache a store on a faster device or in memory; what"
+    " filling that device costs is not in the numbers."
+)
+
+
+def _whole(run: Run) -> str:
+    share = run.cache_share
+    within = "" if share is None else f", {significant(100 * share)}{NBSP}% of the trace's"
+    return f"{place(run)} ({counted(run.frames, 'page')}{within})"
+
+
+def several(labels: Sequence[str]) -> str:
+    """A few names, and how many more."""
+    if len(labels) <= MOST:
+        return join(labels)
+    return f"{', '.join(labels[: MOST - 1])} and {len(labels) - MOST + 1} more"
+
+
+def _behind(share: float | None, than: str) -> str:
+    """How much worse a number is, as the end of a sentence."""
+    if share is None:
+        return f"worse than {than}"
+    if share == 0:
+        return f"as {than}"
+    word = "worse" if share > 0 else "better"
+    return f"{percent(abs(share), 1)} {word} than {than}"
+
+
+def choice_lines(choice: Choice, within: float) -> list[str]:
+    """The advice for one objective, and its numbers."""
+    goal, run, best = choice.goal, choice.run, choice.best
+    title = "cost" if goal.metric is None else title_of(goal.metric.name)
+    lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}"
+    if run is best:
+        said = [f"{lead}, the best of these runs."]
+    else:
+        # By the numbers that the table compares.
+        judged, top = goal.judged(run), goal.judged(best)
+        assert judged is not None
+        assert top is not None
+        far = _behind(goal.worse_by(judged, top), "the best of these runs")
+        said = [f"{lead}, {far} ({place(best)}: {goal.text(choice.best_value)})."]
+    alone = all(goal.value(r) == choice.value for r in (p.run for p in choice.curve))
+    if alone and len(choice.curve) > 1:
+        said.append("All sizes give the same value of this objective.")
+    sizes = [point for point in choice.curve if point.near]
+    if len(sizes) == len(choice.curve) and not alone and len(sizes) > 1:
+        said.append(
+            f"It is the smallest size that was tried, and already within {share_text(within)}: a"
+            " smaller one may do too (--cache)."
+        )
+    elif run is best and run is choice.curve[-1].run and len(choice.curve) > 1:
+        said.append(
+            "It is the largest size that was tried: a larger cache may be better still (--budget)."
+        )
+    ties = choice.point.ties
+    if ties:
+        said.append(f"This trace cannot tell {run.label} from {several(ties)} at that size.")
+    share = goal.put_off(run)
+    if share > 0.0005:
+        said.append(
+            f"{percent(share, 1)} of its flash writes come after the last request, or are pending;"
+            " it was judged as if they had cost what the others did."
+        )
+    return said
+
+
+def _signed(goal: Goal, value: float) -> str:
+    if goal.metric is not None and goal.metric.kind == "ratio":
+        return f"{_sign(value)}{significant(100 * abs(value), 2)} points"
+    return f"{_sign(value)}{goal.text(abs(value))}"
+
+
+def _sign(value: float) -> str:
+    return "\u2212" if value < 0 else "+" if value > 0 else ""
+
+
+def sure_lines(choice: Choice) -> list[str]:
+    """How sure it is: the interval, the parts of the trace, other seeds."""
+    rival, goal, mine = choice.rival, choice.goal, choice.run.label
+    if rival is None:
+        return ["No other candidate ran at that size: significance is unknown."]
+    theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
+    if rival.significant:
+        said = [f"The next best there is {theirs}, and the difference is significant"]
+    else:
+        said = [f"The next best there is {theirs}, and the difference is not significant"]
+    if rival.interval is not None:
+        low, high = (_signed(goal, one) for one in rival.interval)
+        said[0] += f": {mine} less {rival.run.label} is {low} to {high} (95{NBSP}%)"
+    elif rival.significant:
+        said[0] += " (by more than 1\u00a0%; it is too short for an interval)"
+    said[0] += "."
+    said += [*_of_parts(choice, rival), *_of_seeds(choice, rival)]
+    return said
+
+
+def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
+    if not rival.parts:
+        yield "The run is too short, or the number is none, to be looked at part by part."
+        return
+    largest = choice.goal.largest
+    whole = choice.goal.metric is not None and rival.parts_name != choice.goal.metric.name
+    of = title_of(rival.parts_name)
+    said = (
+        f"In {len(rival.parts)} equal parts of the trace (one warm run, by requests) it is ahead in"
+        f" {rival.ahead(largest)} in {of}"
+    )
+    shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
+    if shares:
+        said += f": {_share(min(shares))} to {_share(max(shares))}"
+    if whole and "response_ns" in rival.parts_name and choice.goal.metric is not None:
+        said += f"; the parts' {title_of(choice.goal.metric.name)} would not add up to the whole's"
+    yield said + "."
+
+
+def _share(value: float) -> str:
+    return f"{_sign(value)}{percent(abs(value), 1)}"
+
+
+def _begun(what: str) -> str:
+    are = "are" if " and " in what or "writes" in what else "is"
+    return f"{what[0].upper()}{what[1:]} {are}"
+
+
+def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
+    if not rival.seeds and rival.seeds_of:
+        yield f"{_begun(rival.seeds_of)} drawn at random, and one seed was run (--seeds)."
+        return
+    if not rival.seeds:
+        yield "Both policies are deterministic."
+        return
+    goal = choice.goal
+    values = [a for a, _ in rival.seeds if a is not None]
+    ends = list(dict.fromkeys(goal.text(v) for v in (min(values), max(values)))) if values else []
+    spread = f": {' to '.join(ends)}" if ends else ""
+    yield (
+        f"With {len(rival.seeds)} seeds of {rival.seeds_of} it is ahead, or as good, in"
+        f" {rival.ahead_by_seed(goal.largest)}{spread}."
+    )
+
+
+def wrong_lines(choice: Choice) -> list[str]:
+    """Costs of other choices."""
+    return [_wrong(choice, wrong) for wrong in choice.wrong]
+
+
+def _wrong(choice: Choice, wrong: Wrong) -> str:
+    goal, run = choice.goal, wrong.run
+    value = goal.text(goal.value(run))
+    far = _behind(wrong.worse_by, "what is advised")
+    if not wrong.significant and run.frames == choice.run.frames:
+        far = "which the trace does not tell from what is advised"
+    names = {
+        "the usual": f"{run.label}, the usual choice, at that size",
+        "the worst": f"{run.label}, the worst at that size",
+        "smaller": f"The next smaller size ({place(run)})",
+        "larger": f"The next larger size ({place(run)})",
+    }
+    return f"{names[wrong.what]}: {value}, {far}."
+
+
+def advice_lines(advised: Advised) -> list[list[str]]:
+    """All of it in sentences, a part for each objective, the advice first."""
+    said = [[joint_line(advised)]] if len(advised.goals) > 1 else []
+    for choice in [*advised.deployed, *advised.choices]:
+        said.append([*choice_lines(choice, advised.within), *sure_lines(choice)])
+        said[-1] += wrong_lines(choice)
+    return [*said, [advised.life_said]]
+
+
+def joint_line(advised: Advised) -> str:
+    """Which run is near the best in all of several objectives."""
+    names = join([goal.name for goal in advised.goals])
+    near = share_text(advised.within)
+    if advised.joint is None:
+        return (
+            f"No run is within {near} of the best in all of {names}: the front below has those that"
+            " no other beats in all, and each objective has its own choice."
+        )
+    return f"{_whole(advised.joint)} is the smallest within {near} of the best in {names}."
+
+
+def advice_table(advised: Advised, choice: Choice) -> Table:
+    """The curve: the best policy at each size, what is advised marked."""
+    goal = choice.goal
+    heads = ["size", "pages", "of pages", "policy", goal.name, "from best", f"lru {goal.name}"]
+    columns = [Column(head, right=head != "policy", key=head == "size") for head in heads]
+    columns += [Column("hit %", spare=True), Column("ties with", right=False)]
+    table = Table(f"{goal.title} over cache size, the best policy at each", columns, [[]])
+    top = goal.judged(choice.best)
+    for point in choice.curve:
+        run, lru = point.run, point.baseline
+        far = None if top is None else goal.worse_by(point.judged, top)
+        share = NONE if run.cache_share is None else percent(run.cache_share, 1)
+        table.groups[0].append(
+            [
+                Cell(size(run.cache_bytes), best=run is choice.run),
+                *(Cell(number(run.frames)), Cell(share), Cell(run.label)),
+                Cell(goal.text(point.value)),
+                Cell(NONE if far is None else percent(far, 1)),
+                Cell(NONE if lru is None else goal.text(goal.value(lru))),
+                *(Cell(ratio(run.hit_ratio)), Cell(several(point.ties))),
+            ]
+        )
+    table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
+    if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
+        table.notes.append(
+            "from best: with the writes that are pending, or come after the last request, at the"
+            " cost of the others"
+        )
+    table.notes = [plain(note) for note in table.notes]
+    return table
+
+
+def parts_table(choice: Choice) -> Table | None:
+    """The two best in equal parts of the trace."""
+    rival = choice.rival
+    if rival is None or not rival.parts:
+        return None
+    heads = ["", *(f"part {k + 1}" for k in range(len(rival.parts)))]
+    columns = [Column(head, right=bool(head), key=not head) for head in heads]
+    metric = next((m for m in METRICS if m.name == rival.parts_name), None)
+    goal = Goal(rival.parts_name, metric, choice.goal.largest, choice.goal.prices)
+    table = Table(f"{title_of(rival.parts_name)} in parts of the trace", columns, [[]])
+    for k, label in enumerate((choice.run.label, rival.run.label)):
+        table.groups[0].append(
+            [Cell(label), *(Cell(goal.text(pair[k]) if metric else NONE) for pair in rival.parts)]
+        )
+    return table
+
+
+def front_table(advised: Advised) -> Table:
+    """The runs that no other beats in all objectives."""
+    columns = [Column("size", key=True), Column("policy", right=False, key=True)]
+    columns += [Column(goal.name) for goal in advised.goals] + [Column("hit %", spare=True)]
+    table = Table("Pareto front: no other run is as good in all of these", columns, [[]])
+    for run in advised.front:
+        cells = [Cell(size(run.cache_bytes), best=run is advised.joint), Cell(run.label)]
+        cells += [Cell(goal.text(goal.value(run), FINE)) for goal in advised.goals]
+        table.groups[0].append([*cells, Cell(ratio(run.hit_ratio))])
+    table.notes.append("by the numbers as they are: neighbours may differ by less than chance")
+    if any(run is advised.joint for run in advised.front):
+        table.notes.append("* near the best in all of them")
+    return table
+
+
+def settings_table(advised: Advised) -> Table:
+    """How far each deployed system's nearest policy is from the best."""
+    heads = ["system", "setting", "size", "simulated as"]
+    columns = [Column(head, right=head == "size", key=head == "system") for head in heads]
+    for goal in advised.goals:
+        columns += [Column(goal.name), Column("from best"), Column("near from")]
+    columns.append(Column("hit %"))
+    table = Table("What to type, and how far the nearest policy here is from the best", columns)
+    table.groups.append([_setting_row(setting, advised.goals) for setting in advised.settings])
+    table.notes.append(
+        plain(
+            "near from: the smallest size that was tried at which that policy is within"
+            f" {share_text(advised.within)} of the best"
+        )
+    )
+    why = dict.fromkeys(s.why_not for s in advised.settings if s.why_not)
+    table.notes += [f"not run: {one}" for one in why]
+    return table
+
+
+def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
+    system, run = setting.system, setting.run
+    named = system.label
+    cells = [Cell(t) for t in (system.name, system.setting, size(setting.size_bytes), named)]
+    for k, goal in enumerate(goals):
+        far, near = setting.worse_by[k], setting.near_from[k]
+        within = far is not None and not setting.significant[k] and far != 0
+        text = NONE if far is None else _share(far) + (" (tie)" if within else "")
+        cells += [
+            Cell(goal.text(setting.values[k])),
+            Cell(text),
+            Cell(NONE if near is None else size(near.cache_bytes)),
+        ]
+    hit = NONE if run is None else ratio(run["read_hit_ratio" if system.reads_only else "hit"])
+    return [*cells, Cell(f"{hit} (reads)" if system.reads_only and run else hit)]
+
+
+def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
+    """Of each system: its name and setting, what to type, what is left out, and the source."""
+    if advised.withheld:
+        return []
+    return [
+        (
+            f"{s.system.name} ({s.system.setting})",
+            s.typed,
+            s.system.lacks,
+            s.system.source,
+        )
+        for s in advised.settings
+    ]
+
+
+def advice_tables(advised: Advised) -> list[Table]:
+    """Every table, in order."""
+    found: list[Table] = []
+    if len(advised.goals) > 1:
+        found.append(front_table(advised))
+    for choice in advised.choices:
+        found.append(advice_table(advised, choice))
+        parts = parts_table(choice)
+        found += [] if parts is None else [parts]
+    return [*found, settings_table(advised)] if advised.settings else found
+
+
+def head_of(advised: Advised) -> str:
+    """The runs behind the advice."""
+    trace = advised.trace
+    front = f", {advised.below}" if advised.below else ""
+    front += f", in front of {advised.drive}" if advised.drive else ""
+    budget = ""
+    if advised.budget_bytes is not None:
+        budget = f", a budget of {size(advised.budget_bytes)}"
+    return (
+        f"{trace.name}: {counted(trace.requests, 'request')}, {counted(trace.unique_pages, 'page')}"
+        f" of {trace.page_bytes:,} bytes{front}{budget}"
+    )
+
+
+def advice_text(
+    advised: Advised, *, explain: bool, width: int = WIDE, markdown: bool = False
+) -> str:
+    """The answer and its table; with `explain` all that stands behind them."""
+    head = "# " if markdown else ""
+    bullet = "* " if markdown else ""
+    wide = None if markdown else width
+    out = [_folded(f"{head}{plain(head_of(advised))}", wide), ""]
+    out += [_folded(f"{bullet}{line}", wide) for line in answer_lines(advised)]
+    if advised.worth or advised.force:
+        table = answer_table(advised)
+        parts = [table] if markdown else table.parts(width)
+        for part in parts:
+            out += ["", part.markdown().rstrip() if markdown else part.text()]
+    if explain:
+        out += _explained(advised, wide)
+    return "\n".join(out) + "\n"
+
+
+def _explained(advised: Advised, wide: int | None) -> list[str]:
+    """How sure it is, what other choices cost, what to type, and how it was made."""
+    markdown, out = wide is None, list[str]()
+    bullet = "* " if markdown else ""
+    for part in advice_lines(advised):
+        out += ["", *(_folded(f"{bullet}{plain(line)}", wide) for line in part)]
+    for table in advice_tables(advised):
+        laid_out = f"## {table.title}\n\n{table.markdown().rstrip()}" if markdown else table.text()
+        out += ["", laid_out]
+    out += ["", *_typed_text(advised, wide)] if advised.settings else []
+    out += [""]
+    out += [f"## How it was made{chr(10)}" if markdown else "How it was made:"]
+    start = "* " if markdown else "  "
+    return out + [_folded(f"{start}{plain(note)}", wide) for note in advised.notes]
+
+
+def _folded(text: str, wide: int | None) -> str:
+    """A sentence in lines of this width; None: in one."""
+    if wide is None:
+        return text
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    return textwrap.fill(
+        text, wide, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _typed_text(advised: Advised, wide: int | None) -> Iterator[str]:
+    markdown = wide is None
+    yield f"## What to type{chr(10)}" if markdown else "What to type:"
+    if advised.withheld:
+        yield _folded(plain(f"  Nothing: {advised.withheld}; --force prints it."), wide)
+        return
+    yield _folded(plain(NEAREST) if markdown else f"  {plain(NEAREST)}", wide)
+    said: set[str] = set()
+    for name, typed, lacks, source in typed_lines(advised):
+        if markdown:
+            yield f"\n### {name}\n\n```\n{typed}\n```\n\n{lacks}. Source: {source}."
+            continue
+        yield f"  {name}\n      {typed}"
+        if lacks not in said:
+            yield _folded(f"    nearest only: {lacks}", wide)
+            yield _folded(f"    source: {source}", wide)
+        said.add(lacks)

@@ -1,0 +1,390 @@
+"""The table of runs: one row a run, the best of each cache size marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from destage.model.choice import chosen, metric_named
+from destage.model.life import Life
+from destage.model.metrics import WRITES, Metric, metrics
+from destage.model.naming import is_foreseeing, without_placement
+from destage.model.run import INTERRUPTED, SHARD, Run, measured_text, prompts_of
+from destage.model.winners import held_back, winner
+from destage.model.words import (
+    NONE,
+    TimeUnit,
+    cell,
+    column_unit,
+    counted,
+    number,
+    percent,
+    plain,
+    significant,
+    size,
+    time_unit,
+)
+from destage.show.tables.table import MARK, Cell, Column, Table
+
+__all__ = [
+    "LIFE_TITLES",
+    "NO_LIFE",
+    "Numbers",
+    "by_metric",
+    "life_texts",
+    "mark_meaning",
+    "results_table",
+]
+
+#: Columns that say how long a device lasts.
+LIFE_TITLES = ("drive writes\na day", "years")
+#: Said where they cannot be.
+NO_LIFE = "for years and drive writes a day, give the P/E cycle rating"
+
+#: Numbers that a table 80 columns wide has no room for; the report shows them.
+_ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
+
+
+#: Trace, device (its name includes the FTL), queue depth and frames: common to the runs that are
+#: compared, by cache policy and by placement policy.
+Place = tuple[str, str | None, int | None, int]
+
+
+def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
+    """The numbers that a table of these runs shows, and those that a note says are all 0."""
+    places = {"always", *("with_device" if r.device else "without_device" for r in runs)}
+    found = [m for m in metrics() if m.shown in places and m.name not in _ROOMY]
+    found = [m for m in found if any(r[m.name] is not None for r in runs)]
+    if not any(m.name == WRITES for m in found):  # Older results know no pending writes.
+        found = [m for m in metrics() if m in found or m.name == "physical_writes"]
+    said = [m for m in found if any(r[m.name] for r in runs)]
+    if not said:
+        return found, []
+    return said, [m for m in found if m not in said]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A metric as a column."""
+
+    metric: Metric
+    title: str
+    unit: TimeUnit | None
+
+    @classmethod
+    def of(cls, metric: Metric, runs: Sequence[Run]) -> Numbers:
+        """Choose the unit that suits all runs."""
+        title = metric.title[0].lower() + metric.title[1:]
+        title = metric.title if metric.title.split()[0].isupper() else title
+        unit = None
+        if metric.kind == "time":
+            several = len({r.trace.fingerprint for r in runs}) > 1
+            unit = (column_unit if several else time_unit)(r[metric.name] for r in runs)
+        if metric.kind == "ratio":
+            title = f"{title.removesuffix(' ratio')} %"
+        elif unit is not None:
+            title = f"{title}\n({unit.name})"
+        return cls(metric, title, unit)
+
+    def text(self, run: Run) -> str:
+        """The number of a run."""
+        return cell(self.metric, run[self.metric.name], self.unit)
+
+
+def results_table(
+    every: Iterable[Run],
+    *,
+    show: str | Sequence[str] | None = None,
+    sort: str | None = None,
+    view: str | None = None,
+) -> Table:
+    """Return one row per run, grouped by trace and cache size, the best of each group marked.
+
+    Parameters:
+        every: the runs.
+        show: the columns, by the names of metrics, short ones too; by default the usual ones.
+        sort: by what rows of a group are sorted, the best first; by default as they were asked for.
+        view: columns by what they are about, instead of `show`: a key of `VIEWS`.
+
+    Raises `UsageError` for names that there are not.
+    """
+    runs = list(every)
+    keys = _keys(runs)
+    order = None if sort is None else metric_named(sort)
+    asked, life = chosen(show, view, sort)
+    if view is not None and asked is not None:
+        asked = [m for m in asked if not m.group.is_rare or any(r[m.name] for r in runs)]
+    said, zeros = _shown(runs) if asked is None else (asked, [])
+    if order is not None and order not in said:
+        said = [*said, order]
+    shown = [Numbers.of(m, runs) for m in said]
+    columns = [Column(title, right=False, key=True) for title in keys]
+    columns += [Column("policy", right=False, key=True), Column("cache", key=True)]
+    columns += [Column("pages", spare=True), Column("size", spare=True)]
+    columns += [Column(s.title) for s in shown]
+    lasting = any(r.life for r in runs) and (life or asked is None)
+    columns += [Column(title) for title in LIFE_TITLES] if lasting else []
+    table = Table(_title(runs), columns)
+    by_size = _groups(runs)
+    one_each = all(len(group) == 1 for group in by_size.values())
+    if order is not None:
+        by_size = _sorted(by_size, order, one_each)
+    groups = [list(by_size.values())] if one_each else [[group] for group in by_size.values()]
+    for members in groups:
+        rows = [row for group in members for row in _rows(group, shown, keys, lasting)]
+        table.groups.append(rows)
+    table.notes += _notes(table, runs, shown)
+    if life and not lasting:
+        table.notes.append(f"{NO_LIFE} (--pe-cycles)")
+    if zeros:
+        names = ", ".join(Numbers.of(m, runs).title.replace("\n", " ") for m in zeros)
+        table.notes.append(f"0 in every run: {names}")
+    return table
+
+
+def _groups(runs: Sequence[Run]) -> dict[Place, list[Run]]:
+    """Runs that are compared with each other."""
+    groups: dict[Place, list[Run]] = {}
+    for run in runs:
+        identity = run.trace.fingerprint + run.trace.name
+        # Placement policies compare like cache policies: on one device.
+        base = None if run.device is None else without_placement(run.device)
+        groups.setdefault((identity, base, run.queue_depth, run.frames), []).append(run)
+    return groups
+
+
+def by_metric(order: Metric, value: float | int | None) -> tuple[bool, float]:
+    """The key that sorts by a metric, the best first; what has no number comes last."""
+    return value is None, (value or 0) * (-1 if order.better == "higher" else 1)
+
+
+def _sorted(
+    by_size: dict[Place, list[Run]], order: Metric, one_each: bool
+) -> dict[Place, list[Run]]:
+    """The groups with their runs sorted; of groups of one run each the groups themselves."""
+
+    def key(run: Run) -> tuple[bool, float]:
+        return by_metric(order, run[order.name])
+
+    if one_each:
+        return dict(sorted(by_size.items(), key=lambda item: key(item[1][0])))
+    return {place: sorted(group, key=key) for place, group in by_size.items()}
+
+
+def _rows(
+    group: Sequence[Run], shown: Sequence[Numbers], keys: Sequence[str], lasting: bool
+) -> list[list[Cell]]:
+    """The rows of one cache size."""
+    best: dict[str, Run] = {}
+    for s in shown:
+        found = winner(group, s.metric)
+        if found is not None and found.sole:
+            # Several traces may share a unit that shows less than the rule asks for.
+            texts = [s.text(run) for run in group]
+            if texts.count(s.text(found.runs[0])) == 1:
+                best[s.metric.name] = found.runs[0]
+    rows = []
+    for run in group:
+        row = [Cell(_KEYS[key](run)) for key in keys]
+        # No cache has no size; its row stands for comparison at each.
+        sizes = (run.cache, number(run.frames), size(run.cache_bytes))
+        sizes = ("-", "-", "-") if run.policy == "none" else sizes
+        if run.cache_not_full:
+            sizes = (f"{run.cache} {NOT_FULL}", *sizes[1:])
+        row += [Cell(text) for text in (run.label, *sizes)]
+        row += [Cell(s.text(run), best=best.get(s.metric.name) is run) for s in shown]
+        row += [Cell(text) for text in life_texts(run.life)] if lasting else []
+        rows.append(row)
+    return rows
+
+
+def life_texts(life: Life | None) -> tuple[str, str]:
+    """Drive writes a day, and years."""
+    if life is None:
+        return NONE, NONE
+    years = NONE if life.years is None else significant(life.years)
+    return significant(life.drive_writes_per_day), years
+
+
+def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
+    """Notes on the measured part, the marks and the cost model."""
+    # Said of every run, and of the table as a whole.
+    missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
+    notes = [*dict.fromkeys(missing), *_measured(runs)]
+    if any(c.best for row in table.rows() for c in row):
+        notes.append(f"{MARK} {mark_meaning(runs)}")
+    if len({r.placement for r in runs}) > 1 and any(is_foreseeing(r.placement) for r in runs):
+        notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
+    waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
+    if waits:
+        notes.append(f"assumes eviction wait: {'; '.join(waits)}")
+    notes += _turned(runs)
+    notes += _held_back(runs, shown)
+    notes += _filling(runs, shown)
+    vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
+    if vast:
+        notes.append(f"more pages than the trace touches: {', '.join(vast)}")
+    cycles = next((r.life.pe_cycles for r in runs if r.life), None)
+    if cycles is not None:
+        notes.append(
+            f"years until every block was erased {number(cycles)} times, at the rate of this trace"
+            " and with level wear"
+        )
+    cost = next((r.config.get("cost") for r in runs if r.config.get("cost")), None)
+    if cost and any(s.metric.name == "cost" for s in shown):
+        notes.append(
+            f"cost = flash reads x {number(cost['read'])} + flash writes x {number(cost['write'])}"
+        )
+    return notes
+
+
+def mark_meaning(runs: Sequence[Run]) -> str:
+    """The meaning of the mark of the best, as the end of a note."""
+    if not any(r.differences for r in runs):
+        return "best of its size, by 1 % or more"
+    parts = min((r.differences.parts for r in runs if r.differences.parts), default=FEW_PARTS)
+    where = ""
+    if parts < FEW_PARTS:
+        where = f" on this trace (its differences have {parts} independent parts or more)"
+    return f"best of its size{where}: significant (95 %), and by 1 % or more"
+
+
+def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
+    """Marks that pending writes take away, in a line."""
+    titles: dict[str, None] = {}
+    share = 0.0
+    for group in _groups(runs).values():
+        for s in shown:
+            run = held_back(group, s.metric)
+            if run is not None:
+                titles[s.title.replace("\n", " ").partition(" (")[0]] = None
+                share = max(share, *(r.deferred_share for r in group))
+    if not titles:
+        return []
+    return [
+        plain(
+            f"no {MARK} for {', '.join(titles)}: up to {percent(share, 0)} of the flash writes are"
+            " pending, or come after the last request"
+        )
+    ]
+
+
+def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
+    """Runs that are best while their cache fills, in a line."""
+    best: dict[str, None] = {}
+    for group in _groups(runs).values():
+        for s in shown:
+            found = winner(group, s.metric)
+            if found is not None and found.sole and found.runs[0].fills_late:
+                best[f"{found.runs[0].label} at {found.runs[0].cache}"] = None
+    if not best:
+        return []
+    who = list(best)[:3] + ([f"{len(best) - 3} more"] if len(best) > 3 else [])
+    return [
+        f"{MARK} while the cache still filled for half of what was measured: {', '.join(who)}"
+        " (--warmup auto measures after that)"
+    ]
+
+
+def _measured(runs: Sequence[Run]) -> list[str]:
+    """The requests that were measured after a warm-up, and the caches that are not full."""
+    parts: dict[str, dict[str, None]] = {}
+    for run in runs:
+        if run.warmup_requests and run.measured is not None:
+            parts.setdefault(run.trace.name, {})[measured_text(run)] = None
+    several = len({run.trace.name for run in runs}) > 1
+    notes = []
+    for name, texts in parts.items():
+        whose = f"{name}: " if several else ""
+        notes.append(f"measured: {whose}{'; '.join(texts)}")
+    if any(run.cache_not_full for run in runs):
+        notes.append(
+            f"{NOT_FULL}: the cache takes longer than half of the requests to fill; never best"
+        )
+    return notes
+
+
+#: Independent parts of a trace below which a mark is said to be of this trace alone.
+FEW_PARTS = 10
+
+#: Mark of a cache size that does not fill within half of the requests.
+NOT_FULL = "(not full)"
+
+#: What tells rows of a table apart beside policy and size, and how it is called.
+_KEYS: Mapping[str, Callable[[Run], str]] = {
+    "trace": lambda run: run.trace.name,
+    "device": lambda run: without_placement(run.device) if run.device else "none",
+    "arrivals": lambda run: _arrivals(run),
+    "placement": lambda run: f"{run.placement}{OFFLINE * is_foreseeing(run.placement)}",
+}
+
+#: Behind a placement policy that knows the future.
+OFFLINE = " (offline)"
+
+
+def _keys(runs: Sequence[Run]) -> list[str]:
+    """The columns without which two rows would look alike."""
+    of: dict[str, set[str | None]] = {
+        "trace": {r.trace.fingerprint + r.trace.name for r in runs},
+        "device": {r.device and without_placement(r.device) for r in runs},
+        "arrivals": {_arrivals(r) for r in runs if r.device},
+        "placement": {r.placement for r in runs if r.device},
+    }
+    return [key for key, values in of.items() if len(values) > 1]
+
+
+def _arrivals(run: Run) -> str:
+    """When requests come: at the trace's times, or with so many outstanding."""
+    if run.device is None:
+        return NONE
+    return "trace" if run.queue_depth is None else f"depth {run.queue_depth}"
+
+
+def _turned(runs: Sequence[Run]) -> list[str]:
+    """Sizes at which another policy is fastest in an open loop than in a closed one, in a line."""
+    mean = metric_named("response_ns_mean")
+    fastest: dict[tuple[str, str | None, int], dict[str, str]] = {}
+    for (trace, drive, _, frames), group in _groups(runs).items():
+        found = winner(group, mean)
+        if found is not None and found.sole:
+            best = fastest.setdefault((trace, drive, frames), {})
+            best[_arrivals(group[0])] = found.labels[0]
+    turned = [best for best in fastest.values() if len(set(best.values())) > 1]
+    if not turned:
+        return []
+    said = "; ".join(f"{label} ({arrivals})" for arrivals, label in turned[0].items())
+    more = f", and at {len(turned) - 1} other sizes" if len(turned) > 1 else ""
+    return [f"the fastest policy depends on the arrivals: {said}{more}"]
+
+
+def _by_identity(runs: Sequence[Run]) -> list[Run]:
+    """One run for each trace."""
+    return list({r.trace.fingerprint + r.trace.name: r for r in runs}.values())
+
+
+def _title(runs: Sequence[Run]) -> str:
+    traces = [r.trace for r in _by_identity(runs)]
+    if not traces:
+        return "no runs"
+    if len(traces) > 1:
+        return f"{len(runs)} runs over {len(traces)} traces"
+    trace = traces[0]
+    drives = list(dict.fromkeys(r.device for r in runs))
+    if len({r.placement for r in runs}) > 1:
+        drives = list(dict.fromkeys(d and without_placement(d) for d in drives))
+    front = f", in front of {drives[0]}" if len(drives) == 1 and drives[0] else ""
+    depths = {r.queue_depth for r in runs}
+    depth = depths.pop() if len(depths) == 1 else None
+    loop = f", {depth} outstanding" if depth is not None else ""
+    prompts = prompts_of(runs)
+    if prompts is not None:
+        # A prompt is a request; a trace file has a request for each of its blocks.
+        return (
+            f"{trace.name}: {counted(prompts, 'prompt')}, {counted(trace.accesses, 'block')},"
+            f" {trace.unique_pages:,} different, of {trace.page_bytes:,} bytes{front}{loop}"
+        )
+    return (
+        f"{trace.name}: {counted(trace.requests, 'request')},"
+        f" {counted(trace.accesses, 'page access', 'page accesses')},"
+        f" {counted(trace.unique_pages, 'page')} of {trace.page_bytes:,} bytes{front}{loop}"
+    )

@@ -1,0 +1,39 @@
+"""The table of a tuned policy."""
+
+from __future__ import annotations
+
+from destage.model.tuned import TunedCurve
+from destage.model.words import plain_value
+from destage.show.tables.results import Numbers
+from destage.show.tables.table import Cell, Column, Table
+
+__all__ = ["tuned_table"]
+
+
+def tuned_table(tuned: TunedCurve) -> Table:
+    """Return one row per combination of values; of several points of a size the best is marked."""
+    metric = tuned.objective.metric
+    numbers = Numbers.of(metric, [point.run for point in tuned.points])
+    columns = [Column(key, key=True) for key in ("cache", *tuned.ranges)]
+    columns += [Column(numbers.title)]
+    goal = "largest" if tuned.objective.largest else "smallest"
+    table = Table(f"{tuned.policy}: {metric.title}, {goal} wanted ({tuned.search})", columns)
+    for size, points in tuned.by_size().items():
+        best = tuned.best[size]
+        table.groups.append(
+            [
+                [
+                    Cell(size),
+                    *(Cell(plain_value(value)) for value in point.values.values()),
+                    Cell(numbers.text(point.run), point is best.point),
+                ]
+                for point in points
+            ]
+        )
+    for size, best in tuned.best.items():
+        values = ", ".join(
+            f"{key} = {plain_value(value)}" for key, value in best.point.values.items()
+        )
+        also = f"; {best.equal} others are equal" if best.equal else ""
+        table.notes.append(f"best at {size}: {values}{also}")
+    return table

@@ -1,0 +1,203 @@
+"""Conclusions from runs in front of a device, in words: which policy, how large a cache, and why.
+
+Who wins is decided by the rule of `model.winners`. What lies
+behind a difference is not proven here; the sentences put beside it what moved with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from destage.model.drive import telling_size
+from destage.model.metrics import BASELINE, LARGEST_PENDING, METRICS, WRITES, Metric, offline
+from destage.model.results import ResultSet
+from destage.model.run import Run
+from destage.model.winners import Winner, change, winners
+from destage.model.words import join, percent, printable, size, valued
+from destage.show.tables.summary import outcome, where, who
+
+__all__ = ["verdict"]
+
+#: A cache is large enough that comes so near to the best mean response of any size.
+NEAR = 0.05
+
+_METRICS = {m.name: m for m in METRICS}
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """A number that may lie behind a difference in response, as a sentence says it."""
+
+    metric: str
+    #: With a smaller value, and with a larger one.
+    less: str
+    more: str
+
+
+_SIGNS = (
+    _Sign("hit_ratio", "a lower hit ratio", "a higher hit ratio"),
+    _Sign("eviction_wait_ns_mean", "shorter waits of write-backs", "longer waits of write-backs"),
+    _Sign(
+        "victim_in_gc_ratio",
+        "fewer dirty victims that meet a collection",
+        "more dirty victims that meet a collection",
+    ),
+    _Sign("dirty_victim_ratio", "fewer victims that are dirty", "more victims that are dirty"),
+    _Sign("unbalance_rate_mean", "more even queues", "less even queues"),
+    _Sign(WRITES, "fewer flash writes", "more flash writes"),
+)
+
+
+def verdict(result: ResultSet) -> list[str]:
+    """The fastest policy by cache size, correlated metrics, the useful cache size.
+
+    Empty where no two runs have response times at the same size.
+    """
+    found = winners(result, _METRICS["response_ns_mean"])
+    if not found:
+        return []
+    pair = _pair(result, found)
+    if pair and len(found) == 1:
+        place = where(pair[0])
+        sentences = [_begun(f"{_on(result)}{place[0].lower()}{place[1:]}, {_compared(*pair)}")]
+    else:
+        sentences = [_fastest(result, found)]
+        if pair:
+            sentences.append(f"{where(pair[0])}, {_compared(*pair)}")
+    if pair:
+        sentences += _behind(*pair)
+    if len(result.sizes) > 1:
+        sentences.append(_how_large(result))
+    return sentences
+
+
+def _on(result: ResultSet) -> str:
+    name = (result.drive or {}).get("name")
+    return f"On {printable(name)}, " if name else ""
+
+
+def _begun(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _fastest(result: ResultSet, found: list[Winner]) -> str:
+    """The policy with the shortest response time at each size."""
+    on = _on(result)
+    if len(found) == 1:
+        first = found[0]
+        at = where(result.at(first.frames)[0])
+        value = valued(first.metric, first.value)
+        place = f"{on}{at[0].lower()}{at[1:]}"
+        if first.sole:
+            return _begun(
+                f"{place}, {first.labels[0]} has the shortest mean response time: {value}."
+            )
+        if first.measured:
+            alike = f"{who(first)} do not differ significantly"
+            return _begun(f"{place}, {alike}: mean response time {value} at best.")
+        return _begun(f"{place}, {who(first)} tie: mean response time {value}, within 1\u00a0%.")
+    return _begun(f"{on}the shortest mean response time: {outcome(result, found)}.")
+
+
+def _pair(result: ResultSet, found: list[Winner]) -> tuple[Run, Run] | None:
+    """The fastest run at the most telling size, and lru's there; or the second's, if it is lru."""
+    frames = telling_size(result)
+    winner = next((w for w in found if w.frames == frames), None)
+    if winner is None:
+        return None
+    rows = [
+        r
+        for r in result.at(winner.frames)
+        if r.policy not in offline() and r["response_ns_mean"] is not None
+    ]
+    rows.sort(key=lambda r: r["response_ns_mean"])
+    best = rows[0]
+    other = next((r for r in rows if r.label == BASELINE and r is not best), rows[1])
+    differs = change("response_ns_mean", best, other) is not None
+    return (best, other) if differs else None
+
+
+def _compared(best: Run, other: Run) -> str:
+    """The mean and the tail of the two, to the end of the sentence."""
+    mean = _METRICS["response_ns_mean"]
+    less = -(change(mean.name, best, other) or 0.0)
+    text = (
+        f"{best.label} has a mean response time of {valued(mean, best[mean.name])}, "
+        f"{percent(less, 1)} less than {other.label} ({valued(mean, other[mean.name])})"
+    )
+    tail = _METRICS["response_ns_p99"]
+    if best[tail.name] is None or other[tail.name] is None:
+        return f"{text}."
+    moved = change(tail.name, best, other)
+    within = f"99\u00a0% within {valued(tail, best[tail.name])}"
+    if moved is None:
+        return f"{text}; {within}, as {other.label}."
+    joined = "and" if moved < 0 else "but"
+    against = f"{other.label}: {valued(tail, other[tail.name])}"
+    return f"{text}, {joined} {within} ({against})."
+
+
+def _behind(best: Run, other: Run) -> list[str]:
+    """Metrics that moved with the response time, for and against."""
+    gains: list[str] = []
+    pains: list[str] = []
+    for sign in _SIGNS:
+        if sign.metric not in best.metrics:
+            continue
+        moved_by = change(sign.metric, best, other)
+        if moved_by is None:
+            continue
+        metric = _METRICS[sign.metric]
+        words = sign.less if moved_by < 0 else sign.more
+        text = f"{words} ({_values(metric, best, other)})"
+        good = (moved_by < 0) == (metric.better == "lower")
+        (gains if good else pains).append(text)
+    sentences = []
+    if gains:
+        sentences.append(f"Correlated: {join(gains)}.")
+    if pains:
+        sentences.append(f"Worse: {join(pains)}.")
+    return sentences
+
+
+def _values(metric: Metric, best: Run, other: Run) -> str:
+    theirs = valued(metric, other[metric.name])
+    return f"{valued(metric, best[metric.name])}, {other.label} {theirs}"
+
+
+def _how_large(result: ResultSet) -> str:
+    """The smallest cache that comes near to the best that any size gives."""
+    metric = _METRICS["response_ns_mean"]
+    best: dict[int, Run] = {}
+    for row in result.by_size:
+        mean = row[metric.name]
+        if mean is None or row.policy in offline() or row.cache_not_full:
+            continue
+        if row.frames not in best or mean < best[row.frames][metric.name]:
+            best[row.frames] = row
+    late = max(best.values(), key=lambda run: run.deferred_share)
+    if late.deferred_share > LARGEST_PENDING:
+        return (
+            f"No useful cache size can be named: at {size(late.cache_bytes)} "
+            f"{late.label} is fastest, and {percent(late.deferred_share, 0)} of its flash writes "
+            "come after the last request."
+        )
+    least = min(row[metric.name] for row in best.values())
+    first, last = best[min(best)], best[max(best)]
+    enough = next(row for _, row in sorted(best.items()) if row[metric.name] <= (1 + NEAR) * least)
+    if enough is last:
+        return (
+            f"A larger cache keeps helping: from {size(first.cache_bytes)} to "
+            f"{size(last.cache_bytes)} the best mean response time falls from "
+            f"{valued(metric, first[metric.name])} to {valued(metric, last[metric.name])}."
+        )
+    if enough is first:
+        return (
+            f"The size matters little: {size(first.cache_bytes)} is within "
+            f"{percent(NEAR, 0)} of the best mean response time of any size"
+            f" ({valued(metric, least)})."
+        )
+    return (
+        f"{size(enough.cache_bytes)} is enough: its best mean response time is within "
+        f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)})."
+    )
