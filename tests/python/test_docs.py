@@ -20,8 +20,8 @@ MODULES = [
     *(
         f"destage.{m}"
         for m in (
-            *("catalogue", "demo", "device", "runs", "trace", "tuning"),
-            *("model.metrics", "model.ranges"),
+            *("lab.catalogue", "lab.options", "lab.ssd", "lab.traces", "model.metrics"),
+            *("model.ranges", "questions.demonstration", "questions.runs", "questions.tuning"),
         )
     ),
 ]

@@ -25,6 +25,7 @@ pub mod decisions;
 pub mod live;
 pub mod mounted;
 pub mod mrc;
+pub mod option_column;
 pub mod options;
 pub mod padding;
 pub mod result;

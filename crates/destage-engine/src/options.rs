@@ -4,6 +4,7 @@
 
 use crate::cost::Cost;
 use crate::mounted::Mounted;
+use crate::option_column::{OptionColumn, int, text, truth};
 use crate::tier_options::TierOptions;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::nearest;
@@ -125,6 +126,10 @@ pub struct RunOption {
     pub about: &'static str,
     /// Calls and commands that take it.
     pub commands: &'static [&'static str],
+    /// `compare` takes several values: they are a grid.
+    pub several: bool,
+    /// Columns of a run that it fills: runs that differ in it differ there.
+    pub columns: &'static [OptionColumn],
 }
 
 const EVERY: &[&str] = &["compare", "run", "mrc", "tune"];
@@ -140,6 +145,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "none",
         about: "Cost of a page read and a page write, in any unit.",
         commands: EVERY,
+        several: false,
+        columns: &[int("cost_read").key("cost.read"), int("cost_write").key("cost.write")],
     },
     RunOption {
         name: "warmup",
@@ -149,6 +156,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "auto with a device, else none",
         about: "Measure after this: auto (caches full), 10%, 60s.",
         commands: EVERY,
+        several: false,
+        columns: &[text("warmup")],
     },
     RunOption {
         name: "fetch_on_write_miss",
@@ -158,6 +167,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "false",
         about: "Read the page from flash on a write miss.",
         commands: EVERY,
+        several: false,
+        columns: &[truth("fetch_on_write_miss")],
     },
     RunOption {
         name: "flush_at_end",
@@ -167,6 +178,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "false",
         about: "Write dirty pages after the last access.",
         commands: EVERY,
+        several: false,
+        columns: &[truth("flush_at_end")],
     },
     RunOption {
         name: "pages_per_block",
@@ -176,6 +189,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "64",
         about: "Pages per erase block, for clustering policies. [64]",
         commands: EVERY,
+        several: false,
+        columns: &[int("pages_per_block")],
     },
     RunOption {
         name: "device_pages",
@@ -185,6 +200,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "none",
         about: "Logical capacity; pages beyond it are never padded.",
         commands: EVERY,
+        several: false,
+        columns: &[int("device_pages")],
     },
     RunOption {
         name: "trim",
@@ -194,6 +211,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "ignore",
         about: "Effect of the trace's trims: none, or drop their pages.",
         commands: EVERY,
+        several: false,
+        columns: &[text("trim").or_of_host("trim").or("ignore")],
     },
     RunOption {
         name: "tier2",
@@ -203,6 +222,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "none",
         about: "Policy of a flash tier below the cache.",
         commands: OF_TIERS,
+        several: true,
+        columns: &[text("tier2_policy").key("tier2")],
     },
     RunOption {
         name: "tier2_cache",
@@ -212,6 +233,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "none",
         about: "Size of the flash tier, as --cache.",
         commands: OF_TIERS,
+        several: true,
+        columns: &[text("tier2_cache"), int("tier2_frames")],
     },
     RunOption {
         name: "admit",
@@ -221,6 +244,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "always",
         about: "Admission to it: always, nth, probability, tinylfu, larc. [always]",
         commands: OF_TIERS,
+        several: true,
+        columns: &[text("admit").or("always").needs(&["tier2"])],
     },
     RunOption {
         name: "offer",
@@ -230,6 +255,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "evicted",
         about: "Pages offered to it: evicted, or inserted. [evicted]",
         commands: OF_TIERS,
+        several: true,
+        columns: &[text("offer").or("evicted").needs(&["tier2"])],
     },
     RunOption {
         name: "promote",
@@ -239,6 +266,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "copy",
         about: "A hit in it: copy the page up, or move it. [copy]",
         commands: OF_TIERS,
+        several: true,
+        columns: &[text("promote").or("copy").needs(&["tier2"])],
     },
     RunOption {
         name: "admit_dirty",
@@ -248,6 +277,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "ask",
         about: "Dirty pages: ask admission, or always take. [ask]",
         commands: OF_TIERS,
+        several: false,
+        columns: &[text("admit_dirty").or("ask").needs(&["tier2"])],
     },
     RunOption {
         name: "backing_read_ns",
@@ -257,6 +288,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "1000000",
         about: "Read time of the store below it, with --device. [1000000]",
         commands: OF_TIERS,
+        several: false,
+        columns: &[int("backing_read_ns").or("1000000").needs(&["tier2", "device"])],
     },
     RunOption {
         name: "backing_write_ns",
@@ -266,6 +299,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "1000000",
         about: "Write time of the store below it, with --device. [1000000]",
         commands: OF_TIERS,
+        several: false,
+        columns: &[int("backing_write_ns").or("1000000").needs(&["tier2", "device"])],
     },
     RunOption {
         name: "kv",
@@ -275,6 +310,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "false",
         about: "Requests of a language model: a hit is a cached prefix.",
         commands: OF_TIERS,
+        several: false,
+        columns: &[truth("kv")],
     },
     RunOption {
         name: "touch",
@@ -284,6 +321,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "tail-first",
         about: "With --kv: tail-first, or head-first. [tail-first]",
         commands: OF_TIERS,
+        several: false,
+        columns: &[text("touch").or("tail-first").needs(&["kv"])],
     },
     RunOption {
         name: "check",
@@ -293,6 +332,8 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "false",
         about: "Assert the policy's invariants at every access (slow).",
         commands: EVERY,
+        several: false,
+        columns: &[truth("check")],
     },
     RunOption {
         name: "profile",
@@ -302,6 +343,9 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         default: "false",
         about: "Record how the run developed, for reports (with a device).",
         commands: &["compare", "run", "tune"],
+        several: false,
+        // It changes no number: the recording is in the run, or it is not.
+        columns: &[],
     },
 ];
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.task import Key, Size, Task
-from destage.model.metrics import Metric, metrics
+from destage.model.columns import kinds as run_columns
 from destage.model.run import Run
 
 __all__ = [
@@ -40,71 +39,10 @@ DONE, FAILED, MISSING = "done", "failed", "missing"
 #: Columns that hold the whole result, as JSON: the run, and what it shares with its neighbours.
 RECORD, CONTEXT = "record", "context"
 
-#: Columns before the metrics, with their types.
-BEFORE: Mapping[str, str] = {
-    "id": "text",
-    "status": "text",
-    "reason": "text",
-    "trace": "text",
-    "device": "text",
-    "ftl": "text",
-    "queue_depth": "int",
-    "policy": "text",
-    "label": "text",
-    "params": "text",
-    "cache": "text",
-    "frames": "int",
-    "cache_bytes": "int",
-    "cache_share": "real",
-    "seed": "int",
-}
-#: Columns behind the metrics.
-BEHIND: Mapping[str, str] = {
-    "placement": "text",
-    "warmup": "text",
-    "warmup_requests": "int",
-    "first_request": "int",
-    "last_request": "int",
-    "cache_full": "bool",
-    "fetch_on_write_miss": "bool",
-    "flush_at_end": "bool",
-    "pages_per_block": "int",
-    "tier2_policy": "text",
-    "tier2_frames": "int",
-    "admit": "text",
-    "offer": "text",
-    "promote": "text",
-    "kv": "bool",
-    "cost_read": "int",
-    "cost_write": "int",
-    "options": "text",
-    "page_bytes": "int",
-    "trace_requests": "int",
-    "trace_accesses": "int",
-    "trace_unique_pages": "int",
-    "trace_fingerprint": "text",
-    "warnings": "text",
-}
-
-#: Times that are observed, and so whole; means and deviations are not.
-_WHOLE_TIMES = re.compile(r"(?:.*_(?:p\d+|max)|makespan_ns)")
-
-
-def _kind(metric: Metric) -> str:
-    if metric.kind == "time":
-        return "int" if _WHOLE_TIMES.fullmatch(metric.name) else "real"
-    return "int" if metric.kind == "count" else "real"
-
 
 def kinds() -> dict[str, str]:
-    """Every column and its type, in order."""
-    return {
-        **BEFORE,
-        **{metric.name: _kind(metric) for metric in metrics()},
-        **BEHIND,
-        RECORD: "text",
-        CONTEXT: "text",
-    }
+    """Every column of a row and its type, in order."""
+    return {**run_columns(), RECORD: "text", CONTEXT: "text"}
 
 
 def row_of(task: Task, policy: PolicyAsked, size: Size, run: Run, made: Mapping[str, Any]) -> Row:

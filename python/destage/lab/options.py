@@ -178,13 +178,24 @@ class RunOption:
     """Help of the flag."""
     commands: tuple[str, ...]
     """Calls that take it."""
+    several: bool
+    """`compare` takes several values: they are a grid."""
+    columns: tuple[str, ...]
+    """Columns of a run that it fills."""
 
 
 @cache
 def run_options() -> tuple[RunOption, ...]:
     """Every run option, in the order of the help."""
     rows = json.loads(_destage.run_options())
-    return tuple(RunOption(**(row | {"commands": tuple(row["commands"])})) for row in rows)
+    return tuple(
+        RunOption(
+            **row
+            | {"commands": tuple(row["commands"])}
+            | {"columns": tuple(column["name"] for column in row["columns"])}
+        )
+        for row in rows
+    )
 
 
 def options_json(call: str, options: Mapping[str, Any]) -> str:
@@ -211,13 +222,14 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
     return json_of(options if call == "compare" else grid[0])
 
 
-#: Options of a flash tier of which `compare` takes several.
-TIER_AXES = ("tier2", "tier2_cache", "admit", "offer", "promote")
+def _axes() -> list[str]:
+    """Options of which `compare` takes several values."""
+    return [option.name for option in run_options() if option.several]
 
 
 def tier_grid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the options of every combination of flash tiers, the last axis first."""
-    axes = {name: _values(options[name]) for name in TIER_AXES if options.get(name) is not None}
+    axes = {name: _values(options[name]) for name in _axes() if options.get(name) is not None}
     return [{**options, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
 
@@ -225,7 +237,7 @@ def check_one_tier(options: Mapping[str, Any]) -> None:
     """Raise `UsageError` for several flash tiers, which only `compare` takes."""
     grid = tier_grid(options)
     if len(grid) > 1:
-        several = next(n for n in TIER_AXES if len({str(one.get(n)) for one in grid}) > 1)
+        several = next(n for n in _axes() if len({str(one.get(n)) for one in grid}) > 1)
         raise UsageError(f"{several}: expected one value, got several: compare takes several")
 
 

@@ -111,6 +111,10 @@ class Metric:
     """Views that show it, each with its place there."""
     deferral: str = "none"
     """Work that it leaves out: `none`, the pending `writes`, or the `waits` for them."""
+    whole: bool = False
+    """Whether its values are whole numbers: counts, and times that were observed."""
+    charted: bool = False
+    """Whether pages have a chart of it."""
     of_policy: bool = False
     """Whether policies count it by their own declaration."""
 
@@ -162,6 +166,7 @@ def _compared(known: Sequence[Metric]) -> Iterable[Metric]:
                 name="writes_vs_lru",
                 title=f"Writes / {BASELINE}",
                 kind="real",
+                whole=False,
                 unit="ratio",
                 shown="always",
                 about=about,

@@ -16,6 +16,7 @@ from typing import Any
 
 from destage import _destage
 from destage.base.errors import DataError, DestageError
+from destage.model.columns import option_values
 from destage.model.differences import Differences
 from destage.model.life import life
 from destage.model.metrics import BASELINE, METRICS, RENAMED, WRITES, Metric, metrics
@@ -195,6 +196,7 @@ def _run(
         ftl=(drive or {}).get("device", {}).get("ftl"),
         eviction_wait=_eviction_wait((drive or {}).get("cache", {})),
         placement=None if drive is None else printable(config.get("placement") or "none"),
+        options=option_values(config, drive),
         queue_depth=host.get("queue_depth") if host.get("mode") == "closed" else None,
         timing=data.get("timing"),
         profile=data.get("profile"),

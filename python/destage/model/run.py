@@ -11,6 +11,7 @@ from typing import Any
 from destage.base.errors import DataError
 from destage.model.card import Card
 from destage.model.choice import full_name
+from destage.model.columns import MEASURED
 from destage.model.differences import Differences
 from destage.model.life import Life
 from destage.model.metrics import (
@@ -27,7 +28,6 @@ from destage.model.words import NONE, counted, printable, size, valued
 
 __all__ = [
     "INTERRUPTED",
-    "MEASURED",
     "SHARD",
     "Number",
     "Run",
@@ -46,9 +46,6 @@ Number = int | float | None
 INTERRUPTED = "interrupted: "
 #: And those of a shard, whose others are elsewhere.
 SHARD = "of a shard: "
-
-#: The part of a run that was measured, as columns of a row.
-MEASURED = ("first_request", "last_request", "cache_full")
 
 #: Of runs that nothing is known about beside their numbers.
 NO_DIFFERENCES = Differences(None)
@@ -136,6 +133,8 @@ class Run:
     """With a device, if it was asked for: how the run developed, period by period."""
     ftl: str | None = None
     """Flash translation layer of the device; None without one."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of the options that it ran with, after defaults; None where one does not apply."""
     placement: str | None = None
     """The placement policy, as one types it; None without a device."""
     eviction_wait: str | None = None
@@ -338,9 +337,8 @@ class Run:
         """Return the run as one row of the tidy table."""
         if self.row is not None:
             return dict(self.row)
-        config, trace = self.config, self.trace
-        cost = config.get("cost") or {}
-        row: dict[str, Any] = {
+        trace = self.trace
+        return {
             "trace": trace.name,
             "device": self.device,
             "ftl": self.ftl,
@@ -352,22 +350,10 @@ class Run:
             "frames": self.frames,
             "cache_bytes": self.cache_bytes,
             "cache_share": self.cache_share,
-        }
-        row.update(self.metrics)
-        row |= {
-            "placement": self.placement,
-            "warmup": _warmup_text(config["warmup"]),
+            **self.metrics,
+            **self.options,
             "warmup_requests": self.warmup_requests,
-            **{name: (self.measured or {}).get(name) for name in MEASURED},
-            "fetch_on_write_miss": config["fetch_on_write_miss"],
-            "flush_at_end": config["flush_at_end"],
-            "pages_per_block": config.get("pages_per_block"),
-            "tier2_policy": config.get("tier2"),
-            "tier2_frames": config.get("tier2_frames"),
-            **{key: _of_tier2(config, key) for key in ("admit", "offer", "promote")},
-            "kv": bool(config.get("kv")),
-            "cost_read": cost.get("read"),
-            "cost_write": cost.get("write"),
+            **{name: (self.measured or {}).get(name) for name in list(MEASURED)[1:]},
             "page_bytes": trace.page_bytes,
             "trace_requests": trace.requests,
             "trace_accesses": trace.accesses,
@@ -375,24 +361,6 @@ class Run:
             "trace_fingerprint": trace.fingerprint,
             "warnings": "; ".join(self.warnings),
         }
-        return row
-
-
-def _of_tier2(config: Mapping[str, Any], key: str) -> str | None:
-    """An option of the flash tier with its default; None without one."""
-    defaults = {"admit": "always", "offer": "evicted", "promote": "copy"}
-    return (config.get(key) or defaults[key]) if config.get("tier2") else None
-
-
-def _warmup_text(warmup: str | Mapping[str, Any]) -> str:
-    if isinstance(warmup, str):
-        return warmup
-    ((kind, value),) = warmup.items()
-    if kind == "auto":
-        return str(kind)
-    if kind == "nanos":
-        return f"{value / 1e9:g}s"
-    return f"{value:g}%" if kind == "percent" else f"{value}r"
 
 
 def measured_text(run: Run) -> str:

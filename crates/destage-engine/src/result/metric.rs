@@ -208,6 +208,10 @@ pub struct Metric {
     pub views: &'static [(View, u8)],
     /// Work that it leaves out.
     pub deferral: Deferral,
+    /// Its values are whole numbers: counts, and times that were observed.
+    pub whole: bool,
+    /// Pages have a chart of it over the cache size.
+    pub charted: bool,
     /// A policy counts it by its own declaration; other policies do not have it.
     pub of_policy: bool,
     /// Definition.
@@ -251,6 +255,14 @@ impl Metric {
 
     pub(super) const fn shown(self, shown: Shown) -> Metric {
         Metric { shown, ..self }
+    }
+
+    pub(super) const fn whole(self, whole: bool) -> Metric {
+        Metric { whole, ..self }
+    }
+
+    pub(super) const fn charted(self) -> Metric {
+        Metric { charted: true, ..self }
     }
 
     pub(super) const fn rank(self, rank: u8) -> Metric {
@@ -298,6 +310,8 @@ macro_rules! metric {
             short: "",
             views: &[],
             deferral: Deferral::None,
+            whole: matches!(MetricKind::$kind, MetricKind::Count),
+            charted: false,
             of_policy: false,
             about: $about,
             source: Source::Run($value),

@@ -76,6 +76,20 @@ macro_rules! response {
         timed!($group, concat!(stringify!($of), "_", stringify!($field)), $title, Time "ns", Lower,
             $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
         .defers(Deferral::Waits)
+        .whole(is_observed!($field))
+    };
+}
+
+/// Whether a number of a distribution is one of its observations.
+macro_rules! is_observed {
+    (mean) => {
+        false
+    };
+    (std) => {
+        false
+    };
+    ($percentile:ident) => {
+        true
     };
 }
 
@@ -85,7 +99,8 @@ macro_rules! responses {
     ($group:ident, $of:ident, $operation:literal, $capital:literal) => {
         [
             response!($group, $of.mean, concat!("Mean ", $operation),
-                concat!("mean response time of ", $operation, "s")),
+                concat!("mean response time of ", $operation, "s"))
+        .charted(),
             response!($group, $of.std,
                 concat!($capital, " deviation"),
                 concat!("standard deviation of response times of ", $operation, "s")),
@@ -131,6 +146,8 @@ fn of_policies() -> impl Iterator<Item = Metric> {
         short: "",
         views: &[],
         deferral: Deferral::None,
+        whole: true,
+        charted: false,
         of_policy: true,
         about: counter.about,
         source: Source::Policy,
@@ -143,7 +160,8 @@ static OF_THE_CACHE: &[Metric] = &[
     metric!(Hits, "hit_ratio", "Hit ratio", Ratio "", Higher,
         "hits / accesses, reads and writes together",
         |r| ratio(r.counters.hits(), r.counters.accesses())).short("hit").views(&[(View::Hits, 0)])
-        .shown(Shown::Always),
+        .shown(Shown::Always)
+        .charted(),
     metric!(Hits, "read_hit_ratio", "Read hits", Ratio "", Higher, "read hits / read accesses",
         |r| ratio(r.counters.read_hits, r.counters.read_hits + r.counters.read_misses))
         .views(&[(View::Hits, 1)]).shown(Shown::WithoutDevice),
@@ -152,26 +170,32 @@ static OF_THE_CACHE: &[Metric] = &[
         .views(&[(View::Hits, 2)]).shown(Shown::WithoutDevice),
     response!(Response, response_ns.mean, "Mean response", "mean response time of all requests")
         .short("mean").views(&[(View::Latency, 0)])
-        .shown(Shown::WithDevice),
+        .shown(Shown::WithDevice)
+        .charted(),
     response!(Response, response_ns.p99, "p99 response",
         "99th percentile of all response times").short("p99").views(&[(View::Latency, 4)])
-        .rank(1).shown(Shown::WithDevice),
+        .rank(1).shown(Shown::WithDevice)
+        .charted(),
     timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
         "mean time that a write-back, pages that stay among them, waited in its unit's queue (ECR, \
          section 4)",
         |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
     .defers(Deferral::Waits)
-    .shown(Shown::WithDevice),
+    .shown(Shown::WithDevice).charted(),
     counter!(Flash, physical_reads, "Flash reads", "pages", Lower, "pages read from flash")
-        .views(&[(View::Hits, 4)]).shown(Shown::WithoutDevice),
+        .views(&[(View::Hits, 4)]).shown(Shown::WithoutDevice)
+        .charted(),
     counter!(Flash, physical_writes, "Pages written", "pages", Lower,
         "pages written to flash while the run was measured; with a device without its own garbage \
-         collection").defers(Deferral::Writes),
+         collection").defers(Deferral::Writes)
+        .charted(),
     metric!(Flash, "flash_writes", "Flash writes", Count "pages", Lower,
         "physical_writes + pages dirty in the cache at the end of measurement - pages dirty at its \
          beginning",
         |r| r.flash_writes().map(Number::Count))
-        .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)]).shown(Shown::Always),
+        .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)])
+        .shown(Shown::Always)
+        .charted(),
     timed!(Device, "waf", "WAF", Real "", Lower,
     "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
     |t| {
@@ -180,13 +204,15 @@ static OF_THE_CACHE: &[Metric] = &[
     })
     .views(&[(View::Endurance, 1)])
     .defers(Deferral::Writes)
-    .shown(Shown::WithDevice),
+    .shown(Shown::WithDevice).charted(),
     timed!(Wear, "erases", "Erases", Count "blocks", Lower, "erase blocks erased",
         |t| Some(t.counters.device.erases.into())).views(&[(View::Endurance, 10)])
-        .defers(Deferral::Writes).shown(Shown::WithDevice),
+        .defers(Deferral::Writes).shown(Shown::WithDevice)
+        .charted(),
     metric!(Flash, "cost", "Cost", Count "cost units", Lower,
         "physical_reads * C_r + flash_writes * C_w (after ACR, section IV)",
-        cost).shown(Shown::WithoutDevice),
+        cost).shown(Shown::WithoutDevice)
+        .charted(),
     metric!(Flash, "idle_writes", "Idle writes", Count "pages", Neither,
         "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
          the policy; they stay",
@@ -196,11 +222,13 @@ static OF_THE_CACHE: &[Metric] = &[
         "accesses whose page was not resident", |r| Some(Number::Count(r.counters.misses())))
         .views(&[(View::Hits, 3)]),
     counter!(Evictions, destages, "Destages", "groups", Lower,
-        "flush groups: sets of pages written to flash together").defers(Deferral::Writes),
+        "flush groups: sets of pages written to flash together").defers(Deferral::Writes)
+        .charted(),
     counter!(Evictions, destaged_pages, "Destaged", "pages", Lower,
         "pages in flush groups, without padding").defers(Deferral::Writes),
     metric!(Evictions, "mean_destage_pages", "Mean destage", Real "pages", Neither,
-        "destaged_pages / destages", |r| ratio(r.counters.destaged_pages, r.counters.destages)),
+        "destaged_pages / destages", |r| ratio(r.counters.destaged_pages, r.counters.destages))
+        .charted(),
     destage!(
         Evictions,
         "destage_pages_std",
@@ -244,7 +272,8 @@ static OF_THE_CACHE: &[Metric] = &[
     counter!(Flash, padding_reads, "Padding reads", "pages", Lower,
         "pages read only to complete a block"),
     counter!(Flash, padding_writes, "Padding writes", "pages", Lower,
-        "pages written only to complete a block"),
+        "pages written only to complete a block")
+        .charted(),
     counter!(Flash, end_flushes, "End flushes", "pages", Neither,
         "dirty pages written after the last access"),
     metric!(Flash, "pending_writes", "Pending writes", Count "pages", Neither,
@@ -291,7 +320,7 @@ static OF_TIME: &[Metric] = &[
     .short("p95").views(&[(View::Latency, 3)]),
     response!(Response, response_ns.p999, "p99.9 response",
         "99.9th percentile of the response times")
-    .short("p99.9").views(&[(View::Latency, 5)]).rank(1),
+    .short("p99.9").views(&[(View::Latency, 5)]).rank(1).charted(),
     response!(Response, response_ns.p9999, "p99.99 response",
         "99.99th percentile of the response times")
     .short("p99.99").views(&[(View::Latency, 6)]).rank(1),
@@ -314,7 +343,8 @@ static OF_THE_DEVICE: &[Metric] = &[
     }),
     timed!(Balance, "victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
         "probability that a write-back's unit is collecting",
-        |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions)),
+        |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions))
+        .charted(),
     timed!(Balance, "unbalance_rate_mean", "Mean unbalance", Real "", Lower,
         "mean of longest queue * units / all queues at dirty evictions; 1 is even (ECR, figure 4)",
         |t| t.unbalance_permille.as_ref().map(|d| Number::Real(d.mean / 1000.0))),
@@ -357,7 +387,8 @@ static OF_THE_DEVICE: &[Metric] = &[
         |t| Some(t.counters.device.gc_runs.into())).defers(Deferral::Writes),
     timed!(Device, "gc_moves", "Moved pages", Count "pages", Lower,
         "valid pages moved by collections", |t| Some(t.counters.device.gc_moves.into()))
-        .views(&[(View::Endurance, 11)]).defers(Deferral::Writes),
+        .views(&[(View::Endurance, 11)]).defers(Deferral::Writes)
+        .charted(),
     timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither,
         "summary pages programmed", |t| Some(t.counters.device.summary_programs.into())),
     timed!(Device, "suspensions", "Suspensions", Count "suspensions", Neither,
@@ -371,18 +402,23 @@ static OF_THE_DEVICE: &[Metric] = &[
         Some(d.ftl.as_ref().map_or(d.gc_moves, own).into())
     }),
     ftl!(Device, "switch_merges", "Switch merges", Count "merges", Neither,
-        "log blocks that became the data block as they were (bast, fast)", "switch_merges"),
+        "log blocks that became the data block as they were (bast, fast)", "switch_merges")
+        .charted(),
     ftl!(Device, "partial_merges", "Partial merges", Count "merges", Lower,
         "log blocks that became the data block after copies into them (bast, fast)",
-        "partial_merges"),
+        "partial_merges")
+        .charted(),
     ftl!(Device, "full_merges", "Full merges", Count "merges", Lower,
-        "merges of a data block and log blocks into a free block (bast, fast)", "full_merges"),
+        "merges of a data block and log blocks into a free block (bast, fast)", "full_merges")
+        .charted(),
     ftl!(Device, "merge_copies", "Merge copies", Count "pages", Lower, "pages copied by merges",
-        "merge_programs").defers(Deferral::Writes),
+        "merge_programs").defers(Deferral::Writes)
+        .charted(),
     ftl!(Device, "log_blocks_taken", "Log blocks", Count "blocks", Neither,
         "log blocks that were allocated (bast, fast)", "log_blocks_taken"),
     ftl!(Device, "log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
-        "most log blocks in use at a time, warm-up included", "log_blocks_used_max"),
+        "most log blocks in use at a time, warm-up included", "log_blocks_used_max")
+        .charted(),
     timed!(Device, "log_block_pages_mean", "Log block use", Real "pages", Higher,
     "pages written to a log block, on average",
     |t| {
@@ -395,17 +431,19 @@ static OF_THE_DEVICE: &[Metric] = &[
     ftl!(Device, "gc_translation_runs", "Translation collections", Count "blocks", Lower,
         "translation blocks collected (dftl)", "gc_translation_runs"),
     ftl!(Device, "translation_reads", "Translation reads", Count "pages", Lower,
-        "translation pages read, for whatever reason (dftl)", "translation_reads"),
+        "translation pages read, for whatever reason (dftl)", "translation_reads")
+        .charted(),
     ftl!(Device, "translation_writes", "Translation writes", Count "pages", Lower,
         "translation pages programmed, for whatever reason (dftl)", "translation_writes")
-        .defers(Deferral::Writes),
+        .defers(Deferral::Writes)
+        .charted(),
     timed!(Device, "cmt_hit_ratio", "CMT hits", Ratio "", Higher,
     "look-ups that found their entry in the cached mapping table (dftl)",
     |t| {
         let f = t.counters.device.ftl.as_ref()?;
         let hits = own(f, "cmt_hits");
         ratio(hits, hits + own(f, "cmt_misses"))
-    }),
+    }).charted(),
     timed!(Wear, "block_erases_max", "Most worn block", Count "erases", Lower,
         "erases of the most worn block, preconditioning included",
         |t| Some(t.counters.device.block_erases_max.into())).short("wear")
@@ -432,7 +470,7 @@ static OF_THE_DEVICE: &[Metric] = &[
     }),
     timed!(Device, "makespan_ns", "Makespan", Time "ns", Lower,
         "from the start of counting to the last completion",
-        |t| Some(t.counters.makespan_ns.into())),
+        |t| Some(t.counters.makespan_ns.into())).whole(true),
 ];
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ from typing import Any
 
 import altair as alt
 
-from destage.model.metrics import BASELINE, METRICS, WRITES, Metric
+from destage.model.metrics import BASELINE, METRICS, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.words import cell, plain, size, time_unit, uncertain
@@ -153,7 +153,7 @@ def _time_text(field: str) -> str:
 
 def chart_rows(result: ResultSet) -> list[Row]:
     """The rows as the charts take them: numbers that they draw, and the size as text."""
-    drawn = [m for m in METRICS if m.name in CHARTED]
+    drawn = [m for m in METRICS if m.charted]
     # Of runs without a device half of the metrics would be a column of nothing.
     names = [m.name for m in drawn if any(run[m.name] is not None for run in result.runs)]
     sampled = [m for m in drawn if m.name in names and _is_sampled(result, m)]
@@ -192,38 +192,6 @@ def _how_sure(metric: Metric, run: Run) -> Row:
     low, high = bounds
     said = uncertain(scale * value, scale * low, scale * high, most)
     return {f"{name}_low": low, f"{name}_high": high, f"{name}_text": said + unit}
-
-
-#: Metrics that have a chart.
-CHARTED = (
-    "hit_ratio",
-    "physical_reads",
-    "physical_writes",
-    WRITES,
-    "writes_vs_lru",
-    "cost",
-    "response_ns_mean",
-    "response_ns_p99",
-    "response_ns_p999",
-    "read_response_ns_mean",
-    "write_response_ns_mean",
-    "eviction_wait_ns_mean",
-    "victim_in_gc_ratio",
-    "waf",
-    "erases",
-    "gc_moves",
-    "destages",
-    "mean_destage_pages",
-    "padding_writes",
-    "switch_merges",
-    "partial_merges",
-    "full_merges",
-    "merge_copies",
-    "log_blocks_used_max",
-    "cmt_hit_ratio",
-    "translation_reads",
-    "translation_writes",
-)
 
 
 #: Up to so many cache sizes lines have a marker at each.

@@ -11,7 +11,7 @@ from destage.model.advised import Advised
 from destage.model.metrics import BASELINE
 from destage.model.results import ResultSet
 from destage.show.charts.advice import best_chart, front_chart
-from destage.show.charts.comparison import CHARTED, Charts, chart_rows
+from destage.show.charts.comparison import Charts, chart_rows
 from destage.show.charts.theme import PAGE
 from destage.show.pages.comparison import Part, chart_part, chips, highlighted
 from destage.show.pages.contents import with_contents
@@ -135,8 +135,8 @@ def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part |
         return None
     shown = highlighted(result)
     charts = Charts(result, PAGE, page=True, shown=shown)
-    names = [g.column for g in advised.goals if g.column in CHARTED]
     known = {metric.name: metric for metric in result.metrics()}
+    names = [g.column for g in advised.goals if g.column in known and known[g.column].charted]
     drawn = [
         chart_part("p", name, known[name].title, charts.over_size(known[name]), result.name)
         for name in dict.fromkeys([*names, "hit_ratio"])

@@ -1,0 +1,88 @@
+"""A run is a row: runs whose options differ differ in a column (`destage.model.columns`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import ROOT
+
+import destage as ds
+from destage.lab.options import device_options, run_options
+from destage.model.columns import kinds, option_columns
+
+#: Of every option two values that a run of its own may have, and what else it needs.
+TIER = {"tier2": "lru", "tier2_cache": "20%"}
+SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "cost": ("read=1,write=2", "read=1,write=3", {}),
+    "warmup": ("10%", "20%", {}),
+    "fetch_on_write_miss": (False, True, {}),
+    "flush_at_end": (False, True, {}),
+    "pages_per_block": (32, 64, {"policies": "bplru"}),
+    "device_pages": (4_096, 8_192, {"policies": "bplru"}),
+    "trim": ("ignore", "drop", {}),
+    "tier2": ("lru", "fifo", {"tier2_cache": "20%"}),
+    "tier2_cache": ("20%", "30%", {"tier2": "lru"}),
+    "admit": ("always", "larc", TIER),
+    "offer": ("evicted", "inserted", TIER),
+    "promote": ("copy", "move", TIER),
+    "admit_dirty": ("ask", "always", TIER),
+    "backing_read_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
+    "backing_write_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
+    "check": (False, True, {}),
+    "ftl": ("page", "dftl", {"device": "small"}),
+    "queue_depth": (1, 8, {"device": "small"}),
+    "placement": ("none", "by-size[thresholds=[65536]]", {"device": "fdp"}),
+    "flush": ("ignore", "drain", {"device": "small"}),
+}
+
+
+def row_of(option: str, value: Any, others: dict[str, Any]) -> dict[str, Any]:
+    given = {"policies": "lru", "cache": "10%", option: value, **others}
+    device = given.get("device")
+    trace = ds.synth("zipf", requests=300, pages=200, read_ratio=0.5, seed=1, device=device)
+    (run,) = ds.compare(trace, **given)
+    return run.to_dict()
+
+
+def test_every_option_is_tried() -> None:
+    changing = {option.name for option in run_options() if option.columns}
+    assert SETTINGS.keys() | {"kv", "touch"} == changing | {o.name for o in device_options()}
+    # A recording changes no number: it is in the run, or it is not.
+    assert [option.name for option in run_options() if not option.columns] == ["profile"]
+
+
+def test_every_column_of_an_option_is_declared() -> None:
+    named = [column for option in run_options() for column in option.columns]
+    assert named == [column.name for column in option_columns()]
+    assert {*named, *(option.name for option in device_options())} <= kinds().keys()
+
+
+@pytest.mark.parametrize("option", SETTINGS)
+def test_two_values_of_an_option_differ_in_its_column(option: str) -> None:
+    one, other, others = SETTINGS[option]
+    first, second = row_of(option, one, others), row_of(option, other, others)
+    known = {o.name: o.columns for o in run_options()}
+    columns = known.get(option, (option,))
+    assert [first[name] for name in columns] != [second[name] for name in columns]
+
+
+def test_a_default_is_in_its_column() -> None:
+    row = row_of("trim", None, {})
+    assert (row["trim"], row["kv"], row["fetch_on_write_miss"]) == ("ignore", False, False)
+    assert (row["admit_dirty"], row["touch"], row["flush"]) == (None, None, None)
+    tiered = row_of("tier2", "lru", {"tier2_cache": "20%"})
+    assert (tiered["admit"], tiered["promote"], tiered["admit_dirty"]) == ("always", "copy", "ask")
+    assert tiered["backing_read_ns"] is None
+    timed = row_of("trim", None, {"device": "small"})
+    assert (timed["trim"], timed["flush"], timed["placement"]) == ("ignore", "ignore", "none")
+
+
+def test_orders_of_a_prompt_differ_in_their_column() -> None:
+    trace = ds.open_trace(ROOT / "tests/data/mooncake.jsonl", block_bytes="2MiB")
+    runs = [
+        ds.compare(trace, "lru", cache="50%", kv=True, touch=touch)[0]
+        for touch in ("tail-first", "head-first")
+    ]
+    assert [run["touch"] for run in runs] == ["tail-first", "head-first"]
+    assert all(run.to_dict()["kv"] is True for run in runs)
