@@ -72,7 +72,7 @@ def test_looks_differ_in_colour_and_in_black_and_white() -> None:
 
 
 def test_a_policy_has_one_colour_in_every_chart() -> None:
-    from destage.charts.theme import LIGHT, styles
+    from destage.show.charts.theme import LIGHT, styles
 
     alone = {name: styles([name], LIGHT)[name].color for name in POLICIES}
     for labels in (POLICIES, POLICIES[::-1], [f"{name.upper()}[x=1]" for name in POLICIES]):

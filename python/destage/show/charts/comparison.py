@@ -263,7 +263,7 @@ class Charts(Series):
         if _is_sampled(self.result, metric):
             layers.insert(0, self._errors(base, metric))
         elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
-            layers.insert(0, self._whiskers(base, metric))
+            layers.insert(1, self._whiskers(base, metric))
             about += f"; upright lines: 95 % intervals of the differences from {BASELINE}"
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
 

@@ -63,10 +63,9 @@ def value_axis(metric: Metric, values: Sequence[float]) -> dict[str, Any]:
     far = metric.kind == "time" and 0 < least * DECADE <= most
     domain = [least / AIR, most * AIR] if far else value_domain(values, metric.kind)
     title = axis_title(metric, [0.0, domain[1]] if far else domain)
+    kind = {"type": "log", "clamp": True} if far else {"zero": False}
     return {
-        "scale": alt.Scale(
-            type="log" if far else "linear", domain=domain, nice=False, zero=False, clamp=far
-        ),
+        "scale": alt.Scale(domain=domain, nice=False, **kind),
         "axis": alt.Axis(
             title=f"{title} (log scale)" if far else title,
             tickCount=6,
