@@ -2,11 +2,11 @@
 
     python examples/asking.py                          # the trace that ships with the package
     python examples/asking.py TRACE.csv.xz --size 1GiB # another trace in the MSR layout
-    python examples/asking.py --figure docs/img/asking.svg
+    python examples/asking.py --figure asking.svg
 
 Every row changes one thing of the base case (rate 1, foreground GC, 256 MiB): the arrival rate, the
-GC mode, or the cache size; each under three rules of what an eviction waits for. `docs/asking.md`
-shows the result.
+GC mode, or the cache size; each under three eviction waits. `benches/record/asking.md` shows the
+result.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import MAIN, VECTORS, Destage, without_device
+from conftest import MAIN, ROOT, TRACE, VECTORS, Destage, without_device
 
 import destage as ds
 from destage.cli.root import root
@@ -305,11 +305,23 @@ def test_the_demo_prints_its_table_and_writes_its_report(destage: Destage, tmp_p
     pytest.importorskip("vl_convert")
     done = destage("demo")
     assert done.status == 0, done
-    assert "in front of small" in done.out
+    assert "in front of small, 8 outstanding" in done.out
+    assert "At the trace's own times the mean is" in done.out
     assert "ecr" in done.out
     assert "Next:" in done.out
     page = (tmp_path / "destage-report.html").read_text()
     assert "gcar-cflru" in page
+
+
+def test_the_demo_copies_its_trace(destage: Destage, tmp_path: Path) -> None:
+    done = destage("demo", "--copy-trace", "demo.csv.xz")
+    assert done.status == 0, done
+    assert (done.out, "400,000 requests" in done.err) == ("", True)
+    shipped = ROOT / "python" / "destage" / "data" / TRACE
+    assert (tmp_path / "demo.csv.xz").read_bytes() == shipped.read_bytes()
+    refused = destage("demo", "--copy-trace", "nowhere/demo.csv.xz")
+    assert refused.status == 74, refused
+    assert "nowhere" in refused.err
 
 
 def test_the_demo_without_the_report_extra_says_what_to_install(

@@ -28,7 +28,12 @@ ALLOWED = {
     # The device of a tier vector: its own cache stays unused, and `CacheConfig` needs one.
     "crates/destage-engine/src/conform/tiers_device.rs": {"lru"},
     # Common policies that a statement of the page beyond the papers is about.
-    "python/destage/reproduce/findings.py": {"lru", "arc", "2q", "s3-fifo", "car", "slru"},
+    "python/destage/reproduce/findings.py": {"lru", "arc", "2q", "s3-fifo", "car", "slru", "ecr-e"},
+    # Policies that stand in one chart most often, in whose colours nothing of the table says more.
+    "python/destage/show/charts/theme.py": {
+        *("arc", "cflru", "gcar-cflru", "ecr", "ecr-e", "2q"),
+        *("cflru-e", "gcar-lru", "s3-fifo", "sac", "bplru", "ace"),
+    },
 }
 #: Names of policies that are ordinary words too: the minimum, minutes, choice by chance, a clock.
 WORDS = {"min", "random", "clock"}

@@ -425,11 +425,40 @@ def test_what_the_results_do_not_hold_is_no_figure(timed: ds.Results) -> None:
     assert plots.over_size("gc_runs").to_dict()
 
 
-def test_an_axis_of_times_begins_at_zero(timed: ds.Results) -> None:
+def test_an_axis_of_times_begins_at_zero_or_is_logarithmic(timed: ds.Results) -> None:
     spec = timed.plot.over_size("response_ns_mean").to_dict()
-    domain = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    assert domain[0] == 0
-    assert math.isclose(domain[1], 1.04 * max(float(r["response_ns_mean"] or 0) for r in timed))
+    scale = spec["layer"][0]["encoding"]["y"]["scale"]
+    values = [float(r["response_ns_mean"] or 0) for r in timed]
+    far = max(values) >= 10 * min(values)
+    assert (scale.get("type") == "log") is far
+    assert (scale["domain"][0] == 0) is not far
+    assert math.isclose(scale["domain"][1], (1.3 if far else 1.04) * max(values))
+
+
+def test_times_that_lie_far_apart_have_a_logarithmic_axis() -> None:
+    from destage.model.metrics import METRICS
+    from destage.show.charts.value_axes import value_axis
+
+    (mean,) = (m for m in METRICS if m.name == "response_ns_mean")
+    far, near = (value_axis(mean, [1e5, top]) for top in (1e6, 9e5))
+    assert (far["scale"]["type"], "log scale" in far["axis"]["title"]) == ("log", True)
+    assert (near["scale"]["domain"][0], "log scale" in near["axis"]["title"]) == (0, False)
+
+
+def test_a_line_through_a_point_is_the_interval_beside_lru(timed: ds.Results) -> None:
+    from destage.show.charts.comparison import chart_rows
+
+    rows = {(row["label"], row["frames"]): row for row in chart_rows(timed.result_sets[0])}
+    seen = 0
+    for one in timed.result_sets[0].runs:
+        lru = next(r for r in timed.result_sets[0].at(one.frames) if r.label == "lru")
+        interval = one.minus(lru, "response_ns_mean")
+        row = rows[one.label, one.frames]
+        assert ("response_ns_mean_low" in row) == (interval is not None)
+        if interval is not None:
+            seen += 1
+            assert row["response_ns_mean_high"] == lru["response_ns_mean"] + interval[1]
+    assert seen > 0
 
 
 # ---- the command

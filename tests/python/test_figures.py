@@ -65,10 +65,20 @@ def test_looks_differ_in_colour_and_in_black_and_white() -> None:
         one, other = look[a], look[b]
         if {a, b} == {"lru", "min"}:
             continue
-        assert (one.color, one.marker) != (other.color, other.marker), (a, b)
-        assert (one.color, one.dash) != (other.color, other.dash), (a, b)
         assert (one.dash, one.marker) != (other.dash, other.marker), (a, b)
-    assert len({tuple(look[name].dash) for name in labels[2:7]}) == 5
+    usual = styles(["lru", "arc", "cflru", "gcar-cflru", "ecr", "ecr-e", "2q", "min"], LIGHT)
+    assert len({one.color for one in usual.values()}) == 8
+    assert len({(*one.dash, one.marker) for one in usual.values()}) == 8
+
+
+def test_a_policy_has_one_colour_in_every_chart() -> None:
+    from destage.show.charts.theme import LIGHT, styles
+
+    alone = {name: styles([name], LIGHT)[name].color for name in POLICIES}
+    for labels in (POLICIES, POLICIES[::-1], [f"{name.upper()}[x=1]" for name in POLICIES]):
+        for label, style in styles(labels, LIGHT).items():
+            name = label.partition("[")[0].lower()
+            assert style.color == alone[name] or name in ("lru", "min"), label
 
 
 def test_a_figure_has_its_width_its_font_and_its_names(destage: Destage, tmp_path: Path) -> None:

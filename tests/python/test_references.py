@@ -20,7 +20,7 @@ MADE = {"target", "__pycache__", ".hypothesis", "_build"}
 #: What commands write, not what is here: by the folder or file of the one who says so.
 OUTPUTS = {
     "python/destage/reproduce": {"NAME.md", "beyond.md", "papers.md", "all.md"},
-    "python/destage/templates": {"beyond.md", "beyond/all.md", "../beyond.md"},
+    "python/destage/templates": {"beyond.md", "beyond/all.md", "../beyond.md", "destage.md"},
     "docs/reproduce.md": {"NAME.md"},
     "python/destage/cli": {"NAME.md"},
     "tests/python": {"tiny.md", "claims.md", "figures.md", "setup.md", "o.md"},

@@ -16,7 +16,7 @@ from destage.cli.screen import note, progress
 from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of
 from destage.experiment.experiment import Experiment
 from destage.lab.options import ProgressCallback
-from destage.reproduce import PAPERS, checked, evaluate, narrowed, papers_of
+from destage.reproduce import OURS, PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import (
     SEED_STEPS,
@@ -35,7 +35,7 @@ __all__ = ["reproduce"]
 BEYOND = "beyond"
 
 EPILOG = f"""\b
-Papers: {", ".join(PAPERS)}, all, {BEYOND}.
+Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: what our pages say.
 
 \b
 Examples:

@@ -19,7 +19,7 @@ from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.words import cell, time_unit
 
-__all__ = ["TIE", "Winner", "change", "held_back", "left_out", "winner", "winners"]
+__all__ = ["TIE", "Winner", "change", "held_back", "left_out", "trusted", "winner", "winners"]
 
 #: Difference, relative to the larger one, below which two values tie.
 TIE = 0.01
@@ -136,6 +136,15 @@ def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float 
         if interval is None or interval[0] <= 0 <= interval[1]:
             return None
     return float(new / old - 1) if old else 1.0
+
+
+def trusted(metric: str, run: Run, other: Run) -> bool:
+    """Whether a difference may count: enough requests, and more than pending writes explain."""
+    new, old = run[metric], other[metric]
+    if not new and not old:
+        return False
+    lead = abs(new - old) / max(abs(new), abs(old))
+    return not (_too_short(run) or _too_short(other) or _within_pending(metric, run, other, lead))
 
 
 def _within_pending(metric: str, run: Run, other: Run, lead: float) -> bool:

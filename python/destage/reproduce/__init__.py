@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.lab.options import ProgressCallback, thread_count
-from destage.reproduce.claims import PAPERS, Claim, Figure, Paper
+from destage.reproduce.claims import OURS, PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, evaluate
 from destage.reproduce.looking import Case, Judgement
@@ -27,6 +27,7 @@ from destage.reproduce.sums import names
 from destage.reproduce.verdicts import Verdict
 
 __all__ = [
+    "OURS",
     "PAPERS",
     "Case",
     "Claim",
@@ -104,7 +105,7 @@ def reproduce(
     """Run a paper's evaluation again.
 
     Parameters:
-        name: `ecr`, `sac`, `bpac`, `acr`, `aalru` or `gcar`.
+        name: `ecr`, `sac`, `bpac`, `acr`, `aalru` or `gcar`; or `destage`: our own claims.
         traces: a folder with originals; a missing one has a surrogate trace.
         recordings: a folder with this project's recordings; without it the one that ships.
         scale: share of the requests, above 0 and at most 1, of all workloads but those that a paper

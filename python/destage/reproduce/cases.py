@@ -49,11 +49,11 @@ def _compare(look: Look) -> list[Case]:
             e = look.expected(cell, of, to)
             if e is not None:
                 q = look.quantity(cell, check.metric, of, to)
-                found.append((look.label(cell, of, to), q, e, look.kind(cell)))
+                found.append((look.label(cell, of, to), q, e, look.kind(cell), cell))
     if not found or not found[0][2].ends:
-        return [judged(label, q, e, check, kind) for label, q, e, kind in found]
+        return [judged(label, q, e, check, kind, cell=cell) for label, q, e, kind, cell in found]
     # A range of the paper: its ends are the least and the greatest number of all cases.
-    least, greatest, without = _extremes([(label, q) for label, q, _, _ in found])
+    least, greatest, without = _extremes([(label, q) for label, q, *_ in found])
     ends = zip(("least", "greatest"), (least, greatest), found[0][2].ends, strict=True)
     cases = [judged(f"{word} ({label})", q, e, check) for word, (label, q), e in ends]
     return [replace(case, note="; ".join(n for n in (case.note, without) if n)) for case in cases]
@@ -154,7 +154,8 @@ def _order(look: Look) -> list[Case]:
         note = "; ".join(text for status, _, text in found if status != MET)
         closest = min(leads, key=lambda e: e.mean) if leads else None
         status = _of_all({status for status, _, _ in found})
-        cases.append(Case(look.label(cell), status, closest, expected, note, look.kind(cell)))
+        kind = look.kind(cell)
+        cases.append(Case(look.label(cell), status, closest, expected, note, kind, cell))
     return cases
 
 
@@ -162,7 +163,7 @@ def _lead(look: Look, cell: Cell, a: str, b: str) -> tuple[str, Estimate | None,
     """Whether a is ahead of b, by how much, and in words."""
     check = look.check
     form = "reduction" if check.sense == "lower" else "gain"
-    lead = quantity(form, {p: look.rows.values(cell, p, check.metric) for p in (a, b)})
+    lead = look.between(cell, form, a, b)
     if lead.status:
         return lead.status, None, f"{a} and {b} are both 0" if lead.status == ZERO else lead.why
     status = look.side(lead.estimate)
@@ -212,7 +213,7 @@ def _near(look: Look) -> list[Case]:
         label, kind = look.label(cell), look.kind(cell)
         rivals, broken, why = _rivals(look, cell)
         if broken:
-            cases.append(Case(label, broken, None, expected, why, kind))
+            cases.append(Case(label, broken, None, expected, why, kind, cell))
             continue
         choose = min if check.sense == "lower" else max
         best = choose(rivals, key=lambda p, r=rivals: r[p].mean)  # type: ignore[misc]
@@ -221,7 +222,7 @@ def _near(look: Look) -> list[Case]:
         # The best itself, or as good: 0 against 0 while others are not 0.
         behind = Quantity(dict.fromkeys(numbers[of], 0.0))
         if numbers[of] != numbers[best]:
-            behind = quantity(form, numbers)
+            behind = look.between(cell, form, of, best)
         measured = behind.estimate
         status = MET if measured.high <= check.within else UNDECIDED
         if measured.low > check.within:
@@ -229,7 +230,7 @@ def _near(look: Look) -> list[Case]:
         note = f"best: {best}"
         if math.isinf(measured.mean):
             note += f" with 0, {of} has {rivals[of].mean:.4g}"
-        cases.append(Case(label, status, measured, expected, note, kind))
+        cases.append(Case(label, status, measured, expected, note, kind, cell))
     return cases
 
 
@@ -241,7 +242,7 @@ def _rank(look: Look) -> list[Case]:
         label, kind = look.label(cell), look.kind(cell)
         rivals, broken, why = _rivals(look, cell)
         if broken:
-            cases.append(Case(label, broken, None, e.text, why, kind))
+            cases.append(Case(label, broken, None, e.text, why, kind, cell))
             continue
         sign = 1 if check.sense == "lower" else -1
         ahead = [_ahead(look, cell, rival, of) for rival in rivals if rival != of]
@@ -252,7 +253,7 @@ def _rank(look: Look) -> list[Case]:
         if e.below(measured.high) or e.above(measured.low):
             status = UNMET
         note = ", ".join(sorted(rivals, key=lambda p, r=rivals: sign * r[p].mean))  # type: ignore[misc]
-        cases.append(Case(label, status, measured, e.text, note, kind))
+        cases.append(Case(label, status, measured, e.text, note, kind, cell))
     return cases
 
 

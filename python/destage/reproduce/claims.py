@@ -16,12 +16,14 @@ from destage.reproduce.data_files import Declared, Texts
 
 __all__ = [
     "AXES",
+    "OURS",
     "PAPERS",
     "Check",
     "Claim",
     "Composite",
     "Condition",
     "Expectation",
+    "Fact",
     "Faithful",
     "Figure",
     "OwnWorkload",
@@ -33,6 +35,8 @@ __all__ = [
 
 #: The papers, in the order of `all`.
 PAPERS = ("ecr", "sac", "bpac", "acr", "aalru", "gcar")
+#: The file of the claims that Destage's own pages make; no part of `all`.
+OURS = "destage"
 #: The axes of a configuration.
 AXES = ("workload", "device", "ftl", "cache")
 
@@ -235,6 +239,10 @@ class Claim(Declared, frozen=True):
     headline: bool = False
     paper: str = ""
     """The paper's numbers, where the check asks only for a relation."""
+    text: str = ""
+    """The sentence on pages of ours, with places for numbers of the verdict; `told` fills it."""
+    pages: Texts = ()
+    """The pages that have it."""
 
 
 class Series(Declared, frozen=True):
@@ -285,6 +293,17 @@ class RunSet(Declared, frozen=True):
     """Policies that are also run for their adaptive state, period by period."""
     gauges_with_device: bool = False
     """The adaptive state depends on the device."""
+    as_compare: bool = False
+    """As `destage compare` does them: each size measured from full caches, differences with
+    intervals over the trace; the seeds fill the device. Workloads may be recordings."""
+    seeds: Annotated[int, Meta(ge=0)] = 0
+    """Most seeds; 0: all."""
+    most_requests: Annotated[int, Meta(ge=0)] = 0
+    """Requests of a recording, from its beginning; 0: all."""
+    options: Mapping[str, Any] = {}
+    """Other options of `destage compare`, such as those of a flash tier."""
+    variants: Mapping[str, Parameters] = {}
+    """Options by label, in the place of devices, if there are none."""
 
 
 class Figure(Declared, frozen=True, rename={"form": "as"}):
@@ -311,6 +330,19 @@ class Figure(Declared, frozen=True, rename={"form": "as"}):
     unit: Literal["", "s", "ms", "us"] = ""
     note: str = ""
     at: Mapping[Axis, Texts] = {}
+    pages: Texts = ()
+    """Our pages that show it as a table."""
+
+
+class Fact(Declared, frozen=True):
+    """A statement of our pages that no run can judge: a count, a version, a measured speed."""
+
+    pages: Texts
+    by: str
+    """The file that it rests on: a test, a record, an example that repeats it."""
+    text: str = ""
+    section: str = ""
+    """Instead of a text: everything below the heading of this name."""
 
 
 class Composite(Declared, frozen=True, rename={"among": "from"}):
@@ -405,6 +437,7 @@ class Paper(
         "workloads": "workload",
         "figures": "figure",
         "claims": "claim",
+        "facts": "fact",
     },
 ):
     """A paper's evaluation."""
@@ -417,6 +450,7 @@ class Paper(
     runs: tuple[RunSet, ...] = ()
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
+    facts: tuple[Fact, ...] = ()
     sensitivity: tuple[Sensitivity, ...] = ()
     faithful: Faithful | None = None
 

@@ -14,11 +14,13 @@ from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, Swing
 from destage.reproduce.figures import Drawing
 from destage.reproduce.looking import STATUSES, Judgement
 from destage.reproduce.sums import Sums, sums
+from destage.reproduce.told import axes_of
 from destage.reproduce.verdicts import UNTESTED, Verdict
 from destage.reproduce.wording import (
     brief,
     cases_in_words,
     expected,
+    is_share,
     load_words,
     measured,
     number,
@@ -133,9 +135,23 @@ def _claim(v: Verdict, faithful: Verdict | None) -> dict[str, Any]:
         "metric": v.claim.check.metric or None,
         "expected": expected(v.claim, v.cases),
         "paper": v.claim.paper,
+        **(_on_pages(v) if v.claim.text else {}),
         **_judgement(v, v.own),
         "elsewhere": _judgement(v, v.elsewhere) if v.elsewhere else None,
         "faithful": _judgement(v, faithful.own) if faithful else None,
+    }
+
+
+def _on_pages(v: Verdict) -> dict[str, Any]:
+    """The sentence of our pages, and what fills its places."""
+    check, form = v.claim.check, str(v.claim.check.form)
+    if form == "value":
+        form = "percent" if is_share(check) else "ns" if "_ns_" in check.metric else "value"
+    return {
+        "text": v.claim.text,
+        "pages": list(v.claim.pages),
+        "form": form,
+        "by_axis": axes_of(v.cases),
     }
 
 
@@ -172,6 +188,7 @@ def _figure(drawn: Drawing, found: Sums) -> dict[str, Any]:
     return {
         **{name: getattr(drawn.figure, name) for name in names},
         "relative_to": drawn.figure.relative,
+        **_shown_on(drawn),
         "claims": [v.claim.id for v in found.verdicts],
         "verdicts": found.counts(),
         "told": found.told,
@@ -183,6 +200,12 @@ def _figure(drawn: Drawing, found: Sums) -> dict[str, Any]:
         "printed_in_table": any(p.printed is not None for p in drawn.points),
         "points": to_builtins(drawn.points),
     }
+
+
+def _shown_on(drawn: Drawing) -> dict[str, Any]:
+    """Our pages that show a figure as a table."""
+    pages = list(drawn.figure.pages)
+    return {"pages": pages, "percent": drawn.percent} if pages else {}
 
 
 def _runs(evaluation: Evaluation, runs: RunSet) -> dict[str, Any]:

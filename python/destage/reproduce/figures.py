@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from destage.model.estimates import estimate
 from destage.reproduce.claims import AXES, Check, Figure, Paper
-from destage.reproduce.quantities import quantity
+from destage.reproduce.quantities import Quantity, quantity, within
 from destage.reproduce.rows import Cell, Rows
 
 __all__ = ["SUFFIX", "Drawing", "Point", "drawing"]
@@ -83,7 +83,8 @@ def _points(
 ) -> list[Point]:
     named = dict(zip(AXES, cell, strict=True)) | {"policy": policy}
     load = next((own.at for own in paper.workloads if own.name == cell[0] and own.at), cell[0])
-    named["workload"] = load + SUFFIX.get(rows.kinds[cell[0]], "")
+    suffix = "" if rows.runs.as_compare else SUFFIX.get(rows.kinds[cell[0]], "")
+    named["workload"] = load + suffix
     panel = named[figure.panels] if figure.panels else ""
     series = label or named[figure.series]
     if figure.mark == "cdf":
@@ -93,6 +94,10 @@ def _points(
         return []
     unit = _UNITS.get(figure.unit, 1.0)
     e = estimate([v / unit for v in values])
+    differences = rows.differences(cell, policy, figure.relative or "", metric)
+    if figure.relative and differences:
+        against = rows.values(cell, figure.relative, metric)
+        e = within(Quantity(dict(enumerate(values))), figure.form, differences, against).estimate
     paper_has = _printed(figure, rows, paper, cell, policy, metric)
     printed = paper_has / unit if paper_has is not None else None
     return [Point(panel, named[figure.x], series, e.mean, e.low, e.high, printed=printed)]

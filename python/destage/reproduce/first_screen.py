@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from destage.reproduce.claims import OURS
 from destage.reproduce.conditions import turns, verdict_text
 from destage.reproduce.published import RECORDED
 from destage.reproduce.verdicts import ORDER, UNTESTED
@@ -130,7 +131,9 @@ def _conditions(headlines: list[Any], knobs: Data) -> list[dict[str, Any]]:
 
 
 def _elsewhere(data: Data) -> str:
-    """The verdicts on independent traces, in a sentence."""
+    """The verdicts on independent traces, in a sentence; empty for our own claims."""
+    if data["paper"].get("name") == OURS:
+        return ""
     counts = {word: n for word, n in data["summary_elsewhere"].items() if n}
     tested = sum(n for word, n in counts.items() if word != UNTESTED)
     names = [
@@ -153,6 +156,8 @@ def workloads_of(data: Data) -> str:
         kinds.setdefault(load["kind"], []).append(load["name"])
     named = {"original": "original traces", "surrogate": "surrogate traces"}
     named |= {"specified": "workloads as the paper specifies them", "ours": "workloads of ours"}
+    if data["paper"].get("name") == OURS:
+        named |= {"recording": "recordings", "excerpt": "public traces"}
     parts = [f"{len(kinds[kind])} {text}" for kind, text in named.items() if kind in kinds]
     shorter = [text for load in data["loads"] if (text := _shorter(load))]
     text = ", ".join(parts) or "no workload of the paper"

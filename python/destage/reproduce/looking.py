@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from destage.model.estimates import Estimate
 from destage.reproduce.claims import AXES, Check, Expectation
-from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, Seeds, quantity
+from destage.reproduce.quantities import UNDEFINED, ZERO, Quantity, Seeds, quantity, within
 from destage.reproduce.rows import Cell, Rows
 
 __all__ = [
@@ -44,6 +44,8 @@ class Case:
     note: str = ""
     kind: str = ""
     """Kind of its workload, if it is a case of one."""
+    cell: Cell | None = None
+    """Its configuration, if it is a case of one."""
 
     @property
     def decidable(self) -> bool:
@@ -116,7 +118,25 @@ class Look:
 
     def quantity(self, cell: Cell, metric: str, of: str, to: str = "") -> Quantity:
         """The quantity of a cell, one value a seed."""
-        return quantity(self.check.form, self.parts(cell, metric, of, to))
+        found = quantity(self.check.form, self.parts(cell, metric, of, to))
+        return self._on_trace(found, cell, self.check.form, metric, of, to)
+
+    def between(self, cell: Cell, form: str, of: str, to: str) -> Quantity:
+        """A form of the check's metric of two policies, one value a seed."""
+        metric = self.check.metric
+        found = quantity(form, {p: self.rows.values(cell, p, metric) for p in (of, to)})
+        return self._on_trace(found, cell, form, metric, of, to)
+
+    def _on_trace(
+        self, found: Quantity, cell: Cell, form: str, metric: str, of: str, to: str
+    ) -> Quantity:
+        """The quantity with the interval that the runs of a trace give, where they do."""
+        if self.base is not self.rows or not to or to == "self":
+            return found
+        differences = self.rows.differences(cell, of, to, metric)
+        if differences is None:
+            return found
+        return within(found, form, differences, self.rows.values(cell, to, metric))
 
     def kind(self, cell: Cell) -> str:
         """Kind of the workload of a cell."""
@@ -185,10 +205,11 @@ def judged(
     check: Check,
     kind: str = "",
     form: str | None = None,
+    cell: Cell | None = None,
 ) -> Case:
     """A case of an expectation in numbers: its whole interval meets it, or it is not met."""
     if found.status:
-        return Case(label, found.status, None, e.text, found.why, kind)
+        return Case(label, found.status, None, e.text, found.why, kind, cell)
     measured = found.estimate
     neutral = {"value": None, "ratio": 1.0}.get(form or check.form, 0.0)
     if e.met(measured.low) and e.met(measured.high):
@@ -204,4 +225,4 @@ def judged(
         if one_sided and e.reached(measured.mean, neutral):
             status = PARTIAL
     note = "against 0" if math.isinf(measured.mean) else ""
-    return Case(label, status, measured, e.text, note, kind)
+    return Case(label, status, measured, e.text, note, kind, cell)

@@ -313,7 +313,7 @@ def setup_rows(data: Mapping[str, Any]) -> Cells:
         )
         cells = [r["id"], devices or "none: counts only", ftls or "-", ", ".join(r["cache"])]
         cells += [
-            ", ".join(r["policies"]),
+            cut(", ".join(r["policies"])),
             ", ".join(r["loads"]),
             "; ".join(k for k, v in more.items() if v),
         ]

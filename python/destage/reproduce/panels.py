@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from destage.model.metrics import BASELINE, ORACLE
 from destage.reproduce.figures import SUFFIX, Drawing, Point
 from destage.reproduce.over import COLORS, Spec, over, spec_of
 from destage.reproduce.sums import Sums
@@ -170,7 +169,7 @@ def _top(drawn: Drawing, panel: str) -> float:
 
 def _domain(drawn: Drawing, panels: Sequence[str]) -> tuple[float, float]:
     """The scale of a row: from zero, unless lines lie close together far away from it."""
-    from destage.show.charts.comparison import value_domain
+    from destage.show.charts.value_axes import value_domain
 
     values = _values(drawn, panels)
     if _against(drawn):
@@ -439,10 +438,9 @@ def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[st
 
 def _looks(series: Sequence[str]) -> list[SeriesStyle]:
     """A style for each series: the theme's colour, and a dash and a marker that no other has."""
-    known: Mapping[str, str] = {name.upper(): name for name in (BASELINE, ORACLE)}
-    look = styles([known.get(s, s) for s in series], LIGHT)
+    look = styles(series, LIGHT)
     markers = list(MARKERS)
     return [
-        SeriesStyle(look[known.get(s, s)].color, DASHES[k % len(DASHES)], markers[k % len(markers)])
+        SeriesStyle(look[s].color, DASHES[k % len(DASHES)], markers[k % len(markers)])
         for k, s in enumerate(series)
     ]

@@ -9,14 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from destage.model.estimates import Estimate, estimate, ratios
 
-__all__ = ["UNDEFINED", "ZERO", "Quantity", "across", "combined", "paired", "quantity", "undefined"]
+__all__ = [
+    "UNDEFINED",
+    "Interval",
+    "ZERO",
+    "Quantity",
+    "across",
+    "combined",
+    "paired",
+    "quantity",
+    "undefined",
+    "within",
+]
 
 ZERO, UNDEFINED = "zero", "undefined"
 
+#: The ends of a confidence interval.
+Interval = tuple[float, float]
 #: Numbers by seed; None: of a workload that is not generated.
 Seeds = Mapping[int | None, float]
 #: Several numbers by seed.
@@ -30,11 +43,35 @@ class Quantity:
     by_seed: Seeds
     status: str = ""
     why: str = ""
+    interval: tuple[float, float] | None = None
+    """Where it lies, if that follows from more than the seeds."""
 
     @property
     def estimate(self) -> Estimate:
         """Mean and interval of a quantity with values."""
-        return estimate(tuple(self.by_seed.values()))
+        found = estimate(tuple(self.by_seed.values()))
+        if self.interval is None:
+            return found
+        return Estimate(found.mean, *self.interval, found.count)
+
+
+def within(
+    found: Quantity, form: str, differences: Mapping[int | None, Interval], to: Seeds
+) -> Quantity:
+    """Return a quantity of two numbers with the intervals of their difference, seed by seed.
+
+    Its interval reaches over those of all seeds.
+    """
+    if found.status or form not in ("ratio", "reduction", "gain", "difference"):
+        return found
+    ends: list[float] = []
+    for seed, (low, high) in differences.items():
+        whole = 1.0 if form == "difference" else to[seed if seed in to else None]
+        if not whole:
+            return found
+        ends += [low / whole, high / whole]
+    turned = [{"ratio": 1 + end, "reduction": -end}.get(form, end) for end in ends]
+    return replace(found, interval=(min(turned), max(turned)))
 
 
 def undefined(why: str) -> Quantity:

@@ -16,7 +16,9 @@ from msgspec.structs import replace
 
 from destage import _destage
 from destage.base.errors import DataError, UsageError
+from destage.lab.catalogue import policies
 from destage.reproduce.claims import (
+    OURS,
     PAPERS,
     Check,
     Claim,
@@ -26,7 +28,7 @@ from destage.reproduce.claims import (
     Paper,
     RunSet,
 )
-from destage.reproduce.data_files import read
+from destage.reproduce.data_files import Texts, read
 
 __all__ = ["load_paper", "paper"]
 
@@ -34,8 +36,8 @@ __all__ = ["load_paper", "paper"]
 @cache
 def paper(name: str) -> Paper:
     """Return one of the papers that ship with the package. Raises `UsageError` for another name."""
-    if name not in PAPERS:
-        known = [*PAPERS, "all"]
+    if name not in (*PAPERS, OURS):
+        known = [*PAPERS, OURS, "all"]
         near = _destage.nearest(str(name), known)
         meant = f", did you mean {near}?" if near else ""
         raise UsageError(f"unknown paper {name!r}{meant} (known: {', '.join(known)})")
@@ -51,6 +53,7 @@ class _Checked:
     """A file of claims whose names are checked against each other."""
 
     def __init__(self, file: str, found: Paper) -> None:
+        found = _with_every(found)
         self.file, self.found = file, found
         self.policies = found.policies
         self.labels = (*self.policies, *found.composites)
@@ -204,6 +207,39 @@ _NEEDS = {
     "rank": ("of", "among"),
     "steady": ("order", "among"),
 }
+
+
+#: In runs all policies of the catalogue that do not know the future, by their own names, without a
+#: device those that need none; in a check all others of its runs.
+EVERY = "*"
+
+
+def _with_every(found: Paper) -> Paper:
+    """The file with policies in the place of `*`."""
+    if not any(EVERY in runs.policies for runs in found.runs):
+        return found
+    online = [p for p in policies() if not p.offline]
+    runs = {}
+    for one in found.runs:
+        suiting = [p.name for p in online if one.devices or not p.needs_device]
+        runs[one.id] = replace(one, policies=_named(one.policies, suiting))
+    claims = []
+    for claim in found.claims:
+        check = claim.check
+        ran = runs[check.runs[0]].policies if check.runs and check.runs[0] in runs else ()
+        others = [p for p in ran if p not in check.of]
+        among, to = _named(check.among, ran), _named(check.to, others)
+        claims.append(replace(claim, check=replace(check, among=among, to=to)))
+    return replace(
+        found,
+        policies={**found.policies, **{p.name: p.name for p in online}},
+        runs=tuple(runs.values()),
+        claims=tuple(claims),
+    )
+
+
+def _named(labels: Texts, every: Sequence[str]) -> Texts:
+    return tuple(p for label in labels for p in (every if label == EVERY else (label,)))
 
 
 def _each_of(workloads: Sequence[OwnWorkload]) -> Iterator[OwnWorkload]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from destage.lab.ssd import Device
 from destage.reproduce.claims import AXES, Composite, Places, RunSet
+from destage.reproduce.quantities import Interval
 from destage.reproduce.workloads import Load
 
 __all__ = ["Cell", "Row", "Rows"]
@@ -31,6 +32,8 @@ class Row:
     kind: str
     """Kind of the workload."""
     numbers: Mapping[str, float]
+    against: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+    """Where its numbers less those of others lie on this trace, by metric and other policy."""
 
     @property
     def cell(self) -> Cell:
@@ -55,6 +58,7 @@ class Rows:
         for row in rows:
             self.cells.setdefault(row.cell, {}).setdefault(row.policy, {})[row.seed] = row.numbers
         self.kinds = {row.workload: row.kind for row in rows}
+        self._against = {(row.cell, row.policy, row.seed): row.against for row in rows}
         # A configuration whose runs all failed has no number; it is a case still.
         axes = [list(dict.fromkeys(cell[k] for cell in self.cells)) for k in range(len(AXES))]
         for cell in product(*axes):
@@ -79,6 +83,21 @@ class Rows:
         """A metric of a policy in a cell, by seed; empty where it is unknown."""
         seeds = self.cells.get(cell, {}).get(policy, {})
         return {seed: n[metric] for seed, n in seeds.items() if metric in n}
+
+    def differences(
+        self, cell: Cell, of: str, to: str, metric: str
+    ) -> dict[int | None, Interval] | None:
+        """Where a number of one policy less another's lies on this trace, by seed; None: unknown.
+
+        A seed without an interval can be anything.
+        """
+        if not self.runs.as_compare or of == to:
+            return None
+        unknown = (-math.inf, math.inf)
+        return {
+            seed: self._against[cell, of, seed].get(metric, {}).get(to, unknown)
+            for seed in self.values(cell, of, metric)
+        }
 
 
 def _rank(composite: Composite, seeds: Mapping[int | None, Mapping[str, float]]) -> float:

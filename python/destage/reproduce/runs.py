@@ -25,6 +25,7 @@ from destage.lab.trace_profile import TraceInfo
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.reproduce.claims import Paper, RunSet, Variant
+from destage.reproduce.compared import COMPARED, intervals_of, measured_task, numbers_of
 from destage.reproduce.measures import GAUGES, gauges, measures
 from destage.reproduce.published import RECORDED, fits
 from destage.reproduce.rows import Row, Rows
@@ -103,7 +104,8 @@ class Request:
         # A recording can only be used as it was recorded.
         unchanged = runs.intensity == 1 and not runs.busiest and runs.channels != "balanced"
         unchanged = unchanged and not self.only and not (self.variant and self.variant.of_workload)
-        if unchanged and any(load.kind == "surrogate" for load in found):
+        beside = any(load.kind == "surrogate" for load in found)
+        if unchanged and (beside or runs.as_compare):
             found += self.loads.recorded(runs)
         return found
 
@@ -118,8 +120,9 @@ class _Configuration:
     device: str
     ftl: str
     intensity: float
+    caches: Sequence[str]
     entries: Mapping[str, Entry]
-    """By label of the policy."""
+    """By label of the policy, with as many sizes as `caches`."""
     task: Task
     gauges: Mapping[str, Task]
     """Adaptive state, by label of the policy."""
@@ -182,9 +185,10 @@ class Runner:
                 infos[load.name] = load, _task(load, seed, plain, question=_INFO)
             key = _rate_key(request, load, device, options)
             options = replace(options, intensity=self.rates.get(key, options.intensity))
-            configurations.append(
-                self._configuration(request, load, seed, device, ftl, drive, options)
-            )
+            for caches in _together(request.changed):
+                configurations.append(
+                    self._configuration(request, load, seed, device, ftl, drive, options, caches)
+                )
         tasks = [task for one in configurations for task in (one.task, *one.gauges.values())]
         self.do(_interleaved([*tasks, *(task for _, task in infos.values())]))
         for one in configurations:
@@ -208,12 +212,13 @@ class Runner:
                 key = (id(request.loads), load.name, load.kind)
                 groups.setdefault(key, []).append((request, load))
         for group in groups.values():
-            for number, seed in enumerate(self.seeds if group[0][1].random else (None,)):
+            for number, seed in enumerate(self.seeds):
                 for request, load in group:
-                    if request.most_seeds is not None and number >= request.most_seeds:
+                    if number >= _seeds_of(request, load, len(self.seeds)):
                         continue
-                    for place in drives_of(request.changed, request.variant, load):
-                        yield (request, load, seed, *place)
+                    of_load = load.random or request.runs.as_compare
+                    for place in drives_of(request.changed, request.variant, load, seed):
+                        yield (request, load, seed if of_load else None, *place)
 
     def _configuration(
         self,
@@ -224,6 +229,7 @@ class Runner:
         ftl: str,
         drive: Device | None,
         options: LoadOptions,
+        caches: Sequence[str],
     ) -> _Configuration:
         runs = request.changed
         trace = request.loads.recipe(load, seed or 0, drive, options, self.progress)
@@ -232,7 +238,7 @@ class Runner:
             if load.kind in RECORDED and runs.recordings_queue_depth is not None:
                 drive = drive.with_options(queue_depth=runs.recordings_queue_depth)
         share = 1.0 if runs.cache_whole else load.share
-        sizes = [scaled_size(size, share) for size in runs.cache]
+        sizes = [scaled_size(size, share) for size in caches]
         variant = request.variant or Variant()
         specs = {**self.paper.policies, **variant.policies}
         entries = {p: entry_of(specs[p], sizes, trace.page_bytes) for p in runs.policies}
@@ -240,8 +246,10 @@ class Runner:
             {
                 "cost": runs.cost,
                 # Papers measure from the first request unless they say otherwise.
-                "warmup": runs.warmup or "none",
+                "warmup": runs.warmup or (None if runs.as_compare else "none"),
                 "fetch_on_write_miss": runs.fetch_on_write_miss,
+                **runs.options,
+                **runs.variants.get(device, {}),
             }
         )
         each = tuple({entry.policy.label: entry for entry in entries.values()}.values())
@@ -251,8 +259,10 @@ class Runner:
             p: _task(load, seed, trace, device, behind, (entries[p],), question=_SERIES)
             for p in runs.gauges
         }
+        if runs.as_compare:
+            task = measured_task(replace(task, question=COMPARED))
         return _Configuration(
-            request, load, seed, device, ftl, options.intensity, entries, task, recorded
+            request, load, seed, device, ftl, options.intensity, caches, entries, task, recorded
         )
 
     def _find_rates(self, requests: Sequence[Request]) -> None:
@@ -323,7 +333,10 @@ class Runner:
 
     def _rows_of(self, one: _Configuration) -> Iterator[Row]:
         """The rows of a configuration; a policy with a run that failed has none."""
-        runs, failures = one.request.changed, []
+        if one.request.runs.as_compare:
+            yield from self._rows_compared(one)
+            return
+        failures = []
         for policy, entry in one.entries.items():
             try:
                 found = [self._numbers(one.task, entry.policy, size) for size in entry.sizes]
@@ -336,7 +349,7 @@ class Runner:
                 series = self.answer(task)
                 for size, numbers in zip(entry.sizes, found, strict=True):
                     numbers |= gauges(series[size.given], numbers)
-            for cache, numbers in zip(runs.cache, found, strict=True):
+            for cache, numbers in zip(one.caches, found, strict=True):
                 # Requests came faster than a unit could work: waits then grow with the trace.
                 busy = numbers.get("utilisation_max", 0.0) >= SATURATED
                 is_open = one.task.drive is not None and one.task.queue_depth is None
@@ -345,6 +358,31 @@ class Runner:
                 yield Row(*place, one.load.kind, numbers)
         if len(failures) == len(one.entries):
             raise failures[0]
+
+    def _rows_compared(self, one: _Configuration) -> Iterator[Row]:
+        """The rows of a configuration that is run as `compare` does it, at its one size.
+
+        Raises `UsageError` where it failed.
+        """
+        answer, (cache,) = self.answer(one.task), one.caches
+        for policy, entry in one.entries.items():
+            numbers = numbers_of(answer, entry.policy.label)
+            known = {e.policy.label: p for p, e in one.entries.items()}
+            against = intervals_of(answer, entry.policy.label, known)
+            place = (one.load.name, one.device, one.ftl, cache, policy, one.seed)
+            yield Row(*place, one.load.kind, numbers, against)
+
+
+def _together(runs: RunSet) -> list[tuple[str, ...]]:
+    """The cache sizes of each task: `compare` begins to measure each from its own request."""
+    return [(size,) for size in runs.cache] if runs.as_compare else [runs.cache]
+
+
+def _seeds_of(request: Request, load: Load, every: int) -> int:
+    """How many of the seeds a workload of a request has."""
+    if not load.random and not (request.runs.as_compare and request.runs.devices):
+        return 1
+    return min(every, request.most_seeds or every, request.runs.seeds or every)
 
 
 def _rate_key(request: Request, load: Load, device: str, options: LoadOptions) -> tuple[Any, ...]:

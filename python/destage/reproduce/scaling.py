@@ -113,12 +113,17 @@ def _written(value: object) -> str:
 
 
 def drives_of(
-    runs: RunSet, variant: Variant | None, load: Load
+    runs: RunSet, variant: Variant | None, load: Load, seed: int = 1
 ) -> Iterator[tuple[str, str, Device | None]]:
-    """Every device with every FTL, as large as the load's share of its requests."""
+    """Every device with every FTL, as large as the load's share of its requests.
+
+    In runs as `compare` does them the seed is of the writes that fill it.
+    """
     if not runs.devices:
-        yield NO_DEVICE, OWN_FTL, None
+        yield from ((label, OWN_FTL, None) for label in runs.variants or (NO_DEVICE,))
     for device, spec in runs.devices.items():
         changed = with_keys(spec, variant.device if variant else None)
+        if runs.as_compare and seed != 1:
+            changed = with_keys(changed, f"precondition_seed={seed}")
         for ftl, name in (runs.ftls or {OWN_FTL: ""}).items():
             yield device, ftl, scaled_drive(changed, name, load.share)

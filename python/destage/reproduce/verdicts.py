@@ -81,6 +81,10 @@ def decide(claim: Claim, sets: Mapping[str, Rows]) -> Verdict:
     check = claim.check
     if check.kind == "none":
         return Verdict(claim, Judgement(UNTESTED, why=check.why))
+    if all(sets[name].runs.as_compare for name in check.runs):
+        # A claim of ours: recordings are its workloads.
+        found = _judgement(check, sets, (*OWN, *RECORDED))
+        return Verdict(claim, found or Judgement(UNTESTED, why="none of its workloads was run"))
     own = _judgement(check, sets, OWN)
     # Numbers of the paper are about its workloads; relations are looked for elsewhere, too.
     of_the_paper = (

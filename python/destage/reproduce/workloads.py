@@ -134,30 +134,35 @@ class Loads:
 
         Excerpts are short: they are run whole. Raises `DataError` for a file with other content.
         """
-        loads = []
-        for name in runs.recordings if self.with_recordings else ():
-            known = self.catalogue.recordings[name]
-            kind: str = known.kind
-            title = known.title
-            folders = self.recordings if kind == "recording" else self.traces
-            path = next((p for p in folders if p.name in known.files), None)
-            options: dict[str, Any] = dict(known.use)
-            share = self.scale if kind == "recording" else 1.0
-            if path is not None:
-                verify(path, known)
-            elif (path := repeated(known, folders)) is not None:
-                kind, title = "repeated", f"{title.partition(' (')[0]} (recorded again)"
-            if path is not None:
-                options["requests"] = max(FEWEST, round(known.requests * share))
-            elif known.shipped is not None:
-                with as_file(files("destage") / "data" / known.shipped) as shipped:
-                    path = Path(shipped)
-                options["requests"] = SHIPPED_REQUESTS
+        names = runs.recordings if self.with_recordings else ()
+        found = (self.recording(name, runs.most_requests) for name in names)
+        return [load for load in found if load is not None]
+
+    def recording(self, name: str, most_requests: int = 0) -> Load | None:
+        """Return a recording or an excerpt, cut to so many requests; None if it is not there.
+
+        Raises `DataError` for a file with other content.
+        """
+        known = self.catalogue.recordings[name]
+        kind, title, share = str(known.kind), known.title, 1.0
+        folders = self.recordings if kind == "recording" else self.traces
+        path = next((p for p in folders if p.name in known.files), None)
+        if kind == "recording":
+            share = self.scale
+        if path is not None:
+            verify(path, known)
+        elif (path := repeated(known, folders)) is not None:
+            kind, title = "repeated", f"{title.partition(' (')[0]} (recorded again)"
+        elif known.shipped is not None:
+            with as_file(files("destage") / "data" / known.shipped) as shipped:
+                path = Path(shipped)
+            if known.files:
                 share = SHIPPED_REQUESTS / known.requests
-            if path is not None:
-                load = Load(name, kind, title, "", (path,), options, share=share)
-                loads.append(load)
-        return loads
+        if path is None:
+            return None
+        requests = min(known.requests, most_requests or known.requests)
+        options = {**known.use, "requests": max(FEWEST, round(requests * share))}
+        return Load(name, kind, title, "", (path,), options, share=share)
 
     def _find(self, spec: TraceSpec) -> tuple[Path, ...]:
         """The files of an original: one, or all parts of a trace that comes in parts."""

@@ -20,9 +20,10 @@ import altair as alt
 from destage.model.metrics import BASELINE, METRICS, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.run import Run
-from destage.model.words import cell, plain, size, time_unit, uncertain
+from destage.model.words import cell, plain, size, uncertain
 from destage.show.charts.exact import exact_labels, exact_layers, exact_rows
 from destage.show.charts.theme import LIGHT, Theme, styles
+from destage.show.charts.value_axes import axis_format, axis_title, value_axis
 
 __all__ = [
     "SIZE",
@@ -34,7 +35,6 @@ __all__ = [
     "same_axes",
     "size_axis",
     "size_ticks",
-    "value_domain",
 ]
 
 #: A byte count as a size, as a Vega expression.
@@ -84,43 +84,6 @@ def size_axis(
     }
 
 
-def value_domain(values: Sequence[float], kind: str, whole: float = 1.0) -> list[float]:
-    """From zero; of hits and pages not if all values lie close together far away from it.
-
-    Shares end at `whole` at most.
-
-    Times and factors start at zero always: how much longer one is than another is what they say.
-    """
-    ratio = kind == "ratio"
-    low, high = min(values, default=0), max(values, default=0)
-    if high <= 0:
-        return [0, 0.01 if ratio else 1]
-    if low <= 0.6 * high or kind in ("time", "real"):
-        return [0, high * 1.04]
-    air = max((high - low) * 0.08, high * 0.005)
-    top = high + air
-    return [max(0.0, low - air), min(whole, top) if ratio else top]
-
-
-def _axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
-    if metric.kind == "time":
-        return {"labelExpr": f"format(datum.value / {time_unit(domain).ns}, ',.4~g')"}
-    if metric.kind == "ratio":
-        # The title says per cent; the labels need not.
-        return {"labelExpr": "format(100 * datum.value, '~g')"}
-    if metric.kind == "count":
-        form = "datum.value < 10000 ? ',.0f' : '~s'"
-        return {"labelExpr": f"format(datum.value, {form})"}
-    return {"format": ".3~g"}
-
-
-def _axis_title(metric: Metric, domain: Sequence[float]) -> str:
-    unit = time_unit(domain).name if metric.kind == "time" else metric.shown_unit
-    words = [unit] if unit else []
-    words += ["not from 0"] if domain[0] > 0 else []
-    return f"{metric.title} ({', '.join(words)})" if words else metric.title
-
-
 #: Formats of values; times are text by then.
 _FORMATS = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}
 
@@ -168,8 +131,22 @@ def chart_rows(result: ResultSet) -> list[Row]:
         row |= {name: run[name] for name in names}
         for metric in sampled:
             row |= _how_sure(metric, run)
+        for name in names:
+            if (found := beside_baseline(result, run, name)) is not None:
+                row |= {f"{name}_low": found[0], f"{name}_high": found[1]}
         rows.append(row | {"size": size(run.cache_bytes)})
     return rows
+
+
+def beside_baseline(result: ResultSet, run: Run, metric: str) -> tuple[float, float] | None:
+    """Where a number lies beside lru's of the same size, with 95 % confidence; None: unknown."""
+    if run.sampled or run.label == BASELINE:
+        return None
+    base = next((one for one in result.at(run.frames) if one.label == BASELINE), None)
+    if base is None or base[metric] is None or run[metric] is None:
+        return None
+    found = run.minus(base, metric)
+    return None if found is None else (max(0.0, base[metric] + found[0]), base[metric] + found[1])
 
 
 def _is_sampled(result: ResultSet, metric: Metric) -> bool:
@@ -285,6 +262,9 @@ class Charts(Series):
             layers += exact_layers(self.result, x, y, self.theme, self._color(), self._in_colour())
         if _is_sampled(self.result, metric):
             layers.insert(0, self._errors(base, metric))
+        elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
+            layers.insert(1, self._whiskers(base, metric))
+            about += f"; upright lines: 95 % intervals of the differences from {BASELINE}"
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
 
     def _valid(self, metric: Metric) -> Any:
@@ -298,13 +278,7 @@ class Charts(Series):
     def _value_axis(self, metric: Metric, more: Sequence[float] = ()) -> dict[str, Any]:
         values = [r[metric.name] for r in self.axes_of if r[metric.name] is not None]
         values += more
-        domain = value_domain(values, metric.kind)
-        return {
-            "scale": alt.Scale(domain=domain, nice=False, zero=False),
-            "axis": alt.Axis(
-                title=_axis_title(metric, domain), tickCount=6, **_axis_format(metric, domain)
-            ),
-        }
+        return value_axis(metric, values)
 
     def relative_writes(self, metric: Metric) -> Any:
         """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
@@ -365,7 +339,7 @@ class Charts(Series):
             f"{metric.name}:Q",
             scale=alt.Scale(domain=domain, nice=False),
             axis=alt.Axis(
-                title=_axis_title(metric, domain), tickCount=4, **_axis_format(metric, domain)
+                title=axis_title(metric, domain), tickCount=4, **axis_format(metric, domain)
             ),
         )
         bar = base.mark_bar(height={"band": 0.62}).encode(
@@ -424,6 +398,16 @@ class Charts(Series):
             base.transform_filter(f"isValid(datum.{low})")
             .transform_filter(self._in_colour())
             .mark_area(opacity=0.16, clip=True, line=False)
+            .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
+        )
+
+    def _whiskers(self, base: Any, metric: Metric) -> Any:
+        """The 95 % intervals beside lru's number, as a line through each point."""
+        low, high = f"{metric.name}_low", f"{metric.name}_high"
+        return (
+            base.transform_filter(f"isValid(datum.{low})")
+            .transform_filter(self._in_colour())
+            .mark_rule(opacity=0.45, strokeWidth=1.2, clip=True)
             .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
         )
 

@@ -13,8 +13,9 @@ import altair as alt
 from destage.model.kv_advice import KvAdvised, KvConfiguration
 from destage.model.results import Row
 from destage.model.words import plain, size
-from destage.show.charts.comparison import finish, size_axis, value_domain
+from destage.show.charts.comparison import finish, size_axis
 from destage.show.charts.theme import Theme
+from destage.show.charts.value_axes import value_domain
 
 __all__ = ["sizes_chart", "sizes_rows", "wear_chart", "wear_rows"]
 

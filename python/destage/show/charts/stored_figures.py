@@ -35,13 +35,13 @@ from destage.model.settings import (
 from destage.model.words import time_unit
 from destage.show.charts.comparison import (
     size_ticks,
-    value_domain,
 )
 from destage.show.charts.engine import engine
 from destage.show.charts.figure_style import UNSTYLED, FigureStyle
 from destage.show.charts.pdf import settled
 from destage.show.charts.plots import PNG_SCALE, in_points, numbered, rows_text
 from destage.show.charts.stored import FAILED, StoredCharts, filled
+from destage.show.charts.value_axes import value_domain
 
 __all__ = ["save_stored"]
 

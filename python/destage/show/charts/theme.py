@@ -9,10 +9,12 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from destage.model.metrics import BASELINE, ORACLE
+from destage.model.naming import catalogue
 
 __all__ = [
     "DARK",
@@ -133,26 +135,60 @@ class SeriesStyle:
     dash: list[int]
     marker: str
 
+    def likeness(self, other: SeriesStyle) -> int:
+        """How many pairs of colour, dash and marker two looks share: 0 if all keep them apart."""
+        same = (self.color == other.color, self.dash == other.dash, self.marker == other.marker)
+        return max(0, sum(same) - 1)
+
+
+#: Policies that stand in one chart most often: they have different colours. The others follow in
+#: the order of the catalogue.
+_FIRST = (
+    *("arc", "cflru", "gcar-cflru", "ecr", "ecr-e", "2q"),
+    *("cflru-e", "gcar-lru", "s3-fifo", "sac", "bplru", "ace"),
+)
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    """The number of each policy, which decides its colour."""
+    rest = [p["name"] for p in catalogue() if p["name"] not in (BASELINE, ORACLE, *_FIRST)]
+    return {name: k for k, name in enumerate((*_FIRST, *rest))}
+
 
 def styles(labels: Sequence[str], theme: Theme) -> dict[str, SeriesStyle]:
-    """A style for each label.
+    """A style for each label; a policy has the same colour everywhere, with any parameters.
 
-    Of six colours, five dashes and seven markers, without a common factor, any two tell thirty
-    labels apart: in colour, with markers or without, and in black and white. lru and min have
-    looks beside these.
+    Five dashes and seven markers tell thirty labels apart in black and white, too. lru and min have
+    looks beside these. Labels that are no policies have colours in their order.
     """
     found: dict[str, SeriesStyle] = {}
-    markers = list(MARKERS)
-    k = 0
+    others = 0
     for label in labels:
-        if label == BASELINE:
+        name = label.partition("[")[0].casefold()
+        if name == BASELINE and name not in map(str.casefold, found):
             found[label] = SeriesStyle(theme.ink, DASHES[0], "circle")
-        elif label == ORACLE:
+        elif name == ORACLE and name not in map(str.casefold, found):
             found[label] = SeriesStyle(theme.oracle, _BOUND_DASH, "circle")
         else:
-            color = theme.series[k % len(theme.series)]
-            dash = DASHES[1 + k % (len(DASHES) - 1)]
-            marker = markers[1 + k % (len(markers) - 1)]
-            found[label] = SeriesStyle(color, dash, marker)
-            k += 1
+            k = _numbers().get(name)
+            if k is None:
+                k, others = others, others + 1
+            found[label] = _free(k, theme, found)
     return found
+
+
+def _free(k: int, theme: Theme, taken: Mapping[str, SeriesStyle]) -> SeriesStyle:
+    """A look in the colour of a number, with a dash and a marker that keep it apart from others."""
+    color, markers, dashes = theme.series[k % len(theme.series)], list(MARKERS)[1:], DASHES[1:]
+    every = (
+        SeriesStyle(color, dashes[(k + d) % len(dashes)], markers[(k + d + m) % len(markers)])
+        for d in range(len(dashes))
+        for m in range(len(markers))
+    )
+    looks = [(style.dash, style.marker) for style in taken.values()]
+
+    def alike(one: SeriesStyle) -> tuple[int, int]:
+        return looks.count((one.dash, one.marker)), sum(map(one.likeness, taken.values()))
+
+    return min(every, key=alike)

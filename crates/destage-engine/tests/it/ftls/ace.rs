@@ -105,10 +105,10 @@ fn ace_takes_less_time_the_more_units_there_are_as_the_document_says() {
         }
     }
     let rows: Vec<String> = rows.iter().zip(&written).map(|(row, w)| row.clone() + w).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ace.md");
-    let document = std::fs::read_to_string(path).expect("docs/ace.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/record/ace.md");
+    let document = std::fs::read_to_string(path).expect("benches/record/ace.md");
     let head = "| base | 1 unit | 2 | 4 | 8 | 16 | flash writes, 16 |";
     let found = document.lines().skip_while(|line| *line != head).skip(2);
     let found: Vec<&str> = found.take_while(|line| line.starts_with('|')).collect();
-    assert_eq!(found, rows, "docs/ace.md should read:\n{}\n", rows.join("\n"));
+    assert_eq!(found, rows, "benches/record/ace.md should read:\n{}\n", rows.join("\n"));
 }
