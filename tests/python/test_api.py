@@ -548,3 +548,10 @@ def test_a_decoded_trace_that_was_kept_is_called_as_it_is_opened_now(
     one, two = (folder / "small.csv" for folder in folders)
     assert names(one, two) == [str(one), str(two)]
     assert names(two, one) == [str(two), str(one)]
+
+
+def test_names_of_libcachesim_are_aliases() -> None:
+    trace = ds.synth("zipf", requests=200, pages=100, read_ratio=0.5, seed=1)
+    results = ds.compare(trace, "s3fifo,wtinylfu,belady", cache="10%")
+    assert [run.label for run in results] == ["s3-fifo", "w-tinylfu", "min"]
+    assert ds.policy("twoq").name == "2q"

@@ -323,9 +323,21 @@ fn requirements_of<P: Policy>(_: impl Fn(&Setup, Dense) -> Result<P, BuildError>
     P::REQUIREMENTS
 }
 
+/// Names of libCacheSim for policies of this table; results have the table's name.
+pub static ALIASES: &[(&str, &str)] = &[
+    ("belady", "min"),
+    ("fifo-reinsertion", "clock"),
+    ("lfuda", "lfu-da"),
+    ("s3fifo", "s3-fifo"),
+    ("twoq", "2q"),
+    ("wtinylfu", "w-tinylfu"),
+];
+
 /// The catalogue entry of a policy.
 pub fn info(name: &str) -> Result<&'static Info, BuildError> {
-    POLICIES.iter().copied().find(|i| i.name == name).ok_or_else(|| unknown(name))
+    let alias = ALIASES.iter().find(|(theirs, _)| *theirs == name);
+    let own = alias.map_or(name, |(_, own)| own);
+    POLICIES.iter().copied().find(|i| i.name == own).ok_or_else(|| unknown(name))
 }
 
 /// Checks a policy's parameters and fills in the defaults.

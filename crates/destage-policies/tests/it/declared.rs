@@ -135,3 +135,11 @@ fn nothing_is_left_blank() {
         assert!(info.caveats.iter().all(|caveat| !caveat.says.is_empty()));
     }
 }
+
+#[test]
+fn an_alias_leads_to_a_policy_and_is_no_name_of_the_table() {
+    for (alias, name) in destage_policies::ALIASES {
+        assert_eq!(destage_policies::info(alias).map(|info| info.name).ok(), Some(*name));
+        assert!(POLICIES.iter().all(|info| info.name != *alias), "{alias}");
+    }
+}
