@@ -132,8 +132,11 @@ store_counters! {
         dropped;
         /// Fetches because a page was to be changed in part.
         partial_fetches;
-        /// Fetches of resident pages whose first fetch had failed.
+        /// Fetches that no miss of the policy asked for: of resident pages whose first fetch had
+        /// failed, and of bypassed reads.
         refetches;
+        /// Pages read past the policy, because limbo was full and the store took no writes.
+        bypassed_reads;
         /// Read misses and padding whose bytes were still in memory.
         limbo_hits;
         /// Pages written again, which a failed write or sync had left dirty.

@@ -53,23 +53,19 @@ pub(crate) fn release(pool: *const Inner, page: u64, change: bool) {
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::Deadlock`] if the thread is changing one of the pages.
+/// [`io::ErrorKind::Deadlock`] if the thread is changing one of the pages, or would change one that
+/// it is reading.
 pub(crate) fn check(pool: &Inner, pages: &Range<u64>, change: bool) -> io::Result<()> {
-    GUARDS.with(|guards| {
-        let guards = guards.borrow();
-        for &(_, page, changes) in
-            guards.iter().filter(|guard| std::ptr::eq(guard.0, pool) && pages.contains(&guard.1))
-        {
-            if changes {
-                let what = format!("page {page}: this thread holds its write guard");
-                return Err(io::Error::new(io::ErrorKind::Deadlock, what));
-            }
-            debug_assert!(
-                !change,
-                "page {page}: this thread holds its read guard and would wait for itself"
-            );
+    let is_in_the_way = |guard: &&Guard| {
+        std::ptr::eq(guard.0, pool) && pages.contains(&guard.1) && (guard.2 || change)
+    };
+    GUARDS.with(|guards| match guards.borrow().iter().find(is_in_the_way) {
+        None => Ok(()),
+        Some(&(_, page, changes)) => {
+            let kind = if changes { "write" } else { "read" };
+            let what = format!("page {page}: this thread holds its {kind} guard");
+            Err(io::Error::new(io::ErrorKind::Deadlock, what))
         }
-        Ok(())
     })
 }
 

@@ -94,8 +94,8 @@ impl<S: Store> Pool<S> {
     /// # Errors
     ///
     /// [`io::ErrorKind::UnexpectedEof`] beyond the store, [`io::ErrorKind::Deadlock`] if this
-    /// thread holds the page's write guard, [`io::ErrorKind::InvalidData`] if its checksum differs;
-    /// else the store's. Those of the other calls are the same.
+    /// thread would wait for its own guard of the page, [`io::ErrorKind::InvalidData`] if its
+    /// checksum differs; else the store's. Those of the other calls are the same.
     pub fn read(&self, page: u64) -> io::Result<ReadGuard<'_>> {
         let (frame, _) = self.shared.one_page(page, Op::Read, false)?;
         Ok(ReadGuard::new(&*self.shared, frame))

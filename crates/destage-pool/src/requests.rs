@@ -5,6 +5,7 @@ use crate::frame::{Frame, Used};
 use crate::held;
 use crate::shared::Shared;
 use crate::store::{Store, copy_of};
+use crate::sync::MutexGuard;
 use crate::work::{Accesses, Asked, Done, Work};
 use destage_core::Op;
 use std::io;
@@ -103,16 +104,49 @@ impl<S: Store> Shared<S> {
     fn decided(&self, bytes: &Range<u64>, op: Op) -> io::Result<(Pending<'_, S>, Done)> {
         let pages = self.pages_of(bytes);
         held::check(self, &pages, op.is_write())?;
-        self.make_room()?;
-        let (mut work, mut pending) = (Work::default(), Pending::none(self));
         let latches = pages.end - pages.start == 1;
         let asked = Asked { op, bytes: bytes.clone(), pages, latches };
-        let mut core = self.core_for(&asked.pages);
+        if op.is_write() {
+            self.make_room()?;
+        } else if self.is_limbo_full() || self.make_room().is_err() {
+            return self.decided_in_full_limbo(&asked);
+        }
+        self.decide_under(self.core_for(&asked.pages), &asked)
+    }
+
+    #[inline]
+    fn decide_under(
+        &self,
+        mut core: MutexGuard<'_, Core>,
+        asked: &Asked,
+    ) -> io::Result<(Pending<'_, S>, Done)> {
+        let (mut work, mut pending) = (Work::default(), Pending::none(self));
         held::drain_into(self, &mut core);
-        let decided = pending.decide(&mut core, &asked, &mut work);
+        let decided = pending.decide(&mut core, asked, &mut work);
         drop(core);
         let done = self.finish(work);
         decided.map(|()| (pending, done))
+    }
+
+    /// Decides a read while limbo is full. Resident pages need no room; where there is none for
+    /// others, the policy is not asked: their bytes come from limbo or the store.
+    #[cold]
+    fn decided_in_full_limbo(&self, asked: &Asked) -> io::Result<(Pending<'_, S>, Done)> {
+        let is_resident = |page| self.table.with(page, |_, state| state.resident) == Some(true);
+        let core = self.core_for(&asked.pages);
+        if asked.pages.clone().all(is_resident) {
+            self.early_sync.wake();
+            return self.decide_under(core, asked);
+        }
+        drop(core);
+        let room = self.make_room();
+        let core = self.core_for(&asked.pages);
+        if room.is_ok() {
+            return self.decide_under(core, asked);
+        }
+        let pages = asked.pages.end - asked.pages.start;
+        self.tally.bypassed_reads.add(pages as usize);
+        Ok((self.undecided(Op::Read, &asked.pages), Done::default()))
     }
 
     #[inline]
@@ -142,25 +176,41 @@ impl<S: Store> Shared<S> {
         mut into: Option<&mut [u8]>,
     ) -> io::Result<Done> {
         let (mut pending, done) = self.decided(bytes, Op::Read)?;
+        // Pages that are not there come first: others wait for them. A page that does not stay is
+        // given back before the next one comes.
         let length = pending.accesses.len();
         for at in 0..length {
-            let access = pending.accesses.at(at).as_mut().expect("carried out once");
+            let kept = pending.accesses.at(at);
+            let access = kept.as_mut().expect("carried out once");
             if !access.latched {
-                self.fill(access, false, length == 1 && into.is_some())?;
+                self.fill(access, false, into.is_some())?;
+            }
+            match &mut into {
+                None => self.end_access(&kept.take().expect("just looked at")),
+                Some(into) if access.latched => {
+                    self.copy_out(&kept.take().expect("just looked at").frame, bytes, into);
+                }
+                Some(_) => {}
             }
         }
+        let Some(into) = into else { return Ok(done) };
         for at in 0..length {
             let kept = pending.accesses.at(at);
-            if let Some(into) = &mut into {
-                self.latch(kept.as_mut().expect("carried out once"), false)?;
-                let frame = kept.take().expect("just looked at").frame;
-                let (inside, outside) = self.part(bytes, frame.page);
-                // SAFETY: the shared latch of a valid page.
-                into[outside].copy_from_slice(&unsafe { frame.bytes() }[inside]);
-                self.end_read(Used::new(&frame));
-            }
+            let Some(access) = kept else { continue };
+            self.latch(access, false)?;
+            self.copy_out(&kept.take().expect("just looked at").frame, bytes, into);
         }
         Ok(done)
+    }
+
+    /// Copies the part of a request that lies in a page whose shared latch the caller has, and
+    /// gives the latch back.
+    #[inline]
+    fn copy_out(&self, frame: &Arc<Frame>, bytes: &Range<u64>, into: &mut [u8]) {
+        let (inside, outside) = self.part(bytes, frame.page);
+        // SAFETY: the shared latch of a valid page.
+        into[outside].copy_from_slice(&unsafe { frame.bytes() }[inside]);
+        self.end_read(Used::new(frame));
     }
 
     /// Writes a range.

@@ -85,7 +85,8 @@ impl<S: Store> Shared<S> {
         let mut discarded = self.discard(&whole);
         if matches!(&discarded, Err(error) if error.kind() == io::ErrorKind::Unsupported) {
             // The store could, and cannot any more: zeros are written past the policy.
-            discarded = self.write_decided(&middle, self.undecided(&whole), Source::Zeros);
+            discarded =
+                self.write_decided(&middle, self.undecided(Op::Write, &whole), Source::Zeros);
         }
         let written = ends
             .iter()
@@ -108,14 +109,14 @@ impl<S: Store> Shared<S> {
     }
 
     /// Accesses that the policy does not see.
-    fn undecided(&self, pages: &Range<u64>) -> Pending<'_, S> {
+    pub(crate) fn undecided(&self, op: Op, pages: &Range<u64>) -> Pending<'_, S> {
         let mut accesses = Accesses::default();
         for page in pages.clone() {
             let frame = self.table.with_new(page, |state| {
                 state.users += 1;
                 state.fillers += 1;
             });
-            let (op, fills, missed) = (Op::Write, true, false);
+            let (fills, missed) = (true, false);
             accesses.push(Access { frame, op, fills, missed, through: false, latched: false });
         }
         Pending::of(self, accesses)

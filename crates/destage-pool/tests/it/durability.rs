@@ -1,7 +1,7 @@
 //! Flushed writes survive faults of the store and power cuts (`docs/spec/pool.md` 6): ten thousand
 //! seeds, and each promise by itself.
 
-use crate::support::Random;
+use crate::support::{Random, check_sums_of_reads};
 use destage_pool::{Fault, FaultStore, Faults, MemoryStore, Options, Pool, Store};
 use std::io;
 use std::ops::Range;
@@ -246,6 +246,39 @@ fn a_full_limbo_on_a_store_that_fails_stops_calls_before_the_policy_is_asked() {
     store.set(Faults { syncs: Fault::Always, ..Faults::default() });
     pool.overwrite(9).map(drop).unwrap_err();
     assert_eq!(pool.counters().policy.accesses(), 4);
+}
+
+#[test]
+fn reads_are_answered_while_limbo_is_full_and_the_store_takes_no_writes() {
+    let (_, store) = store();
+    let pool = Pool::open(Arc::clone(&store), "lru", options(2, 3)).unwrap();
+    (0..PAGES).for_each(|page| pool.overwrite(page).unwrap().fill(page as u8));
+    pool.flush().unwrap();
+    store.set(Faults { writes: Fault::Always, ..Faults::default() });
+    (0..5).for_each(|page| pool.overwrite(page).unwrap().fill(100 + page as u8));
+    let before = pool.counters();
+    assert_eq!(before.store.limbo_pages, 3, "pages 0 to 2; pages 3 and 4 are resident");
+    pool.overwrite(5).map(drop).unwrap_err();
+    let byte = |page: u64| if page < 5 { 100 + page as u8 } else { page as u8 };
+    for page in 0..PAGES {
+        assert_eq!(pool.read(page).unwrap()[..], [byte(page); PAGE], "page {page}");
+    }
+    pool.cache_at(0..PAGE as u64).unwrap();
+    let all = &mut [0; PAGES as usize * PAGE];
+    pool.read_at(0, all).unwrap();
+    let expected: Vec<u8> = (0..PAGES).flat_map(|page| [byte(page); PAGE]).collect();
+    assert_eq!(all[..], expected);
+
+    let after = pool.counters();
+    assert_eq!(after.policy.read_hits, before.policy.read_hits + 2, "resident pages are hits");
+    assert_eq!(after.policy.accesses(), before.policy.accesses() + 2, "it is asked of no others");
+    assert_eq!(after.store.bypassed_reads, 10 + 1 + PAGES);
+    assert_eq!(after.store.store_reads, before.store.store_reads + 2 * (PAGES - 5));
+    check_sums_of_reads(&after);
+    assert_eq!(after.store.limbo_pages, 3, "no bypassed page stays");
+    store.set(Faults::default());
+    assert_eq!(pool.read(5).unwrap()[0], 5);
+    assert_eq!(pool.counters().policy.read_misses, before.policy.read_misses + 1);
 }
 
 /// A store whose syncs wait for the lock of `gate`.

@@ -196,8 +196,13 @@ fn a_record_has_what_was_decided_even_if_the_store_fails() {
         let live = live(policy, 1, |pool, store| {
             store.set(Faults { reads: share, writes: share, discards: share, syncs: share });
             workload(pool, 5, 2_000);
+            store.set(Faults { writes: Fault::Always, ..Faults::default() });
+            workload(pool, 4, 500);
+            store.set(Faults::default());
+            workload(pool, 3, 500);
         });
         assert!(live.counters.store.failed_writes > 0);
+        assert!(live.counters.store.bypassed_reads > 0, "{policy}");
         compare(policy, "a store that fails", &live);
     }
 }

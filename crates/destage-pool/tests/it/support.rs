@@ -52,6 +52,12 @@ pub fn check_sums(counters: &PoolCounters) {
         asked + further,
         "{counters:?}"
     );
+    check_sums_of_reads(counters);
+}
+
+/// The second of them.
+pub fn check_sums_of_reads(counters: &PoolCounters) {
+    let (p, s) = (counters.policy, counters.store);
     assert_eq!(
         s.store_reads + s.limbo_hits,
         p.read_misses + p.padding_reads + s.partial_fetches + s.refetches,

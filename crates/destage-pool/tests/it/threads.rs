@@ -295,6 +295,37 @@ fn a_thread_that_would_wait_for_itself_is_refused() {
 }
 
 #[test]
+fn a_thread_that_reads_a_page_and_asks_to_change_it_is_refused() {
+    for batch in [1, 64] {
+        let store = MemoryStore::new(8, PAGE as u32);
+        let pool = Pool::open(store, "lru", options(2, batch)).unwrap();
+        let guard = pool.read(3).unwrap();
+        let bytes = &mut [0; 2 * PAGE];
+        let accesses = pool.counters().policy.accesses();
+        let refused = [
+            pool.write(3).map(drop),
+            pool.overwrite(3).map(drop),
+            pool.write_at(2 * PAGE as u64, bytes).map(drop),
+            pool.zero_at(0..8 * PAGE as u64).map(drop),
+            pool.write_zeros_at(0..8 * PAGE as u64).map(drop),
+        ];
+        for result in refused {
+            let error = result.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Deadlock);
+            assert_eq!(error.to_string(), "page 3: this thread holds its read guard");
+        }
+        assert_eq!(pool.counters().policy.accesses(), accesses, "the policy was not asked");
+        drop(pool.read(3).unwrap());
+        pool.read_at(2 * PAGE as u64, bytes).unwrap();
+        pool.write(4).unwrap().fill(1);
+        pool.flush().unwrap();
+        pool.forget(0..8).unwrap();
+        drop(guard);
+        pool.write(3).unwrap().fill(2);
+    }
+}
+
+#[test]
 fn a_batch_reaches_the_policy_before_its_thread_ends_and_when_counters_are_asked_for() {
     let pool = Pool::open(MemoryStore::new(8, PAGE as u32), "lru", options(4, 64)).unwrap();
     drop(pool.read(1).unwrap());
