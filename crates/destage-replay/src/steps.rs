@@ -53,6 +53,9 @@ pub struct Step {
     /// Idle time before the step.
     #[serde(default)]
     pub delay_ns: Nanos,
+    /// Reads are drawn and not issued: what they leave is the state of the flash alone.
+    #[serde(default)]
+    pub without_reads: bool,
     /// Share of the requests and share of the addresses of each zone, percent; none: uniform.
     #[serde(default)]
     pub zones: Vec<[u64; 2]>,
@@ -176,6 +179,10 @@ impl Step {
             write: Latencies::default(),
         };
         for number in 0..self.requests {
+            let (op, offset_bytes) = requests.draw();
+            if self.without_reads && op == Op::Read {
+                continue;
+            }
             if in_flight.len() == self.depth {
                 let freed = if self.batch { end_ns } else { in_flight.pop().map_or(now, |r| r.0) };
                 if self.batch {
@@ -183,7 +190,6 @@ impl Step {
                 }
                 now = now.max(freed) + self.think_ns;
             }
-            let (op, offset_bytes) = requests.draw();
             device.advance(now);
             device.command(Command::Access(op));
             let first = offset_bytes / page_bytes;

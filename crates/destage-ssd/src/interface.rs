@@ -50,6 +50,8 @@ pub struct InterfaceCounts {
 #[derive(Clone, Debug)]
 pub(crate) struct Interface {
     command_ns: Nanos,
+    command_read_ns: Nanos,
+    command_write_ns: Nanos,
     read_ns: Nanos,   // firmware
     write_ns: Nanos,  // firmware
     free_ns: Nanos,   // the command processor
@@ -63,6 +65,8 @@ impl Interface {
     pub(crate) fn new(config: &InterfaceConfig, page_bytes: u32) -> Self {
         Interface {
             command_ns: config.command_ns,
+            command_read_ns: config.command_read_ns.unwrap_or(config.command_ns),
+            command_write_ns: config.command_write_ns.unwrap_or(config.command_ns),
             read_ns: config.firmware_read_ns,
             write_ns: config.firmware_write_ns,
             free_ns: 0,
@@ -76,13 +80,13 @@ impl Interface {
     /// The host sends a command; when it has been processed (5.1).
     #[inline]
     pub(crate) fn command(&mut self, command: Command, now: Nanos) -> Nanos {
-        self.free_ns = self.free_ns.max(now) + self.command_ns;
-        self.acting_ns = self.free_ns
-            + match command {
-                Command::Access(Op::Read) => self.read_ns,
-                Command::Access(Op::Write) => self.write_ns,
-                Command::Other => 0,
-            };
+        let (processing_ns, firmware_ns) = match command {
+            Command::Access(Op::Read) => (self.command_read_ns, self.read_ns),
+            Command::Access(Op::Write) => (self.command_write_ns, self.write_ns),
+            Command::Other => (self.command_ns, 0),
+        };
+        self.free_ns = self.free_ns.max(now) + processing_ns;
+        self.acting_ns = self.free_ns + firmware_ns;
         self.free_ns
     }
 

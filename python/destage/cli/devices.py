@@ -37,6 +37,8 @@ Examples:
   destage devices fit --help        # from fio measurements of a real SSD
   destage devices probe --help      # those measurements on a simulated SSD
   destage devices compare --help    # one against the other
+  destage devices validate --help   # fit a part, predict the rest
+  destage devices import --help     # from MQSim, FEMU or SimpleSSD
 """
 
 

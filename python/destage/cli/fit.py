@@ -13,7 +13,7 @@ from destage.base.io.names import check_page, printable
 from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
 from destage.cli.output import command_line, file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
-from destage.fit.comparison import Compared, compare_fio, median_residual
+from destage.fit.comparison import Compared, compare_fio, median_residual, worst_residual
 from destage.fit.fitting import fit as fit_device
 from destage.fit.probing import probe as probe_device
 from destage.fit.script import fit_script
@@ -21,9 +21,9 @@ from destage.live.record.quantities import bytes_of
 from destage.model.words import number, plain, significant
 from destage.show.tables.table import Cell, Column, Table
 
-__all__ = ["compare", "fit", "probe"]
+__all__ = ["FIO", "compare", "fit", "look", "probe"]
 
-FIO = Input("fio's JSON")
+FIO = Input("fio's results")
 
 SCRIPT = [
     flag("--script", is_flag=True, help="Print the fio job file; open nothing."),
@@ -54,6 +54,15 @@ FIT = [
     flag("--seed", type=int, default=1, metavar="N", help="Seed of the intervals. [1]"),
 ]
 
+WHERE = [
+    flag(
+        "--where",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="CSV: only rows with this value; repeatable.",
+    )
+]
+
 FIT_EPILOG = """\b
 Examples:
   destage devices fit --script --target /dev/nvme1n1 > fit.fio
@@ -61,6 +70,14 @@ Examples:
   destage devices fit fit.json -o mine.toml --report fit.html
   destage compare TRACE -p lru,ecr -d mine.toml
 """
+
+
+def where_of(given: tuple[str, ...]) -> dict[str, str]:
+    """Columns and values. Raises `UsageError` for anything else."""
+    for one in given:
+        if "=" not in one:
+            raise UsageError(f"--where: expected COLUMN=VALUE, found {one!r}")
+    return {name: value for name, _, value in (one.partition("=") for one in given)}
 
 
 def _expected(text: str) -> tuple[float, float]:
@@ -76,6 +93,7 @@ def _expected(text: str) -> tuple[float, float]:
 @apply(
     SCRIPT,
     FIT,
+    WHERE,
     [
         file_flag(
             "--report", "report_file", metavar="FILE.html", help="Report that opens offline."
@@ -103,7 +121,7 @@ def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
         return
     if not fio:
         raise UsageError("FIO.json: expected fio's JSON, or --script")
-    _look(arguments["output"], arguments["json_file"], arguments["report_file"])
+    look(arguments["output"], arguments["json_file"], arguments["report_file"])
     made = fit_device(
         list(fio),
         base=arguments["base"],
@@ -112,6 +130,7 @@ def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
         assume_written=arguments["assume_written"],
         steady=not arguments["no_steady"],
         name=arguments["name"],
+        where=where_of(arguments["where"]),
     )
     for message in made.warnings:
         warn(message)
@@ -132,7 +151,8 @@ def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
         note(f"next: destage compare TRACE -p lru,ecr -d {arguments['output']}")
 
 
-def _look(*names: str | None) -> None:
+def look(*names: str | None) -> None:
+    """Check that files can be written; of a report, the third, that it can be made."""
     for name in names:
         if name not in (None, "-"):
             look_at(str(name))
@@ -146,9 +166,13 @@ def _look(*names: str | None) -> None:
 def _say(steps: tuple[Compared, ...]) -> None:
     for fitted, what in ((True, "fitted"), (False, "not fitted")):
         middle = median_residual(steps, fitted=fitted)
-        if middle is not None:
+        worst = worst_residual(steps, fitted=fitted)
+        if middle is not None and worst is not None:
             count = sum(step.fitted is fitted for step in steps)
-            note(f"{count} steps {what}: median difference in rate {100 * middle:.2g} %")
+            note(
+                f"{count} steps {what}: difference in rate {100 * middle:.2g} % (median),"
+                f" {100 * abs(worst.residual):.2g} % (worst: {printable(worst.step)})"
+            )
 
 
 @click.command(
@@ -178,7 +202,7 @@ def probe(
     **_: Any,
 ) -> None:
     """Play the measurement script on a simulated SSD, in fio's JSON shape."""
-    _look(output, None, None)
+    look(output, None, None)
     with progress(quiet) as callback:
         made = probe_device(
             device,
@@ -201,6 +225,7 @@ COLUMNS = ("step", "rw", "depth", "measured (1/s)", "simulated (1/s)", "differen
 @click.argument("device", metavar="DEVICE")
 @click.argument("fio", nargs=-1, required=True, type=FIO, metavar="FIO.json...")
 @apply(
+    WHERE,
     [
         file_flag("--json", "json_file", help="Every step, as JSON."),
         file_flag("--csv", "csv_file", help="One row per step, as CSV."),
@@ -211,6 +236,7 @@ COLUMNS = ("step", "rw", "depth", "measured (1/s)", "simulated (1/s)", "differen
 def compare(
     device: str,
     fio: tuple[str, ...],
+    where: tuple[str, ...],
     json_file: str | None,
     csv_file: str | None,
     report_file: str | None,
@@ -218,12 +244,14 @@ def compare(
     **_: Any,
 ) -> None:
     """Compare a simulated SSD with fio measurements, step by step."""
-    _look(json_file, csv_file, report_file)
-    steps = compare_fio(device, list(fio))
+    look(json_file, csv_file, report_file)
+    steps = compare_fio(device, list(fio), where=where_of(where))
+    worst = worst_residual(steps, fitted=True)
     data = {
         "steps": [step.data for step in steps],
         "median_abs_residual": median_residual(steps, fitted=True),
         "median_abs_residual_not_fitted": median_residual(steps, fitted=False),
+        "worst": worst.data if worst else None,
     }
     rows = [_cells(step) for step in steps]
     columns = [Column(name, right=at > 1) for at, name in enumerate(COLUMNS)]

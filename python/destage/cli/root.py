@@ -158,6 +158,12 @@ COMMANDS = {
             "compare": Place(
                 "destage.cli.fit", "compare", "Compare a simulated SSD with fio measurements."
             ),
+            "validate": Place(
+                "destage.cli.fitting", "validate", "Fit a part of measurements, predict the rest."
+            ),
+            "import": Place(
+                "destage.cli.fitting", "import_", "Import the SSD of another simulator."
+            ),
         },
     ),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),

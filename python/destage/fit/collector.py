@@ -42,13 +42,20 @@ STEADY = UNIFORM[4:]
 ZONES = tuple(f"zones{share}-{part}" for share in (80, 95) for part in range(1, 9))
 #: Write steps before them, which leave the flash as the random writes find it.
 BEFORE = re.compile(r"write-qd1|(fill|overwrite)-\d|burst-\d+|tail-erase")
+#: Of these only the writes matter to those after them.
+TAILS = ("tail-erase", "tail-collect")
 #: Over-provisioning: where the search begins and stays.
 FIRST, LOW, HIGH, LOWEST, HIGHEST = 0.12, 0.04, 0.40, 0.03, 0.45
 #: Slope of the log rate over it to begin with, and how far apart two points give one: nearer ones
 #: differ by where their collections begin.
 SLOPE, APART = 8.0, 0.004
-#: Differences of mean logs: found, and no root.
-FOUND, NO_ROOT, EVALUATIONS = 0.002, 0.02, 6
+#: Differences of mean logs: found, found for a first look, and no root. Where in a block
+#: collections begin moves them by about as much as the first.
+FOUND, NEARLY, NO_ROOT, EVALUATIONS = 0.005, 0.02, 0.02, 6
+#: Candidates with a larger RMS at a first look, a multiple of the least and more, are out.
+PROMISING, PROMISING_PLUS = 3.0, 0.02
+#: With a larger RMS at a first look the block is likely to be wrong.
+SUSPICIOUS = 0.05
 #: Candidates that fit as well as the best; the best of them must be that good.
 AS_GOOD, AS_GOOD_PLUS, MOST_RMS = 1.5, 0.002, 0.15
 #: Beginnings of collections that are tried.
@@ -92,12 +99,20 @@ class Collected:
     is_identified: bool
     spread: tuple[float, float]
     """Over-provisioning of those that fit."""
+    nearest: Candidate | None = None
+    """The one with the least RMS, with which other blocks are tried; None without zones."""
+    is_whole: bool = True
+    """Not only a first look."""
 
 
-def collected(made: Measurement, model: Model, slope: float) -> Collected | None:
+def collected(
+    made: Measurement, model: Model, slope: float, *, is_last: bool = True
+) -> Collected | None:
     """The collector and over-provisioning that random writes fit; None where they are missing.
 
     The search begins at the model's over-provisioning, with this slope of the log rate over it.
+    Where nothing fits at a first look, the block is likely to be wrong: the search ends there,
+    unless it is the last.
     """
     if any(made.get(name) is None for name in STEADY):
         return None
@@ -107,21 +122,67 @@ def collected(made: Measurement, model: Model, slope: float) -> Collected | None
         for victim, stream in (CANDIDATES if with_zones else CANDIDATES[:1])
         if not (model.slc_pages and stream != "shared")
     ]
-    before = _before(made)
-    with ThreadPoolExecutor(max(1, min(len(candidates), os.cpu_count() or 1))) as pool:
-        tried = list(
-            pool.map(lambda pair: _tried(pair, model, slope, measured, before), candidates)
-        )
+    tried = _looked_at(made, model, slope, measured, candidates)
+    is_whole = is_last or not with_zones or min(one.rms for one in tried) <= SUSPICIOUS
+    if is_whole:
+        tried = _in_full(made, model, slope, measured, tried)
     possible = [one for one in tried if abs(one.difference) < NO_ROOT]
     if not possible:
         return Collected(tried[0], (), tuple(tried), False, (tried[0].op, tried[0].op))
     least = min(one.rms for one in possible)
+    if not is_whole:
+        nearest = min(possible, key=lambda one: one.rms)
+        ends = (nearest.op, nearest.op)
+        return Collected(nearest, (), tuple(tried), False, ends, nearest, is_whole=False)
     fitting = [one for one in possible if _is_as_good(one.rms, least)]
     chosen = fitting[0] if least <= MOST_RMS else possible[0]
     ops = [one.op for one in fitting]
     identified = with_zones and least <= MOST_RMS
     alike = tuple(one for one in fitting if one is not chosen)
-    return Collected(chosen, alike, tuple(tried), identified, (min(ops), max(ops)))
+    nearest = min(possible, key=lambda one: one.rms) if with_zones else None
+    return Collected(chosen, alike, tuple(tried), identified, (min(ops), max(ops)), nearest)
+
+
+def _looked_at(
+    made: Measurement,
+    model: Model,
+    slope: float,
+    measured: Mapping[str, float],
+    candidates: Sequence[tuple[str, str]],
+) -> list[Candidate]:
+    """Every candidate on the uniform writes and the first zones."""
+    before, fewer = _before(made), _first_zones(measured)
+
+    def tried(pair: tuple[str, str]) -> Candidate:
+        return _tried(pair, model, slope, fewer, before, NEARLY)
+
+    with ThreadPoolExecutor(max(1, min(len(candidates), os.cpu_count() or 1))) as pool:
+        return list(pool.map(tried, candidates))
+
+
+def _first_zones(measured: Mapping[str, float]) -> dict[str, float]:
+    return {name: log for name, log in measured.items() if not name.startswith("zones95")}
+
+
+def _in_full(
+    made: Measurement,
+    model: Model,
+    slope: float,
+    measured: Mapping[str, float],
+    tried: Sequence[Candidate],
+) -> list[Candidate]:
+    """Those that a first look leaves near, on all writes; the others as they are."""
+    before, least = _before(made), min(one.rms for one in tried)
+
+    def further(one: Candidate) -> Candidate:
+        if one.rms > PROMISING * least + PROMISING_PLUS or abs(one.difference) >= NO_ROOT:
+            return one
+        nearer = one.op - one.difference / (one.slope or slope)
+        begun = model.with_(op=min(HIGHEST, max(LOWEST, nearer)))
+        return _tried((one.gc_victim, one.gc_stream), begun, one.slope, measured, before)
+
+    with ThreadPoolExecutor(max(1, min(len(tried), os.cpu_count() or 1))) as pool:
+        return list(pool.map(further, tried))
 
 
 def _is_as_good(rms: float, least: float) -> bool:
@@ -158,13 +219,17 @@ def averaged(made: Measurement, model: Model, found: Collected) -> Collected:
     return replace(found, chosen=better, tried=tried, spread=ends)
 
 
-def block_of(made: Measurement, model: Model, chosen: Candidate) -> tuple[int, tuple[int, ...]]:
+def block_of(
+    made: Measurement, model: Model, chosen: Candidate, *, is_whole: bool
+) -> tuple[int, tuple[int, ...]]:
     """Pages of a block by least squares of the random writes and the tail; others as good.
 
     How soon random writes become steady, and at which rate, depends on the block as well: with a
     wrong one, over-provisioning makes up for it. The collector is the one chosen with the model's.
     """
     measured, _ = _measured(made)
+    if not is_whole:
+        measured = _first_zones(measured)
     found: dict[int, float] = {}
     tried = _blocks_around(made, model, chosen, measured)
     for count, one in sorted(tried.items(), key=lambda pair: pair[1].rms):
@@ -184,7 +249,8 @@ def _blocks_around(
     made: Measurement, model: Model, chosen: Candidate, measured: Mapping[str, float]
 ) -> dict[int, Candidate]:
     """Smaller and larger blocks, each until one fits the random writes worse than those before."""
-    own, before = model.pages_per_block, _before(made)
+    own, before, fewer = model.pages_per_block, _before(made), _first_zones(measured)
+    pair = (chosen.gc_victim, chosen.gc_stream)
     near = [one for one in blocks_of(model) if own <= NEAR * one <= NEAR * NEAR * own]
     ways = [n for n in reversed(near) if n < own], [n for n in near if n > own]
 
@@ -192,8 +258,12 @@ def _blocks_around(
         found, least = dict[int, Candidate](), chosen.rms
         for count in way:
             trial = model.with_(pages_per_block=count, op=chosen.op)
-            pair = (chosen.gc_victim, chosen.gc_stream)
-            found[count] = one = _tried(pair, trial, chosen.slope, measured, before)
+            found[count] = one = _tried(pair, trial, chosen.slope, fewer, before, NEARLY)
+            if one.rms > PROMISING * least + PROMISING_PLUS:
+                break
+            if len(fewer) < len(measured):
+                begun = trial.with_(op=one.op)
+                found[count] = one = _tried(pair, begun, one.slope, measured, before)
             if not _is_as_good(one.rms, least):
                 break
             least = min(least, one.rms)
@@ -226,7 +296,7 @@ def _before(made: Measurement) -> tuple[str, ...]:
 def _difference(model: Model, op: float, goal: float, before: Sequence[str]) -> float:
     """Simulated less measured mean log rate of the steady steps."""
     try:
-        found = model.with_(op=op).simulate((*before, *UNIFORM))
+        found = model.with_(op=op).simulate((*before, *UNIFORM), unread=TAILS)
     except DestageError:
         return -1.0  # so little that no collection fits
     return sum(math.log(found[name].rate) for name in STEADY) / len(STEADY) - goal
@@ -238,27 +308,28 @@ def _tried(
     slope: float,
     measured: Mapping[str, float],
     before: Sequence[str],
+    enough: float = FOUND,
 ) -> Candidate:
     victim, stream = pair
     trial = model.with_(gc_victim=victim, gc_stream=stream)
     goal = sum(measured[name] for name in STEADY) / len(STEADY)
 
-    op, off, slope = _root(model.op, slope, lambda op: _difference(trial, op, goal, before))
+    op, off, slope = _root(model.op, slope, lambda op: _difference(trial, op, goal, before), enough)
     if abs(off) >= NO_ROOT:
         return Candidate(victim, stream, op, off, slope, math.inf)
     names = (*before, *measured, "tail-collect")
-    found = trial.with_(op=op).simulate(names)
+    found = trial.with_(op=op).simulate(names, unread=TAILS)
     squares = [(math.log(found[name].rate) - log) ** 2 for name, log in measured.items()]
     return Candidate(victim, stream, op, off, slope, math.sqrt(sum(squares) / len(squares)))
 
 
 def _root(
-    begin: float, slope: float, difference: Callable[[float], float]
+    begin: float, slope: float, difference: Callable[[float], float], enough: float = FOUND
 ) -> tuple[float, float, float]:
     """Over-provisioning at which a difference is 0, the difference, and the slope: secant steps."""
     points = [(begin, difference(begin))]
     op = min(HIGH, max(LOW, begin - points[0][1] / slope))
-    while len(points) < EVALUATIONS and abs(points[-1][1]) >= FOUND:
+    while len(points) < EVALUATIONS and abs(points[-1][1]) >= enough:
         points.append((op, difference(op)))
         (x, f), (y, g) = points[-2:]
         if x == y:

@@ -11,6 +11,7 @@ from typing import Any
 
 from destage.base.errors import UsageError
 from destage.base.io.names import path_of
+from destage.fit.curve import Hosts, direction_of
 from destage.fit.fio import Measured, Measurement, read_fio
 from destage.fit.miniature import LARGE_PAGES, miniature, planes
 from destage.fit.model import Model, Simulated, measured, simulated
@@ -19,10 +20,18 @@ from destage.fit.script import SMALLEST
 from destage.lab.ssd import Device, DeviceLike, open_device
 from destage.model.words import plain, size
 
-__all__ = ["Compared", "compare_fio", "compared", "median_residual", "residuals"]
+__all__ = [
+    "Compared",
+    "compare_fio",
+    "compared",
+    "median_residual",
+    "residuals",
+    "worst_residual",
+]
 
-#: Requests of a point of a grid, of which the first half does not count.
+#: Pages of a point of a grid, of which the first half does not count.
 REQUESTS = 50_000
+_NO_LIMIT = Hosts()
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,9 @@ class Compared:
         return dict(self.__dict__)
 
 
-def _compared(step: Measured, one: Simulated, fitted: bool) -> Compared:
+def _compared(step: Measured, one: Simulated, fitted: bool, hosts: Hosts = _NO_LIMIT) -> Compared:
+    rate = hosts.limited(one.rate, direction_of(step), step.numjobs)
+    mean = one.mean_ns * one.rate / rate
     return Compared(
         step.name if step.name != "grid" else step.job,
         step.rw,
@@ -59,18 +70,20 @@ def _compared(step: Measured, one: Simulated, fitted: bool) -> Compared:
             "lat_mean_ns": step.mean_ns,
             "lat_p99_ns": step.direction.p99_ns,
         },
-        {"iops": one.rate, "lat_mean_ns": one.mean_ns, "lat_p99_ns": one.p99_ns},
-        math.log(one.rate / step.rate),
+        {"iops": rate, "lat_mean_ns": mean, "lat_p99_ns": one.p99_ns},
+        math.log(rate / step.rate),
         fitted,
     )
 
 
-def compared(model: Model, made: Measurement) -> list[Compared]:
-    """Every recognised step on the SSD that was fitted."""
-    return _played(model.device(model.keys()), made, has_strides=True)
+def compared(model: Model, made: Measurement, hosts: Hosts = _NO_LIMIT) -> list[Compared]:
+    """Every recognised step on the SSD that was fitted, from jobs with these limits."""
+    return _played(model.device(model.keys()), made, hosts)
 
 
-def _played(record: Mapping[str, Any], made: Measurement, *, has_strides: bool) -> list[Compared]:
+def _played(
+    record: Mapping[str, Any], made: Measurement, hosts: Hosts = _NO_LIMIT
+) -> list[Compared]:
     keys = dict(record["device"])
     own = keys["precondition"]
     names = list(made.steps)
@@ -81,17 +94,17 @@ def _played(record: Mapping[str, Any], made: Measurement, *, has_strides: bool) 
         keys["precondition"] = "none" if "fill-1" in names else "sequential"
         keys["precondition_writes"] = 0
         by_name = simulated({**record, "device": keys}, capacity, names)
+        # Writes in batches say how long a command takes where a buffer hides their programs.
+        apart = ("mix",) if keys.get("buffer_pages") else ("mix", "write-batch")
         found = [
-            _compared(step, by_name[name], has_strides and not name.startswith("mix"))
+            _compared(step, by_name[name], not name.startswith(apart))
             for name, step in made.steps.items()
             if name in by_name
         ]
     for direction, steps in made.grid.items():
-        ordered = sorted(steps, key=lambda step: step.in_flight)
-        if ordered:
-            fitted = has_strides and not made.steps
+        if steps:
             there = {**record, "device": {**keys, "precondition": own}}
-            found += _grid(there, capacity, direction, ordered, fitted)
+            found += _grid(there, capacity, direction, steps, hosts, fitted=not made.steps)
     return found
 
 
@@ -100,40 +113,44 @@ def _grid(
     capacity: int,
     direction: str,
     steps: Sequence[Measured],
+    hosts: Hosts,
+    *,
     fitted: bool,
 ) -> list[Compared]:
-    """Points of a grid in their order of depth, after a sequential fill."""
+    """Points of a grid by length and depth, after a sequential fill."""
     keys = {**record["device"], "precondition": "sequential", "precondition_writes": 0}
     raw = planes(keys) * int(keys["blocks_per_plane"]) * int(keys["pages_per_block"])
     if raw > LARGE_PAGES:
         small = miniature(keys)
         capacity = scaled(capacity, small["logical_pages"] / keys["logical_pages"])
         keys = small
-    depths = sorted({step.in_flight for step in steps})
-    plans = [
-        {
+    each = sorted({(step.block_bytes, step.in_flight) for step in steps})
+    plans = []
+    for at, (block, depth) in enumerate(each, 1):
+        count = max(4 * depth, REQUESTS * keys["page_bytes"] // max(block, keys["page_bytes"]))
+        plan = {
             "seed": at,
-            "requests": REQUESTS,
-            "uncounted": REQUESTS // 2,
+            "requests": count,
+            "uncounted": count // 2,
             "depth": depth,
             "read_percent": 100 if direction == "read" else 0,
             "random": [True, True],
-            "block_bytes": steps[0].block_bytes,
+            "block_bytes": block,
             "offset_bytes": 0,
             "size_bytes": capacity,
         }
-        for at, depth in enumerate(depths, 1)
-    ]
+        plans.append(plan)
     if record["device"].get("precondition") == "none" and direction == "write":
         # The program time has the collection in it: each point begins on an empty device.
         empty = {**record, "device": {**keys, "precondition": "none"}}
         played = [one for plan in plans for one in play(empty, [plan])]
     else:
         played = play({**record, "device": keys}, plans)
-    by_depth = {
-        depth: measured(plan, one) for depth, plan, one in zip(depths, plans, played, strict=True)
-    }
-    return [_compared(step, by_depth[step.in_flight], fitted) for step in steps]
+    there = {one: measured(plan, seen) for one, plan, seen in zip(each, plans, played, strict=True)}
+    return [
+        _compared(step, there[step.block_bytes, step.in_flight], fitted, hosts)
+        for step in sorted(steps, key=lambda step: (step.block_bytes, step.in_flight))
+    ]
 
 
 def residuals(steps: Sequence[Compared], *, fitted: bool) -> list[float]:
@@ -150,16 +167,28 @@ def median_residual(steps: Sequence[Compared], *, fitted: bool) -> float | None:
     return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
+def worst_residual(steps: Sequence[Compared], *, fitted: bool) -> Compared | None:
+    """The step with the largest absolute residual; None where there are none."""
+    own = [step for step in steps if step.fitted is fitted]
+    return max(own, key=lambda step: abs(step.residual), default=None)
+
+
 def compare_fio(
-    device: DeviceLike, paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+    device: DeviceLike,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    where: Mapping[str, str] | None = None,
 ) -> tuple[Compared, ...]:
-    """Play every recognised job of fio's JSON on a simulated SSD: measured against simulated."""
+    """Play every recognised job of fio's results on a simulated SSD: measured against simulated.
+
+    `where` chooses rows of a grid as CSV by their columns.
+    """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    made = read_fio([path_of(os.fspath(path)) for path in given], needs_reads=False)
+    made = read_fio([path_of(os.fspath(path)) for path in given], needs_reads=False, where=where)
     drive = device if isinstance(device, Device) else open_device(device)
     record = json.loads(json.dumps(drive.record))
     if drive.logical_bytes < SMALLEST:
         raise UsageError(
             f"{drive.name} has {plain(size(drive.logical_bytes))}: expected at least 256 MiB"
         )
-    return tuple(_played(record, made, has_strides=True))
+    return tuple(_played(record, made))

@@ -1,9 +1,14 @@
-"""The curve over depth, and a grid of writes of unknown state (`docs/spec/fit.md` 6.2, 6.9)."""
+"""Rates over depth, length and jobs: what a grid of random reads and writes says.
+
+`docs/spec/fit.md` 6.2, 6.9.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from destage.fit.fio import Measured, Measurement
@@ -11,166 +16,337 @@ from destage.fit.model import Model
 from destage.fit.refusals import SLEEPS
 from destage.fit.script import PAGE
 
-__all__ = ["Curve", "curve_of", "points_of", "write_curve"]
+__all__ = ["Curve", "Hosts", "curve_of", "hosts_of", "points_of", "writes_over_depth"]
 
+#: Numbers of units: those tried first, and all.
+COARSE = (1, 2, 4, 8, 16, 32, 64)
 UNITS = (1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
-#: Reads of a simulated point; evaluations of a search; where its simplex is small enough.
-REQUESTS, EVALUATIONS, SMALL = 8_000, 60, 1e-4
-#: Numbers of units whose sum is that near the best are not distinguishable.
+#: Evaluations of a search, for each number of units and for the best; where a simplex is small.
+EVALUATIONS, POLISHED, SMALL = 60, 150, 1e-3
+#: Depths that are simulated for each length of requests; rates between them are interpolated.
+DEPTHS = 6
+#: Pages in flight, and requests at least, beyond which a rate stays; pages and requests of a
+#: simulated point.
+DEEPEST, DEEP, PAGES, REQUESTS = 512, 64, 4000, 200
+#: Differences of log rates count squared below this, and as they are above it: a host that is
+#: slower beyond some depth does not move the rest.
+BEND = 0.1
+#: What a longer command costs, for each e-fold: a ceiling that no point shows is none.
+LEAN = 1e-3
+#: Numbers of units whose cost is that near the best are not distinguishable.
 NEAR = 1.1
-#: Share of the largest write rate that is the ceiling; corrections of the program time.
-REACHED, _ROUNDS = 0.98, 12
+#: A point is at the host's limit if fewer requests in flight, of more jobs, are so much faster.
+FASTER = 1.25
+#: Share of the fastest rate a job that such a point reaches at least: else it is not the job.
+OF_A_JOB = 0.8
+#: Slots of a write buffer that hides its programs, at least.
+SLOTS = 64
+#: Longest command, as a multiple of a lone request; the cost of a longer one.
+LONGEST, HOPELESS = 3.0, 1e9
+
+Group = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What the rate over depth says."""
+    """What the rate of one direction over depth and length says."""
 
     units: int
-    unit_read_ns: float
+    unit_ns: float
+    """S_R or S_W."""
     command_ns: float
     fixed_ns: float
-    rms: float
-    others: tuple[int, ...]
+    link_ns: float
+    buffer_pages: int
+    cost: float
+    others: tuple[int, ...] = ()
+    """Numbers of units that fit as well."""
 
 
-def points_of(made: Measurement) -> list[Measured]:
-    """Points of random reads of 4 KiB; a point at depth 1 that slept is left out."""
-    steps = [*made.series("read-qd").values()] or made.grid["read"]
-    by_depth: dict[int, list[Measured]] = {}
-    for step in steps:
-        by_depth.setdefault(step.in_flight, []).append(step)
-    one, two = by_depth.get(1), by_depth.get(2)
-    if one and two and two[0].rate > SLEEPS * one[0].rate:
-        steps = [step for step in steps if step.in_flight != 1]
-    return sorted(steps, key=lambda step: step.in_flight)
+@dataclass(frozen=True)
+class Hosts:
+    """Requests a second that one job submits at most; None where no job was at its limit."""
+
+    read: float | None = None
+    write: float | None = None
+
+    def limited(self, rate: float, direction: str, jobs: int) -> float:
+        """A simulated rate, or what so many jobs can submit."""
+        most = self.read if direction == "read" else self.write
+        return rate if most is None else min(rate, most * jobs)
 
 
-def _first_ns(points: Sequence[Measured]) -> float:
-    """m(1), from the smallest depth that is there."""
-    least = points[0].in_flight
-    return sum(p.mean_ns for p in points if p.in_flight == least) / sum(
-        p.in_flight == least for p in points
+def direction_of(step: Measured) -> str:
+    """`read` or `write`."""
+    return "write" if step.rw in ("write", "randwrite") else "read"
+
+
+def pages_of(step: Measured, page_bytes: int = PAGE) -> int:
+    """Pages of a request."""
+    return max(1, -(-step.block_bytes // page_bytes))
+
+
+def hosts_of(points: Iterable[Measured]) -> Hosts:
+    """The limit of a job, where a point shows it.
+
+    No device is slower with more requests in flight and fewer jobs: such a point is at the limit of
+    its jobs, unless a job has been seen to submit more.
+    """
+    found: dict[str, float | None] = {}
+    all_points = list(points)
+    for direction in ("read", "write"):
+        own = [point for point in all_points if direction_of(point) == direction]
+        most = max((point.rate / point.numjobs for point in own), default=0.0)
+        at_most = any(
+            _is_of_the_host(point, own) and point.rate >= OF_A_JOB * most * point.numjobs
+            for point in own
+        )
+        found[direction] = most if at_most else None
+    return Hosts(**found)
+
+
+def _is_of_the_host(point: Measured, others: Iterable[Measured]) -> bool:
+    return any(
+        other.block_bytes == point.block_bytes
+        and other.numjobs > point.numjobs
+        and other.in_flight <= point.in_flight
+        and other.rate >= FASTER * point.rate
+        for other in others
     )
 
 
-def _rates(model: Model, depths: Sequence[int]) -> dict[int, float]:
-    step = {
-        "seed": 1,
-        "requests": REQUESTS,
-        "read_percent": 100,
-        "random": [True, True],
-        "block_bytes": PAGE,
-    }
-    steps = [{**step, "depth": depth} for depth in depths]
-    found = model.reads(steps)
-    return {depth: one.rate for depth, one in zip(depths, found, strict=True)}
+def points_of(made: Measurement, direction: str) -> list[Measured]:
+    """Points of random reads or writes; a point at depth 1 that slept is left out."""
+    steps = list(made.grid[direction])
+    if direction == "read" and not steps:
+        steps = [*made.series("read-qd").values()]
+    first = {step.in_flight: step for step in steps if step.block_bytes == PAGE}
+    one, two = first.get(1), first.get(2)
+    if one is not None and two is not None and two.rate > SLEEPS * one.rate:
+        steps = [step for step in steps if step.in_flight != 1]
+    return sorted(steps, key=lambda step: (step.block_bytes, step.in_flight))
 
 
-def curve_of(
-    points: Sequence[Measured], model: Model, writes: Sequence[Measured] = ()
-) -> Curve | None:
-    """Units, read time and ceiling from random reads over depth; None without two depths.
+def _depth(point: Measured, pages: int) -> int:
+    """Requests in flight that are simulated: a queue that is never empty grows no faster."""
+    return min(point.in_flight, max(DEEPEST // pages, DEEP))
 
-    Reads and writes share the command processor: it is as fast as the fastest of either.
-    """
-    depths = sorted({point.in_flight for point in points})
-    if len(depths) < 2:
+
+def _chosen(depths: Sequence[int]) -> list[int]:
+    """Depths that are simulated: the ends, and as evenly in the logarithm as they are there."""
+    if len(depths) <= DEPTHS:
+        return list(depths)
+    low, high = math.log(depths[0]), math.log(depths[-1])
+    chosen = {depths[0], depths[-1]}
+    for at in range(1, DEPTHS - 1):
+        goal = low + (high - low) * at / (DEPTHS - 1)
+        chosen.add(min(depths, key=lambda depth: abs(math.log(depth) - goal)))
+    return sorted(chosen)
+
+
+def _between(rates: Mapping[int, float], depth: int) -> float:
+    """A rate between two that were simulated, along a line in the logarithms."""
+    if depth in rates:
+        return rates[depth]
+    below = max(known for known in rates if known < depth)
+    above = min(known for known in rates if known > depth)
+    share = math.log(depth / below) / math.log(above / below)
+    return math.exp((1 - share) * math.log(rates[below]) + share * math.log(rates[above]))
+
+
+class _Search:
+    """Points of one direction, and how far a device is from them."""
+
+    def __init__(self, points: Sequence[Measured], model: Model, hosts: Hosts) -> None:
+        self.direction = direction_of(points[0])
+        self.points, self.model, self.hosts = points, model, hosts
+        depths: dict[int, set[int]] = {}
+        for point in points:
+            pages = pages_of(point, model.page_bytes)
+            depths.setdefault(pages, set()).add(_depth(point, pages))
+        self.depths = {pages: _chosen(sorted(some)) for pages, some in sorted(depths.items())}
+        fewest = [point for point in points if point.block_bytes == points[0].block_bytes]
+        least = [point for point in fewest if point.in_flight == fewest[0].in_flight]
+        self.alone_ns = sum(point.mean_ns for point in least) / len(least)
+        self.pages_per_s = max(pages_of(point, model.page_bytes) * point.rate for point in points)
+        self.command_ns = 0.9e9 / max(point.rate for point in points)
+        """Where the search begins: the ceiling is a little higher than any point."""
+
+    def rates(self, trial: Model) -> dict[int, dict[int, float]]:
+        """Simulated rates by pages of a request and depth."""
+        each = [(pages, depth) for pages, some in self.depths.items() for depth in some]
+        found = trial.random(
+            self.direction,
+            [(pages, depth, max(3 * depth, PAGES // pages, REQUESTS)) for pages, depth in each],
+        )
+        rates: dict[int, dict[int, float]] = {}
+        for (pages, depth), one in zip(each, found, strict=True):
+            rates.setdefault(pages, {})[depth] = one
+        return rates
+
+    def cost(self, trial: Model) -> float:
+        """Sum over the points of what a difference of log rates costs."""
+        rates, total = self.rates(trial), 0.0
+        for point in self.points:
+            pages = pages_of(point, self.model.page_bytes)
+            rate = _between(rates[pages], _depth(point, pages))
+            rate = self.hosts.limited(rate, self.direction, point.numjobs)
+            off = math.log(rate / point.rate) / BEND
+            total += BEND * BEND * (math.sqrt(1 + off * off) - 1)
+        return total
+
+
+def _found(
+    search: _Search,
+    start: Sequence[float],
+    model_of: Callable[[float, float, float | None], Model],
+    evaluations: int = EVALUATIONS,
+) -> tuple[list[float], float]:
+    """Unit time and command time, as logarithms, and their cost; the delay is what they leave."""
+
+    def cost(x: Sequence[float]) -> float:
+        if x[1] > math.log(LONGEST * search.alone_ns):
+            return HOPELESS
+        delay = math.exp(x[2]) if len(x) > 2 else None
+        ceilings = max(0.0, x[1])
+        if search.direction == "write":
+            ceilings += max(0.0, x[0])
+        return search.cost(model_of(math.exp(x[0]), math.exp(x[1]), delay)) + LEAN * ceilings
+
+    return nelder_mead(cost, start, evaluations)
+
+
+def _polished(
+    search: _Search,
+    known: tuple[list[float], float],
+    model_of: Callable[[float, float, float | None], Model],
+) -> tuple[list[float], float]:
+    """The same with the delay free: the lone request may be what the rest does not fit."""
+    busy, command = map(math.exp, known[0])
+    model = model_of(busy, command, None)
+    delay = model.firmware_read_ns if search.direction == "read" else model.firmware_write_ns
+    start = (*known[0], math.log(max(delay, 0.01 * search.alone_ns)))
+    return min(
+        _found(search, start, model_of, POLISHED),
+        ([*known[0], math.log(max(delay, 1.0))], known[1]),
+        key=lambda one: one[1],
+    )
+
+
+def curve_of(points: Sequence[Measured], model: Model, hosts: Hosts) -> Curve | None:
+    """Units, read time, ceiling, delay and link from random reads; None without two depths."""
+    if len({point.in_flight for point in points}) < 2:
         return None
-    first, most = _first_ns(points), max(point.rate for point in points)
-    shortest = 1e9 / max(point.rate for point in (*points, *writes))
-    found = []
-    for units in UNITS:
-        trial = model.with_(units=units, stripe=1, link_ns=0.0)
+    search = _Search(points, model, hosts)
+    # No page crosses the link faster than the fastest did; requests of one page do not show it.
+    link = 1e9 / search.pages_per_s if max(search.depths) > 1 else 0.0
+    alone = search.alone_ns
 
-        def cost(x: Sequence[float], trial: Model = trial) -> float:
-            busy, ceiling = math.exp(x[0]), min(math.exp(x[1]), shortest)
-            if busy > 2 * first:
-                return 1e9 * (1 + busy / first)
-            there = trial.with_(
-                unit_read_ns=busy,
-                command_ns=ceiling,
-                firmware_read_ns=max(0.0, first - busy - ceiling),
+    def model_of(units: int) -> Callable[[float, float, float | None], Model]:
+        own = model.with_(units=units, stripe=1, link_ns=link)
+
+        def made(busy: float, command: float, delay: float | None) -> Model:
+            rest = max(0.0, alone - busy - command - link) if delay is None else delay
+            return own.with_(unit_read_ns=busy, command_ns=command, firmware_read_ns=rest)
+
+        return made
+
+    def tried(units: int) -> tuple[float, int, list[float]]:
+        busy = min(0.8 * alone, units * 1e9 / search.pages_per_s)
+        start = (math.log(busy), math.log(search.command_ns))
+        best, cost = _found(search, start, model_of(units))
+        return cost, units, best
+
+    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+        found = list(pool.map(tried, COARSE))
+        near = COARSE.index(min(found)[1])
+        low, high = COARSE[max(0, near - 1)], COARSE[min(len(COARSE) - 1, near + 1)]
+        more = [units for units in UNITS if low < units < high and units not in COARSE]
+        found += pool.map(tried, more)
+    cost, units, best = min(found)
+    others = tuple(sorted(n for one, n, _ in found if one <= NEAR * cost and n != units))
+    best, cost = _polished(search, (best, cost), model_of(units))
+    busy, command, delay = map(math.exp, best)
+    return Curve(units, busy, command, delay, link, 0, cost, others)
+
+
+def writes_over_depth(points: Sequence[Measured], model: Model, hosts: Hosts) -> Curve | None:
+    """Program time, ceiling and delay from random writes of unknown state; None without points.
+
+    The program time includes garbage collection. With a write buffer or without one, whichever
+    fits better: its size does not show.
+    """
+    if not points:
+        return None
+    search = _Search(points, model, hosts)
+    own = int(model.base.get("buffer_pages", 0)) or max(SLOTS, 2 * model.units)
+    alone, units = search.alone_ns, model.units
+
+    def tried(slots: int) -> tuple[float, int, list[float]]:
+        empty = model.with_(buffer_pages=slots, erase_page_ns=0.0)
+
+        def made(busy: float, command: float, delay: float | None) -> Model:
+            taken = command + model.link_ns + (0.0 if slots else busy)
+            return empty.with_(
+                unit_program_ns=busy,
+                command_write_ns=command,
+                firmware_write_ns=max(0.0, alone - taken) if delay is None else delay,
             )
-            rates = _rates(there, depths)
-            return sum(math.log(rates[p.in_flight] / p.rate) ** 2 for p in points)
 
-        start = (math.log(0.8 * first), math.log(min(1e9 / most, shortest)))
-        best, total = nelder_mead(cost, start)
-        found.append((total, units, math.exp(best[0]), min(math.exp(best[1]), shortest)))
-    total, units, busy, ceiling = min(found)
-    others = tuple(u for t, u, _, _ in found if t <= NEAR * total and u != units)
-    fixed = max(0.0, first - busy - ceiling)
-    return Curve(units, busy, ceiling, fixed, math.sqrt(total / len(points)), others)
+        busy = units * 1e9 / search.pages_per_s
+        busy = math.log(busy if slots else min(busy, 0.8 * alone))
+        # A ceiling that the points show, or none.
+        starts = [(busy, math.log(one)) for one in (search.command_ns, 0.01 * alone)]
+        found = min((_found(search, start, made) for start in starts), key=lambda one: one[1])
+        best, cost = _polished(search, found, made)
+        return cost, slots, best
+
+    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+        cost, slots, best = min(pool.map(tried, (own, 0)))
+    busy, command, delay = map(math.exp, best)
+    return Curve(units, busy, command, delay, model.link_ns, slots, cost)
 
 
 def nelder_mead(
-    cost: Callable[[Sequence[float]], float], start: tuple[float, float]
+    cost: Callable[[Sequence[float]], float], start: Sequence[float], evaluations: int
 ) -> tuple[list[float], float]:
-    """The least cost over two numbers, with the usual coefficients."""
-    simplex = [list(start), [start[0] - 0.2, start[1]], [start[0], start[1] - 0.2]]
+    """The least cost over a few numbers, with the usual coefficients."""
+    count = len(start)
+    simplex = [list(start)]
+    for at in range(count):
+        simplex.append([x + 0.3 * (i == at) for i, x in enumerate(start)])
     values = [cost(point) for point in simplex]
     done = len(values)
-    while done < EVALUATIONS:
-        order = sorted(range(3), key=lambda i: values[i])
+    while done < evaluations:
+        order = sorted(range(count + 1), key=values.__getitem__)
         simplex, values = [simplex[i] for i in order], [values[i] for i in order]
         if max(abs(a - b) for p in simplex[1:] for a, b in zip(p, simplex[0], strict=True)) < SMALL:
             break
-        middle = [(a + b) / 2 for a, b in zip(simplex[0], simplex[1], strict=True)]
-
-        point = _along(middle, simplex[2], 1.0)
+        middle = [sum(point[i] for point in simplex[:-1]) / count for i in range(count)]
+        point = _along(middle, simplex[-1], 1.0)
         value = cost(point)
         done += 1
         if value < values[0]:
-            further = _along(middle, simplex[2], 2.0)
+            further = _along(middle, simplex[-1], 2.0)
             there = cost(further)
             done += 1
             if there < value:
                 point, value = further, there
-        elif value >= values[1]:
-            point = _along(middle, simplex[2], 0.5 if value < values[2] else -0.5)
+        elif value >= values[-2]:
+            point = _along(middle, simplex[-1], 0.5 if value < values[-1] else -0.5)
             value = cost(point)
             done += 1
-            if value >= values[2]:
-                for i in (1, 2):
+            if value >= values[-1]:
+                for i in range(1, count + 1):
                     simplex[i] = [(a + b) / 2 for a, b in zip(simplex[i], simplex[0], strict=True)]
                     values[i] = cost(simplex[i])
-                done += 2
+                done += count
                 continue
-        simplex[2], values[2] = point, value
-    best = min(range(3), key=lambda i: values[i])
+        simplex[-1], values[-1] = point, value
+    best = min(range(count + 1), key=values.__getitem__)
     return simplex[best], values[best]
 
 
 def _along(middle: Sequence[float], worst: Sequence[float], by: float) -> list[float]:
     """A point on the line from the worst through the middle of the others."""
     return [m + by * (m - w) for m, w in zip(middle, worst, strict=True)]
-
-
-def write_curve(made: Measurement, model: Model) -> Model | None:
-    """A grid of random writes of unknown state: the program time includes the collection.
-
-    The program time is such that the simulated writes reach the largest rate that was measured;
-    the command processor keeps them from exceeding it.
-    """
-    points = sorted(made.grid["write"], key=lambda step: step.in_flight)
-    if not points:
-        return None
-    most = max(point.rate for point in points)
-    depth = max(point.in_flight for point in points if point.rate >= REACHED * most)
-    own = int(model.base.get("buffer_pages", 0)) or model.units
-    ceiling = max(model.command_ns, 1e9 / most)
-    late = _first_ns(points) - ceiling * points[0].in_flight - model.link_ns
-    model = model.with_(
-        unit_program_ns=model.units * 1e9 / most,
-        buffer_pages=own,
-        erase_page_ns=0.0,
-        command_ns=ceiling,
-        firmware_write_ns=max(0.0, late),
-    )
-    for _ in range(_ROUNDS):
-        rate = model.random_writes(depth, REQUESTS)
-        if rate >= REACHED * most:
-            break
-        model = model.with_(unit_program_ns=model.unit_program_ns * rate / most)
-    return model

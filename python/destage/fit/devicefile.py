@@ -13,7 +13,7 @@ from destage.lab.catalogue import device_keys
 from destage.model.provenance import made_by
 from destage.model.words import duration, number, plain, significant
 
-__all__ = ["Value", "device_file"]
+__all__ = ["Value", "device_file", "literal"]
 
 #: Keys that no measurement of the script separates, and why.
 UNSEEN = {
@@ -72,13 +72,14 @@ def _shown(key: str, value: float) -> str:
     return significant(max(0.0, value))
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """A value as TOML has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, list):
-        return f"[{', '.join(_literal(one) for one in value)}]"
+        return f"[{', '.join(literal(one) for one in value)}]"
     return f"{value:_}"
 
 
@@ -110,11 +111,11 @@ def device_file(
         value = keys[key]
         found = {**derived, **said}.get(key) or _unseen(key, header["base"])
         found = _absolute(replace(found, value=value), model)
-        is_default = key not in said and _literal(value).strip('[]"') == defaults[key]
+        is_default = key not in said and literal(value).strip('[]"') == defaults[key]
         if is_default and found.status == "not identifiable":
             continue
         values.append(found)
-        lines.append(f"{key + ' = ' + _literal(value):<34} # {printable(found.comment)}")
+        lines.append(f"{key + ' = ' + literal(value):<34} # {printable(found.comment)}")
     return "\n".join(lines) + "\n", values
 
 
@@ -157,6 +158,10 @@ def _header(model: Model, made: Measurement, header: Mapping[str, Any]) -> list[
         "# Each key: status, 95 % interval, steps. not identifiable: the base's value.",
         f"# Over-provisioning {op:.1f} % of {number(_raw_pages(model))} raw pages.",
     ]
+    hosts = header["hosts"]
+    for what, most in (("reads", hosts.read), ("writes", hosts.write)):
+        if most is not None:
+            lines.append(f"# The host, not the device: a job submits {most:.0f} {what}/s at most.")
     return [*(printable(line) for line in lines), "", "[device]"]
 
 

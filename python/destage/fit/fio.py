@@ -1,4 +1,4 @@
-"""fio's JSON as measured steps (`docs/spec/fit.md` 4)."""
+"""fio's results as measured steps: JSON, normal output, a grid as CSV (`docs/spec/fit.md` 4)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Any
 from destage.base.errors import DataError
 from destage.base.io.files import read_text
 from destage.base.io.names import printable
+from destage.fit.fiotext import is_text, json_of
+from destage.fit.gridcsv import Point, chosen, is_grid, points
 from destage.fit.probing import bytes_of
-from destage.fit.script import PAGE
 
-__all__ = ["Direction", "Measured", "Measurement", "read_fio"]
+__all__ = ["Direction", "Measured", "Measurement", "measurement", "of_points", "read_fio"]
 
 #: Steps with fewer requests are left out.
 FEWEST, FEWEST_SMALL = 1000, 100
 _NAMED = re.compile(
-    r"(write-qd1|fill-[12]|overwrite-[12]|burst-\d+|read-(qd|bs|stride-)\d+|read-batch-\d+x\d+"
+    r"(write-qd1|write-batch-\d+|fill-[12]|overwrite-[12]|burst-\d+|read-(qd|bs|stride-)\d+|read-batch-\d+x\d+"
     r"|tail-erase|tail-collect|uniform-[1-8]|zones(80|95)-[1-8]|mix-qd\d+|read-again)"
 )
 _GRID = {"randread": "read", "randwrite": "write"}
@@ -183,15 +184,11 @@ def _level(job: Mapping[str, Any], depth: int) -> float | None:
     return own
 
 
-def _name_of(job: str, rw: str, block: int, in_flight: int) -> str | None:
-    """Which step a job is, by its name, else by its options."""
+def _name_of(job: str, rw: str) -> str | None:
+    """Which step a job is: by its name, else a point of a grid by its options."""
     if _NAMED.fullmatch(job):
         return job
-    if rw in _GRID and block == PAGE:
-        return "grid"
-    if rw == "randread" and in_flight == 1 and block % 1024 == 0:
-        return f"read-bs{block // 1024}"
-    return None
+    return "grid" if rw in _GRID else None
 
 
 def _job(
@@ -207,7 +204,7 @@ def _job(
         depth, jobs = int(options.get("iodepth", "1")), int(options.get("numjobs", "1"))
     except (DataError, ValueError) as e:
         raise DataError(f"{where}: {e}") from e
-    name = _name_of(called, rw, block, depth * jobs)
+    name = _name_of(called, rw)
     if name is None:
         made.not_used.append(called)
         return None
@@ -224,6 +221,40 @@ def _job(
     return Measured(name, called, file, rw, depth, jobs, block, options, read, write, level, order)
 
 
+def _of_point(point: Point, order: int) -> Measured:
+    """A row of a grid as CSV: its rate, by Little's law as a mean latency."""
+    mean = point.depth * point.numjobs * 1e9 / point.iops
+    # How many requests it had is not stated: a mean of one direction has no weight.
+    one = Direction(1, mean, 0.0, point.percentiles, ())
+    direction = _GRID[point.rw]
+    return Measured(
+        name="grid",
+        job=f"{point.rw} {point.block_bytes // 1024}k {point.depth} x {point.numjobs}",
+        file=point.path,
+        rw=point.rw,
+        depth=point.depth,
+        numjobs=point.numjobs,
+        block_bytes=point.block_bytes,
+        options=point.options,
+        read=one if direction == "read" else None,
+        write=one if direction == "write" else None,
+        level_percent=None,
+        order=order,
+    )
+
+
+def measurement(files: Sequence[str]) -> Measurement:
+    """No steps yet, of these files."""
+    return Measurement({}, {"read": [], "write": []}, None, tuple(files), "", "", "")
+
+
+def of_points(rows: Iterable[Point], made: Measurement) -> Measurement:
+    """A measurement with these rows of a grid as CSV added to it."""
+    for row in rows:
+        _take(made, _of_point(row, len(made.names)))
+    return made
+
+
 def _mean_of(one: Measured, other: Measured) -> Measured:
     """Two jobs of one step: the mean of their logs."""
     a, b = one.direction, other.direction
@@ -237,15 +268,19 @@ def _fewest(name: str) -> int:
     if name.startswith(("read-bs", "write-qd1")):
         return FEWEST_SMALL
     # The size of these says how many there are.
-    sized = ("fill-", "overwrite-", "burst-", "uniform-", "zones", "read-batch")
+    sized = ("fill-", "overwrite-", "burst-", "uniform-", "zones", "read-batch", "write-batch")
     return 1 if name.startswith(sized) else FEWEST
 
 
-def _load(path: str) -> Mapping[str, Any]:
-    text = read_text(path, "fio's JSON").decode("utf-8", "replace")
+def _load(text: str, path: str) -> Mapping[str, Any]:
+    if is_text(text):
+        return json_of(text, path)
     begin = text.find("{")
     if begin < 0:
-        raise DataError(f"{printable(path)}: expected fio's JSON (--output-format=json+)")
+        raise DataError(
+            f"{printable(path)}: expected fio's JSON (--output-format=json+), its normal output,"
+            " or a grid as CSV with the columns rw, iodepth, numjobs, iops"
+        )
     try:
         data, _ = json.JSONDecoder().raw_decode(text[begin:])
     except json.JSONDecodeError as e:
@@ -256,12 +291,21 @@ def _load(path: str) -> Mapping[str, Any]:
     return data
 
 
-def read_fio(paths: Sequence[str], *, needs_reads: bool = True) -> Measurement:
-    """Read fio's JSON of one or several files. Raises `DataError` and `MissingFile`."""
-    made = Measurement({}, {"read": [], "write": []}, None, tuple(paths), "", "", "")
+def read_fio(
+    paths: Sequence[str], *, needs_reads: bool = True, where: Mapping[str, str] | None = None
+) -> Measurement:
+    """Read fio's results in one or several files. Raises `DataError` and `MissingFile`.
+
+    `where` has columns of a grid as CSV and the values that its rows must have there.
+    """
+    made = measurement(paths)
     too_short = []
     for path in paths:
-        data = _load(path)
+        text = read_text(path, "fio's results").decode("utf-8", "replace")
+        if is_grid(text):
+            of_points(chosen(points(text, path), where or {}), made)
+            continue
+        data = _load(text, path)
         version = str(data.get("fio version", ""))
         if version.startswith("fio-2"):
             raise DataError(f"{printable(path)}: {version}: expected fio 3 or newer")

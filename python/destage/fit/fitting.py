@@ -19,13 +19,20 @@ from destage.fit.collector import (
     collected,
     first_op,
 )
-from destage.fit.comparison import Compared, compared, median_residual
-from destage.fit.curve import Curve, curve_of, points_of, write_curve
+from destage.fit.comparison import Compared, compared, median_residual, worst_residual
+from destage.fit.curve import Curve, Hosts, curve_of, hosts_of, points_of, writes_over_depth
 from destage.fit.devicefile import Value, device_file
 from destage.fit.fio import Measurement, read_fio
 from destage.fit.intervals import errors_of, intervals
 from destage.fit.model import Model, base_of
-from destage.fit.reads import Period, command_of, link_of, period_of, unit_read_ns
+from destage.fit.reads import (
+    Period,
+    command_of,
+    command_of_writes,
+    link_of,
+    period_of,
+    unit_read_ns,
+)
 from destage.fit.refusals import check
 from destage.fit.script import GRAIN
 from destage.fit.writes import Written, refined, sampled, writes_of
@@ -47,17 +54,23 @@ class Fit:
     """Measured against simulated, step by step."""
     model: Model = field(repr=False)
     collected: Collected | None = field(repr=False, default=None)
+    hosts: Hosts = field(default_factory=Hosts)
+    """What one job submits at most, where a grid shows it."""
     warnings: tuple[str, ...] = ()
     not_used: tuple[str, ...] = ()
 
     @property
     def data(self) -> dict[str, Any]:
         """As JSON has it."""
+        worst = worst_residual(self.steps, fitted=True)
         return {
             "values": [value.data for value in self.values],
             "steps": [step.data for step in self.steps],
             "median_abs_residual": median_residual(self.steps, fitted=True),
             "median_abs_residual_not_fitted": median_residual(self.steps, fitted=False),
+            "worst": worst.data if worst else None,
+            "job_limit_reads_per_s": self.hosts.read,
+            "job_limit_writes_per_s": self.hosts.write,
             "collectors": [c.__dict__ for c in self.collected.tried] if self.collected else [],
             "warnings": list(self.warnings),
             "not_used": list(self.not_used),
@@ -73,6 +86,7 @@ class _Chain:
     values: dict[str, Value] = field(default_factory=dict)
     period: Period | None = None
     curve: Curve | None = None
+    hosts: Hosts = field(default_factory=Hosts)
     written: Written | None = None
     collected: Collected | None = None
 
@@ -118,8 +132,9 @@ class _Chain:
         self.say("firmware_read_ns", "measured", "read-qd1", "with command_ns as a sum")
 
     def _from_curve(self) -> None:
-        points = points_of(self.made)
-        self.curve = curve_of(points, self.model, self.made.grid["write"]) if points else None
+        points = points_of(self.made, "read")
+        self.hosts = hosts_of([*points, *points_of(self.made, "write")])
+        self.curve = curve_of(points, self.model, self.hosts) if points else None
         if self.curve is None:
             for key in ("channels", "read_ns", "command_ns", "firmware_read_ns"):
                 self.say(key, "not identifiable", "", "one depth alone")
@@ -134,7 +149,8 @@ class _Chain:
         self.model = self.model.with_(
             units=curve.units,
             stripe=int(self.model.base["stripe_pages"]),
-            unit_read_ns=curve.unit_read_ns,
+            unit_read_ns=curve.unit_ns,
+            link_ns=curve.link_ns,
             command_ns=curve.command_ns,
             firmware_read_ns=curve.fixed_ns,
         )
@@ -142,15 +158,13 @@ class _Chain:
         self.say("channels", "inferred", steps, others)
         for key in ("read_ns", "command_ns", "firmware_read_ns"):
             self.say(key, "inferred", steps)
+        if curve.link_ns:
+            self.say("link_ps_per_byte", "inferred", "random reads by length", "at most that")
 
     def writes(self) -> None:
         """Program time, buffer, SLC cache, erase; or what a grid says."""
         if self.made.get("fill-2") is None and self.made.grid["write"]:
-            model = write_curve(self.made, self.model)
-            assert model is not None
-            self.model = model
-            self.say("program_ns", "inferred", "random writes over depth", "collection included")
-            self.say("firmware_write_ns", "inferred", "random writes, depth 1")
+            self._writes_from_curve()
             return
         self.written = writes_of(self.made, self.model)
         self.model = self.written.model
@@ -162,6 +176,22 @@ class _Chain:
                 status, note = "not identifiable", said
             self.say(key, status, self.written.steps.get(key, ""), note)
 
+    def _writes_from_curve(self) -> None:
+        curve = writes_over_depth(points_of(self.made, "write"), self.model, self.hosts)
+        if curve is None:
+            return
+        self.model = self.model.with_(
+            unit_program_ns=curve.unit_ns,
+            command_write_ns=curve.command_ns,
+            firmware_write_ns=curve.fixed_ns,
+            buffer_pages=curve.buffer_pages,
+            erase_page_ns=0.0,
+        )
+        steps = "random writes over depth"
+        self.say("program_ns", "inferred", steps, "collection included")
+        for key in ("command_write_ns", "firmware_write_ns"):
+            self.say(key, "inferred", steps)
+
     def collection(self, steady: bool) -> None:
         """Over-provisioning and collector."""
         if not steady or self.made.get("fill-2") is None:
@@ -171,10 +201,11 @@ class _Chain:
         if first is not None and self.written is not None:
             refined(self.written, self.made, first[0])
             self.model = self.written.model
-        self.collected = found = collected(self.made, self.model, slope)
+        is_open = self._says("pages_per_block", "inferred")
+        self.collected = found = collected(self.made, self.model, slope, is_last=not is_open)
         if found is None:
             return
-        if found.is_identified and self._says("pages_per_block", "inferred"):
+        if found.nearest is not None and is_open:
             found = self._block(found)
         self.collected = found = averaged(self.made, self.model, found)
         chosen = found.chosen
@@ -204,15 +235,20 @@ class _Chain:
         self.written.block_known = True
         others: tuple[int, ...] = ()
         for _ in range(ROUNDS):
-            chosen = found.chosen
+            # With a wrong block none may fit: then the nearest says which block to try.
+            chosen = found.chosen if found.is_identified else found.nearest
+            if chosen is None:
+                break
             trial = self.model.with_(gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream)
-            count, others = block_of(self.made, trial, chosen)
+            count, others = block_of(self.made, trial, chosen, is_whole=found.is_whole)
             if count == self.model.pages_per_block:
                 break
             self.written.model = trial.with_(pages_per_block=count)
             refined(self.written, self.made, chosen.op)
             self.model = self.written.model
-            found = collected(self.made, self.model, chosen.slope) or found
+            found = collected(self.made, self.model, chosen.slope, is_last=False) or found
+        if not found.is_whole:
+            found = collected(self.made, self.model, found.chosen.slope) or found
         note = f"{', '.join(map(str, others))} fit as well" if others else ""
         self.say("pages_per_block", "inferred", "tail-erase, uniform, zones", note)
         return found
@@ -253,6 +289,7 @@ class _Chain:
             values["link_ps_per_byte"] = 1000 * link / model.page_bytes
             command = command_of(made, units, stripe, link, scale)
             values["command_ns"] = command[0] if command else 0.0
+            values["command_write_ns"] = command_of_writes(made, link, scale) or 0.0
             first = made.get("read-qd1")
             if first is not None:
                 alone = first.mean_ns * math.exp(-scale.get(first.name, 0.0))
@@ -286,36 +323,52 @@ def fit(
     assume_written: bool = False,
     steady: bool = True,
     name: str | None = None,
+    where: Mapping[str, str] | None = None,
 ) -> Fit:
     """Fit a simulated SSD to fio's measurements of a real one.
 
     Parameters:
-        paths: fio's JSON or JSON+, made with `fit_script`, or grids of random reads and writes.
+        paths: fio's JSON, JSON+ or normal output, made with `fit_script`, or grids of random reads
+            and writes, also as CSV.
         base: the preset that gives every key that is not identified.
         seed: of the samples behind the intervals.
         capacity: bytes of the device, where the file does not have it.
         assume_written: the addresses that were read had been written.
         steady: fit over-provisioning and collector.
         name: name of the device in the file.
+        where: columns of a CSV, and the values of the rows that count.
 
     Raises `DataError` for measurements that would mislead, with a remedy.
     """
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise UsageError("fit: expected fio's JSON")
-    made = read_fio([path_of(os.fspath(path)) for path in given])
+    made = read_fio([path_of(os.fspath(path)) for path in given], where=where)
     check(made, assume_written=assume_written, steady=steady, capacity=capacity)
     whole = capacity or made.capacity
     assert whole is not None, "checked"
-    chain = _Chain(made, _start(base_of(base), whole))
+    return fitted(made, whole, base=base, seed=seed, steady=steady, name=name)
+
+
+def fitted(
+    made: Measurement,
+    capacity: int,
+    *,
+    base: str = "tlc-nvme",
+    seed: int = 1,
+    steady: bool = True,
+    name: str | None = None,
+) -> Fit:
+    """Fit measurements that were read and checked, of a device of so many bytes."""
+    chain = _Chain(made, _start(base_of(base), capacity))
     chain.reads()
     chain.writes()
     chain.collection(steady)
     if chain.collected is None:
         chain.model = chain.model.with_room()
-    steps = compared(chain.model, made)
+    steps = compared(chain.model, made, chain.hosts)
     chain.bound(seed, steps)
-    header = {"name": name, "base": base, "seed": seed}
+    header = {"name": name, "base": base, "seed": seed, "hosts": chain.hosts}
     toml, values = device_file(chain.model, chain.values, made, header)
     return Fit(
         toml,
@@ -323,6 +376,7 @@ def fit(
         tuple(steps),
         chain.model,
         chain.collected,
+        chain.hosts,
         tuple(made.warnings),
         tuple(made.not_used),
     )

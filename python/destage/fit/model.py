@@ -62,6 +62,8 @@ class Model:
     link_ns: float = 0.0
     """x_L: time of a page on the link."""
     command_ns: float = 0.0
+    command_write_ns: float | None = None
+    """Where a write's command takes another time than a read's."""
     firmware_read_ns: float = 0.0
     firmware_write_ns: float = 0.0
     buffer_pages: int = 0
@@ -169,6 +171,7 @@ class Model:
             "erase_ns": max(0, round(self.erase_page_ns * block)),
             "link_ps_per_byte": round(1000 * self.link_ns / self.page_bytes),
             "command_ns": max(0, round(self.command_ns)),
+            **self._command_of_writes(),
             "firmware_read_ns": max(0, round(self.firmware_read_ns)),
             "firmware_write_ns": max(0, round(self.firmware_write_ns)),
             "buffer_pages": self.buffer_pages,
@@ -193,17 +196,27 @@ class Model:
         keys["gc_low_pages"] = 2 * data + max(0, int(blocks * block - raw / self.units))
         return keys
 
+    @property
+    def write_command_ns(self) -> float:
+        """Time of a write's command."""
+        return self.command_ns if self.command_write_ns is None else self.command_write_ns
+
+    def _command_of_writes(self) -> dict[str, int]:
+        own = max(0, round(self.write_command_ns))
+        return {"command_write_ns": own} if own != round(self.command_ns) else {}
+
     def device(self, keys: Mapping[str, Any]) -> dict[str, Any]:
         """A record of a device with these keys."""
         host = {"mode": "open"}
         return {"name": "fit", "device": dict(keys), "cache": {}, "host": host}
 
-    def simulate(
-        self, names: Sequence[str], changes: Mapping[str, Any] | None = None
-    ) -> dict[str, Simulated]:
-        """Play the script's steps of these names, in its order, on a miniature."""
-        keys = {**self.keys(), **(changes or {})}
-        return simulated(self.device(keys), self.pages * self.page_bytes, names)
+    def simulate(self, names: Sequence[str], *, unread: Sequence[str] = ()) -> dict[str, Simulated]:
+        """Play the script's steps of these names, in its order, on a miniature.
+
+        Of the steps `unread` only the writes: they are there for the state that they leave.
+        """
+        capacity = self.pages * self.page_bytes
+        return simulated(self.device(self.keys()), capacity, names, unread=unread)
 
     def reads(
         self, steps: Sequence[Mapping[str, Any]], pages: int = _READ_PAGES
@@ -215,22 +228,32 @@ class Model:
         played = play(self.device(keys), [{**region, **step} for step in steps])
         return [measured(step, one) for step, one in zip(steps, played, strict=True)]
 
-    def random_writes(self, depth: int, requests: int) -> float:
-        """Rate of random writes of a page to an empty device, which collects nothing."""
-        keys = self._small(2 * requests)
-        step = {
-            "seed": 1,
-            "requests": requests,
-            "uncounted": requests // 2,
-            "depth": depth,
-            "read_percent": 0,
-            "random": [True, True],
-            "block_bytes": self.page_bytes,
-            "offset_bytes": 0,
-            "size_bytes": keys["logical_pages"] * self.page_bytes,
-        }
-        (played,) = play(self.device(keys), [step])
-        return measured(step, played).rate
+    def random(self, direction: str, points: Sequence[tuple[int, int, int]]) -> list[float]:
+        """Rates of random reads or writes on a device that collects nothing.
+
+        Each point has the pages of a request, the requests in flight, and how many are issued, of
+        which the second half counts.
+        """
+        is_read = direction == "read"
+        keys = self._small(0 if is_read else sum(pages * count for pages, _, count in points))
+        if is_read:
+            keys |= {"precondition": "sequential", "buffer_pages": 0}
+        steps = [
+            {
+                "seed": 1,
+                "requests": count,
+                "uncounted": count // 2,
+                "depth": depth,
+                "read_percent": 100 if is_read else 0,
+                "random": [True, True],
+                "block_bytes": pages * self.page_bytes,
+                "offset_bytes": 0,
+                "size_bytes": keys["logical_pages"] * self.page_bytes,
+            }
+            for pages, depth, count in points
+        ]
+        played = play(self.device(keys), steps)
+        return [measured(step, one).rate for step, one in zip(steps, played, strict=True)]
 
     def _small(self, pages: int) -> dict[str, Any]:
         """A device of so many pages, half of which the host sees, without an SLC cache."""
@@ -243,7 +266,7 @@ class Model:
 
 
 def simulated(
-    record: Mapping[str, Any], capacity: int, names: Sequence[str]
+    record: Mapping[str, Any], capacity: int, names: Sequence[str], *, unread: Sequence[str] = ()
 ) -> dict[str, Simulated]:
     """Play the script's steps of these names, in its order, on a device or its miniature."""
     keys = record["device"]
@@ -254,7 +277,9 @@ def simulated(
         record = {**record, "device": small}
     jobs = list(enumerate(jobs_of(capacity), 1))
     chosen = [(at, job) for at, job in jobs if job.name in names]
-    steps = [step_of(job, at, capacity) for at, job in chosen]
+    steps = [
+        {**step_of(job, at, capacity), "without_reads": job.name in unread} for at, job in chosen
+    ]
     played = play(record, steps)
     return {
         job.name: measured(step, one)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from destage.fit.comparison import Compared, median_residual, residuals
 from destage.fit.devicefile import Value
-from destage.model.words import NONE, duration, number, plain_value, significant
+from destage.model.words import NONE, duration, number, plain, plain_value, significant, size
 
 __all__ = ["page"]
 
@@ -41,16 +41,27 @@ svg { max-width: 100%; height: auto }
 """
 
 
-def page(title: str, steps: Sequence[Compared], values: Sequence[Value], command: str) -> str:
-    """The whole page, which opens offline and has no script. Needs the extra `report`."""
+def page(
+    title: str,
+    steps: Sequence[Compared],
+    values: Sequence[Value],
+    command: str,
+    parts: Mapping[str, Sequence[Compared]] | None = None,
+) -> str:
+    """The whole page, which opens offline and has no script. Needs the extra `report`.
+
+    With `parts`, each of them has charts of its own.
+    """
     from destage.show.pages.layout import asset, style_variables
     from destage.show.pages.plain import policy
 
     style = "\n".join([style_variables(), asset("report.css"), _STYLE])
     charts = "".join(
-        f'<div class="pair"><h3>{escape(name)}</h3>{svg}</div>' for name, svg in _charts(steps)
+        f'<div class="pair"><h3>{escape(f"{part}: {name}" if part else name)}</h3>{svg}</div>'
+        for part, some in (parts or {"": steps}).items()
+        for name, svg in _charts(some)
     )
-    parts = [
+    sections = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy([style], []))}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -68,7 +79,7 @@ def page(title: str, steps: Sequence[Compared], values: Sequence[Value], command
         else "",
         "</main></div></body></html>\n",
     ]
-    html = "\n".join(part for part in parts if part)
+    html = "\n".join(section for section in sections if section)
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -110,7 +121,7 @@ def _summary(steps: Sequence[Compared]) -> list[str]:
             ninety = values[min(len(values) - 1, int(0.9 * len(values)))]
             lines.append(
                 f"{name}: {len(values)}; difference in rate {100 * middle:.2g} % (median),"
-                f" {100 * ninety:.2g} % (90 % point)"
+                f" {100 * ninety:.2g} % (90 % point), {100 * values[-1]:.2g} % (worst)"
             )
     return lines
 
@@ -146,10 +157,11 @@ def _charts(steps: Sequence[Compared]) -> list[tuple[str, str]]:
         if len(points) > 1:
             charts.append((title, _lines(sorted(points, key=_x), axis)))
     grid = [step for step in steps if not re.match(r"[a-z0-9]+-", step.step)]
-    for direction in ("randread", "randwrite"):
-        points = [(float(s.iodepth * s.numjobs), s) for s in grid if s.rw == direction]
+    for rw, block in sorted({(step.rw, step.bs) for step in grid}):
+        own = [step for step in grid if (step.rw, step.bs) == (rw, block)]
+        points = [(float(step.iodepth * step.numjobs), step) for step in own]
         if len(points) > 1:
-            title = f"Grid of {direction} over depth"
+            title = f"{rw} of {plain(size(block))} over depth"
             charts.append((title, _lines(sorted(points, key=_x), "requests in flight")))
     return charts
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from destage.fit.fio import Measured, Measurement
 from destage.fit.model import Model
-from destage.fit.script import PAGE
+from destage.fit.script import BATCH, PAGE
 
-__all__ = ["Period", "command_of", "link_of", "period_of", "unit_read_ns"]
+__all__ = ["Period", "command_of", "command_of_writes", "link_of", "period_of", "unit_read_ns"]
 
 STRIPES = (1, 2, 4, 8, 16)
 DEPTH = 8
@@ -176,7 +176,24 @@ def command_of(
     if first is None or not fitting:
         return None
     step = made.steps[f"read-batch-{stripe}x{fitting[-1]}"]
+    return _between(first, step, fitting[-1], link_ns, scale), step.name
+
+
+def command_of_writes(
+    made: Measurement, link_ns: float, scale: Mapping[str, float] | None = None
+) -> float | None:
+    """The same for writes into a buffer: 0 if the link hides it, None if it was not measured."""
+    first, step = made.get("write-qd1"), made.get(f"write-batch-{BATCH}")
+    if first is None or step is None:
+        return None
+    return _between(first, step, BATCH, link_ns, scale or {})
+
+
+def _between(
+    first: Measured, step: Measured, count: int, link_ns: float, scale: Mapping[str, float]
+) -> float:
+    """Time between two requests of a batch, unless it is no more than that of the link."""
     alone = first.mean_ns * math.exp(-scale.get(first.name, 0.0))
     batch = step.mean_ns * math.exp(-scale.get(step.name, 0.0))
-    between = 2 * (batch - alone) / (fitting[-1] - 1)
-    return (between if between > 1.02 * link_ns + 20 else 0.0), step.name
+    between = 2 * (batch - alone) / (count - 1)
+    return between if between > 1.02 * link_ns + 20 else 0.0

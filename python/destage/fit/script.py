@@ -13,12 +13,14 @@ from destage.base.io.files import SETTINGS_BYTES, read_text
 from destage.base.io.names import printable
 from destage.model.words import number, plain, size
 
-__all__ = ["Job", "fio_size", "fit_script", "jobs_of", "read_script", "rounded", "script"]
+__all__ = ["BATCH", "Job", "fio_size", "fit_script", "jobs_of", "read_script", "rounded", "script"]
 
 MIB, KIB = 1 << 20, 1 << 10
 PAGE = 4096
 #: The capacity is a multiple of this, and at least `SMALLEST`.
 GRAIN, SMALLEST = 64 * MIB, 256 * MIB
+#: Writes that are issued together.
+BATCH = 8
 
 #: Options of every job.
 GLOBAL: dict[str, str] = {
@@ -53,6 +55,7 @@ GROUPS = {
     "zones95": "collector: 95 % of the writes to 5 % of the addresses",
     "mix": "reads and writes together: not fitted, shown",
     "read-again": "the first read step again: throttling",
+    "write-batch": "command processor: writes",
 }
 
 
@@ -144,7 +147,17 @@ def jobs_of(capacity: int, *, read_only: bool = False, collector: bool = True) -
     for depth in (8, 32):
         mix = {"rwmixread": 70, "iodepth": depth, "number_ios": 400_000}
         jobs.append(_job(f"mix-qd{depth}", "randrw", **mix))
-    return [*jobs, again]
+    batch = {
+        "iodepth": BATCH,
+        "iodepth_batch_submit": BATCH,
+        "iodepth_batch_complete_min": BATCH,
+        "iodepth_batch_complete_max": BATCH,
+        "thinktime": 20_000,
+        "thinktime_blocks": BATCH,
+        "number_ios": 100 * BATCH,
+        "startdelay": 10,
+    }
+    return [*jobs, again, _job(f"write-batch-{BATCH}", "write", **batch)]
 
 
 def _written(jobs: list[Job], capacity: int) -> tuple[float, float]:

@@ -33,22 +33,22 @@ class Classes:
         return REQUEST_PAGES * max(0, self.fast - in_flight) - buffer_pages
 
 
-def classes_of(bins: tuple[tuple[float, int], ...]) -> Classes | None:
+def classes_of(bins: tuple[tuple[float, int], ...], aside: int = 0) -> Classes | None:
     """The two classes, if there are two.
 
-    A few requests at the begin go into the empty write buffer, and would be a class of their own:
-    they count as fast ones.
+    Requests at the begin go into the empty write buffer, and may be a class of their own: it
+    counts as fast ones, if it is small, or as often as `aside` says.
     """
     total = sum(count for _, count in bins)
     early = 0
-    for _ in range(_MOST_EARLY):
+    for at in range(_MOST_EARLY + aside):
         cut = two_classes(bins)
         if cut is None:
             return None
         fast = [(time, count) for time, count in bins if time < cut]
         slow = [(time, count) for time, count in bins if time >= cut]
         counts = [sum(count for _, count in part) for part in (fast, slow)]
-        if counts[0] >= SHARE * total:
+        if at >= aside and counts[0] >= SHARE * total:
             return _classes(fast, slow, early) if counts[1] >= SHARE * total else None
         early += counts[0]
         bins = tuple(slow)
@@ -74,8 +74,8 @@ def _classes(
     return Classes(counts[0] + early, median)
 
 
-def fast_again(made: Measurement, fast: Classes) -> bool:
+def fast_again(made: Measurement, fast: Classes, aside: int = 0) -> bool:
     """The fast class is there again after idle time: the cache was emptied."""
     again = made.get("overwrite-1")
-    found = classes_of(again.direction.bins) if again is not None else None
+    found = classes_of(again.direction.bins, aside) if again is not None else None
     return found is not None and abs(math.log(found.fast_median_ns / fast.fast_median_ns)) < 0.3

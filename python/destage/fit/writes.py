@@ -10,6 +10,8 @@ from destage.base.errors import DestageError
 from destage.fit.buffer import BURSTS, OVER, Buffer, buffer_of, first_full, taken_ns
 from destage.fit.fio import Measured, Measurement
 from destage.fit.model import Model
+from destage.fit.reads import command_of_writes
+from destage.fit.script import BATCH
 from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
 
 __all__ = ["Written", "blocks_of", "refined", "sampled", "tail_off", "writes_of"]
@@ -21,6 +23,8 @@ BLOCKS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
 ROUNDS = 4
 #: Over-provisioning of these simulations: sequential writes leave blocks empty, however many.
 ROOMY_OP = 0.28
+#: Commands of reads and writes that take as long to within this share are one key.
+ALIKE = 0.02
 
 
 @dataclass
@@ -32,6 +36,8 @@ class Written:
     """Key: `measured`, or why it is not."""
     steps: dict[str, str] = field(default_factory=dict)
     buffer: Buffer | None = None
+    slc_aside: int = 0
+    """Classes of the fill's fastest requests that are the buffer's."""
     block_known: bool = False
     """The random writes said how many pages a block has."""
 
@@ -61,7 +67,8 @@ def writes_of(made: Measurement, model: Model) -> Written:
     write = made.get("write-qd1")
     _program(out, fill, write, made)
     if write is not None:
-        late = write.mean_ns - out.model.command_ns - out.model.link_ns
+        _command(out, made)
+        late = write.mean_ns - out.model.write_command_ns - out.model.link_ns
         if not out.model.buffer_pages:
             late -= out.model.unit_program_ns
         out.model = out.model.with_(firmware_write_ns=max(0.0, late))
@@ -77,6 +84,17 @@ def writes_of(made: Measurement, model: Model) -> Written:
     _slc_size(out, made)
     out.model = out.model.with_(op=own_op)
     return out
+
+
+def _command(out: Written, made: Measurement) -> None:
+    """Command time of writes, where they are complete in a buffer."""
+    found = command_of_writes(made, out.model.link_ns) if out.model.buffer_pages else None
+    if found is None:
+        return
+    out.steps["command_write_ns"] = f"write-batch-{BATCH}"
+    out.said["command_write_ns"] = "measured" if found else f"at most {out.model.link_ns:.0f} ns"
+    if abs(found - out.model.command_ns) > ALIKE * found:
+        out.model = out.model.with_(command_write_ns=found)
 
 
 def _program(out: Written, fill: Measured, write: Measured | None, made: Measurement) -> None:
@@ -170,36 +188,50 @@ def _slc(out: Written, made: Measurement) -> None:
     if first is None or not first.direction.bins:
         out.said["slc_blocks"] = "not identifiable: fill-1 has no bins (json+)"
         return
-    bins, in_flight = first.direction.bins, DEPTH
-    classes = classes_of(bins)
-    if classes is None and second is not None and classes_of(second.direction.bins):
+    # Where the buffer is large, the first class is the buffer, and the SLC cache is the next.
+    for aside in range(2):
+        classes, in_flight = _cut(first, second, aside)
+        if classes is None:
+            break
+        out.slc_aside = aside
+        if pages := _slc_pages(out, made, classes, in_flight):
+            out.said["slc_blocks"] = out.said["slc_program_ns"] = "measured"
+            out.steps["slc_program_ns"] = "fill-1"
+            _slc_times(out, made, classes, pages)
+            return
+    over = made.get("overwrite-1")
+    is_larger = over is not None and second is not None and second.rate > 1.3 * over.rate
+    one_class = _cut(first, second, 0)[0] is None
+    larger = "at least the capacity: overwrites are slower than fills"
+    out.said["slc_blocks"] = larger if is_larger and one_class else "measured"  # there is none
+
+
+def _cut(first: Measured, second: Measured | None, aside: int) -> tuple[Classes | None, int]:
+    """Classes of the first fill, or of both, and the requests in flight at their ends."""
+    bins = first.direction.bins
+    classes = classes_of(bins, aside)
+    if classes is None and second is not None and classes_of(second.direction.bins, aside):
         both: dict[float, int] = {}
         for time, count in (*bins, *second.direction.bins):
             both[time] = both.get(time, 0) + count
-        classes, in_flight = classes_of(tuple(sorted(both.items()))), 2 * DEPTH
-    if classes is None:
-        over = made.get("overwrite-1")
-        larger = over is not None and second is not None and second.rate > 1.3 * over.rate
-        out.said["slc_blocks"] = (
-            "at least the capacity: overwrites are slower than fills" if larger else "measured"
-        )
-        return
+        return classes_of(tuple(sorted(both.items())), aside), 2 * DEPTH
+    return classes, DEPTH
+
+
+def _slc_pages(out: Written, made: Measurement, classes: Classes, in_flight: int) -> int:
+    """Pages that went into an SLC cache; 0 where the fast class is the buffer."""
     before = 0
     if out.model.buffer_pages:
         own = (out.model.unit_program_ns + out.model.erase_page_ns) / out.model.units
         in_slc = classes.fast_median_ns / (DEPTH * REQUEST_PAGES)
-        before = _buffer_behind(made, in_slc if fast_again(made, classes) else own)
+        is_again = fast_again(made, classes, out.slc_aside)
+        before = _buffer_behind(made, in_slc if is_again else own)
         # As fast as the way to the buffer is: the fast requests say nothing of the flash.
         way = max(out.model.link_ns, out.model.firmware_write_ns / (DEPTH * REQUEST_PAGES))
         if in_slc <= 1.1 * way:
             before = max(before, _buffer_behind(made, own))
     pages = classes.pages(before, in_flight)
-    if pages < 0.01 * out.model.pages or pages < before:
-        out.said["slc_blocks"] = "measured"  # none: the fast class is the buffer
-        return
-    out.said["slc_blocks"] = out.said["slc_program_ns"] = "measured"
-    out.steps["slc_program_ns"] = "fill-1"
-    _slc_times(out, made, classes, pages)
+    return 0 if pages < 0.01 * out.model.pages or pages < before else pages
 
 
 def _buffer_behind(made: Measurement, each_ns: float) -> int:
@@ -217,7 +249,7 @@ def _slc_times(out: Written, made: Measurement, classes: Classes, pages: int) ->
     each = model.units * 1e9 / rate
     model = model.with_(slc_pages=pages, slc_unit_program_ns=each)
     for _ in range(ROUNDS):
-        found = classes_of(model.simulate(("fill-1",))["fill-1"].bins)
+        found = classes_of(model.simulate(("fill-1",))["fill-1"].bins, out.slc_aside)
         if found is None:
             break
         simulated = DEPTH * REQUEST_PAGES * 1e9 / found.fast_median_ns
@@ -226,7 +258,7 @@ def _slc_times(out: Written, made: Measurement, classes: Classes, pages: int) ->
     fill, over = made.steps["fill-2"], made.get("overwrite-2")
     slower = over is not None and over.rate > fill.rate
     model = model.with_(
-        slc_policy="fold" if slower else "direct", slc_idle=fast_again(made, classes)
+        slc_policy="fold" if slower else "direct", slc_idle=fast_again(made, classes, out.slc_aside)
     )
     out.model = model
 
@@ -236,8 +268,8 @@ def _slc_size(out: Written, made: Measurement) -> None:
     model, first, second = out.model, made.get("fill-1"), made.get("fill-2")
     if not model.slc_pages or first is None:
         return
-    counted = classes_of(first.direction.bins)
-    found = classes_of(model.simulate(("fill-1",))["fill-1"].bins)
+    counted = classes_of(first.direction.bins, out.slc_aside)
+    found = classes_of(model.simulate(("fill-1",))["fill-1"].bins, out.slc_aside)
     if counted is None or found is None or second is None:
         return  # it is larger than half the capacity: the count of both fills stays
     own = model.slc_blocks * model.units * model.slc_pages_per_block
@@ -280,7 +312,8 @@ def refined(out: Written, made: Measurement, op: float) -> None:
             off = model.units * 1e9 * (goal - (there - here))
             model = model.with_(erase_page_ns=max(0.0, model.erase_page_ns + off))
         out.model = model
-        if not out.block_known:
+        # With zones the random writes say it, whatever is put in now.
+        if not out.block_known and made.get("zones95-8") is None:
             _blocks(out, made)
     if out.buffer is None or out.buffer.pages_per_block != out.model.pages_per_block:
         _buffer(out, made)

@@ -20,8 +20,7 @@ def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[s
     """The device's parts of `docs/spec/device-today.md`, each in words; empty if it has none."""
     found: dict[str, str] = {}
     front = []
-    if command_ns := finite(device.get("command_ns")):
-        front.append(f"{number(round(1e9 / command_ns))} commands/s")
+    front += _commands(device)
     if ps := finite(device.get("link_ps_per_byte")):
         duplex = printable(device.get("link_duplex", "full"))
         front.append(f"link of {number(round(1e6 / ps))} MB/s, {duplex} duplex")
@@ -45,6 +44,14 @@ def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[s
     if placement != "none":
         found["Placement"] = printable(placement)
     return found
+
+
+def _commands(device: Mapping[str, Any]) -> list[str]:
+    """Commands a second, apart for reads and writes where they differ."""
+    common = finite(device.get("command_ns"))
+    read, write = (finite(device.get(f"command_{one}_ns", common)) for one in ("read", "write"))
+    pairs = [("commands", read)] if read == write else [("reads", read), ("writes", write)]
+    return [f"{number(round(1e9 / ns))} {name}/s" for name, ns in pairs if ns]
 
 
 def slc_developments(result: ResultSet, labels: Sequence[str] | None = None) -> list[Row]:

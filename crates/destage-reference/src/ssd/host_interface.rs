@@ -14,6 +14,8 @@ pub(crate) enum Isolation {
 /// Keys of the host interface, the SLC cache and the handles, with every default filled in.
 pub(crate) struct HostInterface {
     pub(crate) command_ns: u64,
+    pub(crate) command_read_ns: u64,
+    pub(crate) command_write_ns: u64,
     pub(crate) firmware_read_ns: u64,
     pub(crate) firmware_write_ns: u64,
     pub(crate) page_link_ns: u64, // x_L
@@ -40,6 +42,8 @@ impl HostInterface {
         let is = |key: &str, word: &str| s.text(key) == Some(word);
         HostInterface {
             command_ns: n("command_ns"),
+            command_read_ns: s.integer("command_read_ns").unwrap_or(n("command_ns")),
+            command_write_ns: s.integer("command_write_ns").unwrap_or(n("command_ns")),
             firmware_read_ns: n("firmware_read_ns"),
             firmware_write_ns: n("firmware_write_ns"),
             page_link_ns: (n("page_bytes") * n("link_ps_per_byte")).div_ceil(1000),

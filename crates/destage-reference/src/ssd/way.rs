@@ -75,7 +75,12 @@ impl Ssd {
     pub(crate) fn command(&mut self, command: Command) -> u64 {
         let today = &self.config.today;
         self.way.commands += 1;
-        self.way.processor = self.way.processor.max(self.now) + today.command_ns;
+        self.way.processor = self.way.processor.max(self.now)
+            + match command {
+                Command::Read => today.command_read_ns,
+                Command::Write => today.command_write_ns,
+                Command::Other => today.command_ns,
+            };
         self.way.processor
             + match command {
                 Command::Read => today.firmware_read_ns,

@@ -69,7 +69,7 @@ fn every_policy_vector_is_timed_decided_and_counted_as_written() {
 
 #[test]
 fn every_vector_of_a_drive_of_today_is_timed_decided_and_counted_as_written() {
-    all_agree("device-today.jsonl", 40);
+    all_agree("device-today.jsonl", 42);
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn reads(changes: impl FnOnce(&mut Step)) -> Step {
         skip_bytes: 0,
         think_ns: 0,
         delay_ns: 0,
+        without_reads: false,
         zones: Vec::new(),
     };
     changes(&mut step);
@@ -59,6 +60,20 @@ fn one_read_at_a_time_takes_command_firmware_and_flash() {
     assert_eq!((read.requests, read.min_ns, read.max_ns), (1000, 55_748, 55_748));
     assert_eq!(read.sum_ns, 55_748 * 1000);
     assert_eq!(read.bins.iter().sum::<u64>(), 1000);
+}
+
+#[test]
+fn writes_without_the_reads_beside_them_are_the_same_writes() {
+    let step = |without_reads: bool| {
+        reads(|step| {
+            step.read_percent = 70;
+            step.without_reads = without_reads;
+        })
+    };
+    let [with, without] =
+        [false, true].map(|without| played(&mut device(&[], "sequential"), step(without)));
+    assert!(with.read.requests > 600, "{with:?}");
+    assert_eq!((without.read.requests, without.write.requests), (0, with.write.requests));
 }
 
 #[test]

@@ -12,6 +12,12 @@ use serde::Serialize;
 pub struct InterfaceConfig {
     #[serde(skip_serializing_if = "is_zero")]
     pub command_ns: Nanos,
+    /// As `command_ns`, unless the two differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_read_ns: Option<Nanos>,
+    /// As `command_ns`, unless the two differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_write_ns: Option<Nanos>,
     #[serde(skip_serializing_if = "is_zero")]
     pub firmware_read_ns: Nanos,
     #[serde(skip_serializing_if = "is_zero")]
@@ -38,6 +44,8 @@ impl InterfaceConfig {
     /// A drive that acts at once: no command takes time, there is no link and no buffer.
     pub const NONE: InterfaceConfig = InterfaceConfig {
         command_ns: 0,
+        command_read_ns: None,
+        command_write_ns: None,
         firmware_read_ns: 0,
         firmware_write_ns: 0,
         link_ps_per_byte: 0,
@@ -49,6 +57,8 @@ impl InterfaceConfig {
     pub fn acting_key(&self) -> Option<&'static str> {
         [
             ("command_ns", self.command_ns),
+            ("command_read_ns", self.command_read_ns.unwrap_or(0)),
+            ("command_write_ns", self.command_write_ns.unwrap_or(0)),
             ("firmware_read_ns", self.firmware_read_ns),
             ("firmware_write_ns", self.firmware_write_ns),
             ("link_ps_per_byte", self.link_ps_per_byte),

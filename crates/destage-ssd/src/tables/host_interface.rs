@@ -4,11 +4,19 @@ use crate::config::{
     ConfigError, DeviceConfig, GcStream, GcVictim, InterfaceConfig, Isolation, LONGEST_NS,
     MOST_PAGES, Reader, Sched, SlcConfig, StreamsConfig,
 };
+use destage_core::Nanos;
 
 /// Command processor, link and buffer.
 pub(super) fn interface(keys: &Reader<'_>) -> Result<InterfaceConfig, ConfigError> {
+    let command_ns = keys.get("command_ns")?;
+    let other = |key| -> Result<Option<Nanos>, ConfigError> {
+        let own = keys.or(key, 0, command_ns)?;
+        Ok((own != command_ns).then_some(own))
+    };
     Ok(InterfaceConfig {
-        command_ns: keys.get("command_ns")?,
+        command_ns,
+        command_read_ns: other("command_read_ns")?,
+        command_write_ns: other("command_write_ns")?,
         firmware_read_ns: keys.get("firmware_read_ns")?,
         firmware_write_ns: keys.get("firmware_write_ns")?,
         link_ps_per_byte: keys.get("link_ps_per_byte")?,

@@ -111,6 +111,8 @@ static DEVICE: &[Key] = &[
          times"),
     key("command_ns", NS, Int(0), "ns",
         "time of the serial command processor for one command: 10^9 / IOPS"),
+    key("command_read_ns", NS, From("command_ns"), "ns", "the same for the command of a read"),
+    key("command_write_ns", NS, From("command_ns"), "ns", "the same for the command of a write"),
     key("firmware_read_ns", NS, Int(0), "ns", "delay of a read after that; occupies nothing"),
     key("firmware_write_ns", NS, Int(0), "ns", "the same of a write"),
     key("link_ps_per_byte", ANY, Int(0), "ps/byte",

@@ -302,6 +302,8 @@ fn the_list_of_keys_is_that_of_the_tables() {
     device.slc = DeviceConfig::from_table(&slc).expect("an SLC cache").slc;
     device.interface = InterfaceConfig {
         command_ns: 1,
+        command_read_ns: Some(2),
+        command_write_ns: Some(3),
         firmware_read_ns: 1,
         firmware_write_ns: 1,
         link_ps_per_byte: 1,

@@ -92,6 +92,8 @@ fn with(mut vector: Value, keys: &[(&str, &str, Value)]) -> Value {
 fn at_work() -> impl Strategy<Value = (&'static str, &'static str, Value)> {
     select(vec![
         ("device", "command_ns", json!(5)),
+        ("device", "command_read_ns", json!(5)),
+        ("device", "command_write_ns", json!(5)),
         ("device", "firmware_read_ns", json!(5)),
         ("device", "firmware_write_ns", json!(5)),
         ("device", "link_ps_per_byte", json!(5)),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug)]
 pub struct Today {
     command: u64,
+    by_direction: [Option<u64>; 2], // of reads, of writes
     firmware: (u64, u64),
     link: u64,
     half_duplex: bool,
@@ -99,11 +100,23 @@ impl Blocks {
 
 pub fn today() -> impl Strategy<Value = Today> {
     let often = |most: u64| prop_oneof![2 => Just(0), 3 => 1..most];
-    let ways = (often(3), (often(8), often(8)), often(8), any::<bool>(), often(12));
+    let own = prop_oneof![3 => Just(None), 2 => (0..4_u64).prop_map(Some)];
+    let commands = (often(3), [own.clone(), own]);
+    let ways = (commands, (often(8), often(8)), often(8), any::<bool>(), often(12));
     let host = (any::<bool>(), any::<bool>());
     (ways, host, blocks()).prop_map(|(ways, (trim, flush), blocks)| {
-        let (command, firmware, link, half_duplex, buffer_pages) = ways;
-        Today { command, firmware, link, half_duplex, buffer_pages, trim, flush, blocks }
+        let ((command, by_direction), firmware, link, half_duplex, buffer_pages) = ways;
+        Today {
+            command,
+            by_direction,
+            firmware,
+            link,
+            half_duplex,
+            buffer_pages,
+            trim,
+            flush,
+            blocks,
+        }
     })
 }
 
@@ -146,6 +159,11 @@ impl Today {
             "link_duplex": if self.half_duplex { "half" } else { "full" },
             "buffer_pages": self.buffer_pages,
         });
+        for (key, own) in ["command_read_ns", "command_write_ns"].iter().zip(self.by_direction) {
+            if let Some(halves) = own {
+                device[*key] = half(halves).into();
+            }
+        }
         match &self.blocks {
             Blocks::Plain => {}
             Blocks::Slc { blocks, pages, times: (read, program, erase), folds, idle } => {

@@ -1,0 +1,131 @@
+"""A grid of random reads and writes as CSV: a row for each point (`docs/spec/fit.md` 4.5)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+
+from destage.base.errors import DataError, UsageError
+from destage.base.io.names import printable
+from destage.fit.fiotext import UNKNOWN
+
+__all__ = ["NAMING", "Point", "chosen", "is_grid", "names_of", "points"]
+
+#: Columns that name a device.
+NAMING = ("drive", "device", "interface")
+#: Columns of whole numbers, and what they are where they are missing or empty.
+_COUNTS = {"iodepth": 1, "numjobs": 1, "block_bytes": 4096}
+_TIMES = {"clat_mean_us": None, "clat_p50_us": 50.0, "clat_p99_us": 99.0, "clat_p999_us": 99.9}
+
+
+class Point:
+    """A row: what it says of the device, and its numbers."""
+
+    def __init__(self, line: int, row: Mapping[str, str], path: str) -> None:
+        """Read it. Raises `DataError` naming the column."""
+        self.row, self.path, self.line = row, path, line
+        self.rw = row["rw"]
+        if self.rw not in ("randread", "randwrite"):
+            raise self._error("rw", "randread or randwrite")
+        counts = {name: self._count(name, usual) for name, usual in _COUNTS.items()}
+        self.depth, self.numjobs = counts["iodepth"], counts["numjobs"]
+        self.block_bytes = counts["block_bytes"]
+        self.iops = self._positive("iops")
+        self.percentiles = {
+            share: 1000 * self._positive(name)
+            for name, share in _TIMES.items()
+            if share is not None and row.get(name)
+        }
+
+    def _error(self, column: str, expected: str) -> DataError:
+        found = printable(self.row.get(column) or "nothing")
+        place = f"{printable(self.path)}:{self.line}: column {column}"
+        return DataError(f"{place}: expected {expected}, found {found}")
+
+    def _count(self, column: str, usual: int) -> int:
+        text = self.row.get(column) or ""
+        if not text:
+            return usual
+        if not (text.isdecimal() and int(text) > 0):
+            raise self._error(column, "a whole number of at least 1")
+        return int(text)
+
+    def _positive(self, column: str) -> float:
+        try:
+            value = float(self.row.get(column) or "")
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value > 0):
+            raise self._error(column, "a number above 0")
+        return value
+
+    @property
+    def options(self) -> dict[str, str]:
+        """As fio's job options."""
+        return {
+            "rw": self.rw,
+            "bs": str(self.block_bytes),
+            "iodepth": str(self.depth),
+            "numjobs": str(self.numjobs),
+            "ioengine": self.row.get("ioengine") or "libaio",
+            "direct": self.row.get("direct") or UNKNOWN,
+        }
+
+
+def is_grid(text: str) -> bool:
+    """Whether a file is such a grid, by its first line."""
+    names = text.partition("\n")[0].strip().lstrip("\ufeff").split(",")
+    return {"rw", "iops"} <= set(names)
+
+
+def points(text: str, path: str) -> list[Point]:
+    """Every row. Raises `DataError` naming line and column."""
+    reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")))
+    found = []
+    for row in reader:
+        if None in row or None in row.values():
+            count = len(reader.fieldnames or ())
+            place = f"{printable(path)}:{reader.line_num}"
+            raise DataError(f"{place}: expected {count} columns, as the first line has")
+        found.append(Point(reader.line_num, row, path))
+    if not found:
+        raise DataError(f"{printable(path)}: expected a row for each point, found none")
+    return found
+
+
+def names_of(some: Sequence[Point], by: Sequence[str] = ()) -> dict[str, list[Point]]:
+    """The points of each device, by the columns that name it."""
+    first = some[0].row
+    for column in by:
+        if column not in first:
+            raise UsageError(
+                f"{printable(some[0].path)} has no column {printable(column)}:"
+                f" it has {', '.join(map(printable, first))}"
+            )
+    columns = by or [column for column in NAMING if column in first]
+    found: dict[str, list[Point]] = {}
+    for point in some:
+        name = ", ".join(value for column in columns if (value := point.row[column]))
+        found.setdefault(name, []).append(point)
+    return found
+
+
+def chosen(some: Sequence[Point], where: Mapping[str, str]) -> list[Point]:
+    """The points whose columns have these values; of one device. Raises `DataError`."""
+    for column, value in where.items():
+        known = sorted({point.row.get(column, "") for point in some})
+        if value not in known:
+            raise UsageError(
+                f"--where {printable(column)}={printable(value)}: {printable(some[0].path)} has"
+                f" {', '.join(map(printable, known))}"
+            )
+    kept = [p for p in some if all(p.row[column] == value for column, value in where.items())]
+    found = names_of(kept)
+    if len(found) > 1:
+        raise DataError(
+            f"{printable(some[0].path)} has {len(found)} devices: {'; '.join(found)}."
+            " Choose one: --where drive=NAME"
+        )
+    return kept
