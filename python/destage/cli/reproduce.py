@@ -35,7 +35,7 @@ __all__ = ["reproduce"]
 BEYOND = "beyond"
 
 EPILOG = f"""\b
-Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: what our pages say.
+Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: our pages.
 
 \b
 Examples:
