@@ -23,6 +23,8 @@ ALLOWED = {
     # A garbage collector of this name.
     "python/destage/fit/collector.py": {"fifo"},
     "python/destage/fit/writes.py": {"fifo"},
+    "python/destage/fit/simulators/femu.py": {"fifo"},
+    "python/destage/fit/simulators/mqsim.py": {"fifo"},
     # Papers, which are called as their policies are.
     "python/destage/reproduce/claims.py": {"ecr", "sac", "bpac", "aalru"},
     # The device of a tier vector: its own cache stays unused, and `CacheConfig` needs one.

@@ -130,8 +130,8 @@ def collected(
     if not possible:
         return Collected(tried[0], (), tuple(tried), False, (tried[0].op, tried[0].op))
     least = min(one.rms for one in possible)
+    nearest = min(possible, key=lambda one: one.rms)
     if not is_whole:
-        nearest = min(possible, key=lambda one: one.rms)
         ends = (nearest.op, nearest.op)
         return Collected(nearest, (), tuple(tried), False, ends, nearest, is_whole=False)
     fitting = [one for one in possible if _is_as_good(one.rms, least)]
@@ -139,8 +139,8 @@ def collected(
     ops = [one.op for one in fitting]
     identified = with_zones and least <= MOST_RMS
     alike = tuple(one for one in fitting if one is not chosen)
-    nearest = min(possible, key=lambda one: one.rms) if with_zones else None
-    return Collected(chosen, alike, tuple(tried), identified, (min(ops), max(ops)), nearest)
+    ends, looked_at = (min(ops), max(ops)), nearest if with_zones else None
+    return Collected(chosen, alike, tuple(tried), identified, ends, looked_at)
 
 
 def _looked_at(
