@@ -131,7 +131,7 @@ def test_every_thread_count_gives_the_same_bytes() -> None:
         ds.advise(
             trace,
             "mean,waf",
-            policies="lru,random,arc",
+            policies="lru,hyperbolic,arc",
             cache="5%,20%",
             device=DRIVE,
             pe_cycles=3000,
@@ -217,19 +217,19 @@ def test_the_parts_of_the_trace_add_up_to_the_whole() -> None:
 
 def test_what_is_drawn_is_drawn_again() -> None:
     trace = synthetic("zipf", requests=6_000)
-    advice = ds.advise(trace, "hit", policies="random,lru", cache="10%", seeds=4)
+    advice = ds.advise(trace, "hit", policies="hyperbolic,lru", cache="10%", seeds=4)
     rival = advice.choices[0].rival
-    assert rival.seeds_of == "random"
+    assert rival.seeds_of == "hyperbolic"
     assert len(rival.seeds) == 4
-    drawn = 0 if advice.run.label == "random" else 1
+    drawn = 0 if advice.run.label == "hyperbolic" else 1
     expected = [
-        ds.compare(trace, ("random", {"seed": seed}), cache="10%")[0].hit_ratio
+        ds.compare(trace, ("hyperbolic", {"seed": seed}), cache="10%")[0].hit_ratio
         for seed in range(1, 5)
     ]
     assert [pair[drawn] for pair in rival.seeds] == expected
     assert len({pair[1 - drawn] for pair in rival.seeds}) == 1
     assert len(set(expected)) > 1
-    once = ds.advise(trace, "hit", policies="random,lru", cache="10%", seeds=1)
+    once = ds.advise(trace, "hit", policies="hyperbolic,lru", cache="10%", seeds=1)
     assert "one seed was run (--seeds)" in once.text(explain=True)
     none = ds.advise(trace, "hit", policies="lru,fifo", cache="10%")
     assert "Both policies are deterministic." in none.text(explain=True)
@@ -246,10 +246,10 @@ def test_a_drive_that_was_filled_at_random_is_filled_again() -> None:
 
 def test_what_another_choice_costs_is_what_the_table_says() -> None:
     trace = synthetic("zipf")
-    advice = ds.advise(trace, "hit", policies="random,arc,lirs", cache=GRID)
+    advice = ds.advise(trace, "hit", policies="hyperbolic,arc,lirs", cache=GRID)
     wrong = {w.what: w for w in advice.choices[0].wrong}
     mine = advice.run
-    here = list(ds.compare(trace, "random,arc,lirs", cache=f"{mine.frames}p"))
+    here = list(ds.compare(trace, "hyperbolic,arc,lirs", cache=f"{mine.frames}p"))
     worst = min(here, key=lambda r: r.hit_ratio)
     assert wrong["the worst"].run.label == worst.label
     assert wrong["the worst"].worse_by == pytest.approx(1 - worst.hit_ratio / mine.hit_ratio)
@@ -382,13 +382,13 @@ def test_the_life_of_a_drive_is_told_where_it_can_be() -> None:
 def test_finalists_are_named_and_so_are_those_left_out() -> None:
     trace = synthetic("zipf", requests=3_000)
     advice = ds.advise(
-        trace, "mean", policies="random,lru,arc,ecr", cache="3%,5%,10%,20%", device=DRIVE,
+        trace, "mean", policies="hyperbolic,lru,arc,ecr", cache="3%,5%,10%,20%", device=DRIVE,
         finalists=2, seeds=1,
     )  # fmt: skip
     left = advice.ran.screened
     assert len(left) == 2
     # Those that ran at a few sizes alone are candidates there.
-    assert {r.label for r in advice.candidates} == {"random", "lru", "arc", "ecr"}
+    assert {r.label for r in advice.candidates} == {"hyperbolic", "lru", "arc", "ecr"}
     sizes = {label: {r.frames for r in advice.candidates if r.label == label} for label in left}
     assert all(len(found) == 3 for found in sizes.values())
     assert any(left[0] in note and "run at a few sizes alone" in note for note in advice.notes)

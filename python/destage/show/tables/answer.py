@@ -156,7 +156,10 @@ def _one_collection(advised: Advised) -> str | None:
 
 
 def answer_lines(advised: Advised) -> list[str]:
-    """The answer, in five lines at most; one line and how to go on where no cache is worth it."""
+    """The answer, in five lines at most; one line and how to go on where no cache is worth it.
+
+    A line more says that the answer is for a closed loop.
+    """
     lines: list[str | None]
     if not advised.worth and not advised.force:
         lines = [not_worth(advised), RECORD]
@@ -164,6 +167,7 @@ def answer_lines(advised: Advised) -> list[str]:
         possible = _possible(advised)
         third = _one_collection(advised) or possible
         lines = [_worth(advised), _take(advised), third, _sure(advised.first), _type(advised)]
+    lines.append(advised.loop)
     if advised.ran.interrupted:
         lines[0] = f"Interrupted: of what had run by then. {lines[0]}"
     return [plain(line) for line in lines if line]
