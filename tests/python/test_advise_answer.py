@@ -259,10 +259,13 @@ def test_nothing_above_the_budget_is_advised_run_or_typed() -> None:
         assert advice.run.cache_bytes <= most
         assert all(run.cache_bytes <= most for run in advice.candidates)
         for setting in advice.settings:
-            if setting.run is None:
+            if setting.system.least_bytes > most:
+                assert setting.run is None
                 assert not setting.typed
                 assert "is above the budget of" in setting.why_not
-            assert setting.size_bytes <= most or setting.run is None
+            else:
+                assert setting.size_bytes <= most
+                assert setting.typed
         zfs = [s for s in advice.settings if s.system.name == "ZFS ARC"]
         assert [s.run is not None for s in zfs] == [megabytes > 64]
         assert (

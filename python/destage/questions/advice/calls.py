@@ -336,9 +336,10 @@ class _Search:
             below=runner.below,
             results=runs,
         )
+        can = affordable((one.system for one in found), most, self.now)
         typed = [
             ""
-            if advice.withheld or one.run is None
+            if advice.withheld or one.system not in can
             else one.system.typed(advised.cache_bytes, self.now, most)
             for one in found
         ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from destage.model.advice import Choice, deployable
 from destage.model.advised import HITS, Advised
 from destage.model.deployed import System
-from destage.model.run import Run
+from destage.model.run import Run, measured_text
 from destage.model.words import NBSP, NONE, counted, join, percent, plain, size
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import place, share_text, title_of
@@ -214,6 +214,8 @@ def answer_table(advised: Advised) -> Table:
             row.append(Cell(NONE if hits is None else f"{100 * hits:.2f}"))
         table.groups[0].append(row)
     near = share_text(advised.within)
+    if advised.run.warmup_requests:
+        table.notes.append(f"measured: {measured_text(advised.run)}, the same at every size")
     table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
     if apart:
         table.notes.append("possible: the best policy there if it is significantly different")
