@@ -200,13 +200,14 @@ def test_an_interrupt_answers_from_what_had_run(monkeypatch: pytest.MonkeyPatch)
     def compare(*args: Any, **kwargs: Any) -> ds.Results:
         calls.append(args)
         found = plain(*args, **kwargs)
-        if len(calls) == 2:
+        # The first looks for a queue, the second runs without a cache.
+        if len(calls) == 3:
             raise Interrupted(found)
         return found
 
     monkeypatch.setattr(running, "compare", compare)
     advice = ds.advise(trace("zipf"), "mean", device=DRIVE, policies="lru,arc", cache="5%,20%")
-    assert len(calls) == 2
+    assert len(calls) == 3
     assert advice.ran.interrupted
     assert advice.text().splitlines()[2].startswith("Interrupted: ")
     assert advice.run.label in ("lru", "arc")
@@ -247,3 +248,65 @@ def test_several_objectives_have_one_answer() -> None:
     assert len(lines) <= 5
     near = "the best in each of hit and writes" in lines[1]
     assert near == (advice.joint is not None)
+
+
+def test_nothing_above_the_budget_is_advised_run_or_typed() -> None:
+    oltp = trace("oltp", requests=20_000, pages=20_000)
+    for megabytes in (1, 36, 70):
+        budget = f"{megabytes}MiB"
+        advice = ds.advise(oltp, "hit", budget=budget, policies=None, seeds=1, force=True)
+        most = megabytes << 20
+        assert advice.run.cache_bytes <= most
+        assert all(run.cache_bytes <= most for run in advice.candidates)
+        for setting in advice.settings:
+            if setting.system.least_bytes > most:
+                assert setting.run is None
+                assert not setting.typed
+                assert "is above the budget of" in setting.why_not
+            else:
+                assert setting.size_bytes <= most
+                assert setting.typed
+        zfs = [s for s in advice.settings if s.system.name == "ZFS ARC"]
+        assert [s.run is not None for s in zfs] == [megabytes > 64]
+        assert (
+            any("zfs_arc_max" in line for line in advice.text(explain=True).splitlines())
+            == (megabytes > 64)
+            or megabytes <= 64
+        )
+
+
+def test_an_enlarged_cache_whose_default_is_beyond_the_budget_is_no_candidate() -> None:
+    oltp = trace("oltp", requests=20_000, pages=20_000)
+    small = ds.advise(oltp, "hit", budget="36MiB", now="shared_buffers=16MB", seeds=1, force=True)
+    assert all("shared_buffers" not in setting.typed for setting in small.settings)
+    large = ds.advise(oltp, "hit", budget="36MiB", now="shared_buffers=128MB", seeds=1, force=True)
+    typed = [s.typed for s in large.settings if s.system.key == "shared_buffers" and s.typed]
+    assert typed
+    for line in typed:
+        size = line.partition("'")[2].partition("'")[0]
+        assert size.endswith("kB") or int(size.removesuffix("MB")) <= 128 + 36
+
+
+def test_random_is_never_advised() -> None:
+    mixed = trace("uniform", requests=4000, pages=500)
+    for policies in (None, "random,fifo", "all"):
+        advice = ds.advise(mixed, "hit", policies=policies, cache="10%", seeds=1)
+        assert "random" not in {run.policy for run in advice.candidates}
+        assert advice.run.policy != "random"
+    with pytest.raises(ds.UsageError, match="random is the baseline"):
+        ds.advise(mixed, "hit", policies="random", cache="10%")
+
+
+def test_clock_pro_and_what_else_wins_are_candidates() -> None:
+    names = {run.policy for run in ds.advise(trace("zipf"), "hit", cache="5%", seeds=1).candidates}
+    assert {"clock-pro", "lru-k", "ad-lru", "acr-o", "aalru", "bpac", "bplru"} <= names
+    fetching = ds.advise(trace("zipf"), "hit", cache="5%", fetch_on_write_miss=True, seeds=1)
+    assert "bplru" not in {run.policy for run in fetching.candidates}
+
+
+def test_a_device_that_nothing_is_written_to_lasts() -> None:
+    reads = trace("zipf", requests=3000, pages=500, read_ratio=1.0)
+    advice = ds.advise(
+        reads, "mean", policies="lru", cache="10%", device="small", price="tbw=1TB", seeds=1
+    )
+    assert advice.life_said == "The device lasts: nothing was written to it."

@@ -337,3 +337,25 @@ def test_a_wrong_size_of_blocks_is_one_error(
     assert wrong.status == 2, wrong.out
     assert said in wrong.err
     assert len(wrong.err.strip().splitlines()) <= 2, wrong.err
+
+
+def test_a_curve_that_still_rises_is_said(trace: ds.Trace) -> None:
+    grid = {**GRID, "cache": "1%,2%", "tier2_cache": "2%,4%"}
+    rising = ds.advise_kv(trace, **grid)
+    assert rising.rises in ("DRAM", "flash", "DRAM and flash")
+    said = " ".join(rising.text().split())
+    assert f"the curve still rises with {rising.rises} at the largest sizes tried" in said
+    assert json.loads(rising.to_json())["rises"] == rising.rises
+    whole = ds.advise_kv(trace, **{**GRID, "cache": "50%,90%", "tier2_cache": "60%,100%"})
+    assert whole.rises == ""
+    assert "still rises" not in whole.text()
+
+
+def test_a_flash_tier_that_nothing_is_written_to_lasts(trace: ds.Trace) -> None:
+    # Each block is offered once, and a thousand offers are asked for.
+    grid = {**GRID, "admit": "nth[n=1000]", "cache": "3%", "tier2_cache": "10%"}
+    advice = ds.advise_kv(trace, price="tbw=1GB", **grid)
+    idle = [one for one in advice.candidates if one.flash_bytes and not one.written]
+    assert idle
+    assert all(one.lasts and one.written_per_day == 0 for one in idle)
+    assert "lasts" in advice.text(explain=True)

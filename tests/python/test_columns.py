@@ -24,7 +24,7 @@ SMALL = ("-d", "small", "-c", "4p,8p")
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> ds.Results:
-    trace = ds.synth("zipf", requests=4000, pages=400, read_ratio=0.5, seed=3)
+    trace = ds.synth("zipf", requests=12_000, pages=400, read_ratio=0.5, seed=3)
     return ds.compare(trace, "lru,cflru,ecr", cache="5%,20%", device="small")
 
 
@@ -185,7 +185,8 @@ def test_the_metrics_of_a_run_stand_in_groups_each_with_a_word(destage: Destage,
     ]
     assert "Unbalance (ECR) is the" in " ".join(done.out.split())
     times = re.findall(r"^  response_ns_(\w+)", done.out, re.MULTILINE)
-    assert times == ["mean", "std", "p50", "p90", "p95", "p99", "p999", "p9999", "max"]
+    # Of some hundred requests none is beyond p99.9.
+    assert times == ["mean", "std", "p50", "p90", "p95", "p99", "max"]
     shown = re.findall(r"^  (\w+) ", done.out, re.MULTILINE)
     run = ds.run(ds.open_trace(msr, device="small"), "ecr", cache="4p", device="small").run
     assert sorted(shown) == sorted(name for name, value in run.metrics.items() if value is not None)

@@ -173,7 +173,7 @@ def test_only_a_difference_that_stands_in_all_draws_counts(varied: dict[str, Any
     # CFLRU's lead over it is not significant: both are named.
     assert variant_rows(varied)[1][1] == "cflru or ecr-e, 30.0 %"
     in_three_draws(varied, ecr_e=[1.3, 1.31, 1.32])
-    assert variant_rows(varied)[1][1] == "ecr-e, 34.5 ± 1.2 %"
+    assert variant_rows(varied)[1][1] == "ecr-e, 34 ± 1.2 %"
     assert "in 2 of 2 configurations" in Findings(varied).statements[0][0]
 
 

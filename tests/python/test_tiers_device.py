@@ -46,7 +46,8 @@ def test_decisions_are_those_without_a_device_and_times_are_added(zipf: ds.Trace
         assert alone["waf"] is None
         assert timed["waf"] >= 1
         assert timed["flash_programs"] == timed["tier2_writes"]
-        assert timed["flash_reads"] == timed["tier2_reads"]
+        assert timed["flash_reads"] is None, "reads of dirty victims would be among them"
+        assert timed.timing["counters"]["flash_reads"] == timed["tier2_reads"]
         assert timed["average_latency_ns"] is None, "a miss may be read from the store below"
 
 
@@ -110,7 +111,8 @@ def test_prompts_wait_for_their_blocks_on_flash(destage: Destage, prompts: Path)
     assert metrics["response_ns_max"] > 0 == metrics["response_ns_p50"]
     # 4 KiB a block, 99.9 s.
     per_day = metrics["tier2_writes"] * 4096 * 86_400 / 99.9
-    assert metrics["flash_bytes_per_day"] == pytest.approx(per_day)
+    # Extrapolated to three digits.
+    assert metrics["flash_bytes_per_day"] == float(f"{per_day:.2e}")
 
 
 def test_a_block_may_take_several_pages_of_the_device(destage: Destage, prompts: Path) -> None:

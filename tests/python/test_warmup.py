@@ -1,4 +1,4 @@
-"""The warm-up `auto`: all runs of a comparison are measured from one request."""
+"""The warm-up `auto`: each cache size is measured from the request at which it is full."""
 
 from __future__ import annotations
 
@@ -77,13 +77,49 @@ def test_a_naive_count_finds_the_same_request_with_trims_and_with_larc(
             warmup="auto",
             trim=trim,
         )
-        expected, pages = counted(asked, sizes, drops=trim == "drop")
         for run in results:
+            expected, pages = counted(asked, [run.frames], drops=trim == "drop")
             assert run.config["warmup"] == {"auto": {"requests": expected, "pages": pages}}
             assert run.measured is not None
             assert run.measured["first_request"] == expected + 1
             assert run.measured["cache_full"] == (run.frames <= pages)
-        assert {run.warmup_requests for run in results} == {expected}
+            assert run.warmup_requests == expected
+
+
+def test_a_run_has_one_number_whatever_runs_beside_it() -> None:
+    trace = ds.synth("oltp", requests=6000, pages=2000, seed=4)
+    for options in ({"device": "small", "queue_depth": 4}, {"warmup": "auto"}):
+        how: Any = options
+        alone = {
+            (policy, size): ds.compare(trace, policy, cache=size, **how)[0]
+            for policy in ("lru", "arc", "none")
+            for size in ("2%", "10%", "30%")
+            if policy != "none" or "device" in how
+        }
+        names = ",".join(dict.fromkeys(policy for policy, _ in alone))
+        for sizes in ("2%,10%,30%", "30%,2%", "2%,10%"):
+            for run in ds.compare(trace, names, cache=sizes, jobs=2, **how):
+                one = alone[run.policy, run.cache]
+                assert run.counters == one.counters, (run.label, run.cache, sizes)
+                assert run.metrics == one.metrics
+                assert run.measured == one.measured
+    text = ds.compare(trace, "lru", cache="2%,30%", device="small", queue_depth=4).table()
+    assert "measured: each size from the request at which it is full, " in text
+
+
+def test_sizes_are_compared_over_the_part_that_all_measured() -> None:
+    trace = ds.synth("oltp", requests=6000, pages=2000, seed=4)
+    results = ds.compare(trace, "lru", cache="2%,30%", device="small", queue_depth=4)
+    small, large = results
+    start = large.warmup_requests
+    assert small.warmup_requests < start
+    assert large.mean_response_after(start) == pytest.approx(large.response_ns_mean)
+    (late,) = ds.compare(
+        trace, "lru", cache="2%", device="small", queue_depth=4, warmup=f"{start}r"
+    )
+    # To a window of sixty.
+    assert small.mean_response_after(start) == pytest.approx(late.response_ns_mean, rel=0.05)
+    assert small.mean_response_after(trace.requests) is None
 
 
 def test_before_that_request_no_policy_evicts_and_lru_is_full() -> None:
@@ -113,15 +149,15 @@ def test_it_is_the_default_in_front_of_a_device_alone() -> None:
     assert none.warmup_requests == 0
 
 
-def test_a_cache_that_does_not_fill_is_measured_with_the_others_and_never_best() -> None:
+def test_a_cache_that_does_not_fill_is_measured_from_the_first_request_and_never_best() -> None:
     trace = ds.synth("zipf", requests=4000, pages=2000, alpha=0.8, seed=3)
     sizes = ["5%", "90%"]
     results = ds.compare(trace, "lru,cflru,arc", cache=sizes, device="small", queue_depth=4)
     small, large = (results.result_sets[0].by_size[k] for k in (0, -1))
     assert not small.cache_not_full
     assert large.cache_not_full
-    assert len({run.warmup_requests for run in results}) == 1
-    assert small.warmup_requests < trace.requests / 2
+    assert large.warmup_requests == 0
+    assert 0 < small.warmup_requests < trace.requests / 2
     text = str(results)
     assert "(not full): the cache takes longer than half of the requests to fill" in text
     for line in text.splitlines():
@@ -132,16 +168,18 @@ def test_a_cache_that_does_not_fill_is_measured_with_the_others_and_never_best()
         ds.advise(trace, "hit", policies="lru,arc", cache="90%", device="small", queue_depth=4)
 
 
-def test_devices_with_other_pages_are_measured_from_the_same_request(tmp_path: Path) -> None:
+def test_devices_with_other_pages_are_measured_each_from_its_own_request(tmp_path: Path) -> None:
     log = tmp_path / "some.log"
     log.write_text(iolog([r for r in requests(1) if r[0] != "trim"]))
     drives = [ds.open_device(f"small[page_bytes={size}]", queue_depth=2) for size in (4096, 16384)]
     pairs: list[Pair] = [(ds.open_trace(log, device=drive, cache=False), drive) for drive in drives]
     results = compare_pairs(pairs, policies="lru", cache=["64KiB", "128KiB", "8MiB"])
     assert {run.trace.page_bytes for run in results} == {4096, 16384}
-    autos = [run.config["warmup"]["auto"] for run in results]
-    assert len({auto["requests"] for auto in autos}) == 1
-    assert len({auto["pages"] for auto in autos}) == 2
+    for (trace, drive), page_bytes in zip(pairs, (4096, 16384), strict=True):
+        mine = [run for run in results if run.trace.page_bytes == page_bytes]
+        for run in mine:
+            (alone,) = ds.compare(trace, "lru", cache=run.cache, device=drive)
+            assert run.warmup_requests == alone.warmup_requests
 
 
 def test_a_rerun_measures_the_same_part(tmp_path: Path) -> None:

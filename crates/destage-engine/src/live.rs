@@ -103,6 +103,7 @@ pub fn metrics(
         }),
         tiers: None,
         kv: None,
+        queue: None,
         windows: None,
         warnings: Vec::new(),
         series: Vec::new(),

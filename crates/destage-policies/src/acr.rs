@@ -143,6 +143,7 @@ pub static OPTIMISTIC: Info = Info {
     name: "acr-o",
     title: "Adaptive Cost-aware Replacement, optimistic",
     about: "Clean and dirty pages share the frames by their logical operations.",
+    advised: Some(23),
     ..CONSERVATIVE
 };
 

@@ -72,6 +72,7 @@ pub static INFO: Info = Info {
         },
         READ_RECENCY,
     ],
+    advised: Some(20),
     ..Info::BLANK
 };
 

@@ -86,6 +86,7 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
+    advised: Some(18),
     ..Info::BLANK
 };
 

@@ -22,7 +22,6 @@ pub static INFO: Info = Info {
     time: "O(1)",
     params: &[SEED],
     interval_frames: INTERVAL_FRAMES,
-    advised: Some(2),
     ..Info::BLANK
 };
 

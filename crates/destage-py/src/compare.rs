@@ -7,7 +7,7 @@ use crate::interruptible::{Watch, follow};
 use crate::sets::set_json;
 use crate::trace::Trace;
 use destage_engine::options::{RunOptions, Trim};
-use destage_engine::run::{compare_each, needs_next_use, runs_of};
+use destage_engine::run::{compare_each, needs_next_use};
 use destage_engine::spec::PolicySpec;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
@@ -95,7 +95,7 @@ pub fn compare(
         let uses = looked_ahead(trace, &specs, trim, &mut watch).map_err(Failed::Trace)?;
         let options = mount(drive, &options, watch).map_err(Failed::Run)?;
         let input = Input::new(&trace.trace, uses.as_deref());
-        let runs: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
+        let runs = specs.len() * sizes.len();
         watch.enter("replaying", trace.trace.accesses() * runs as u64);
         let each = compare_each(&input, &specs, &sizes, &options, jobs, &watch.control)
             .map_err(Failed::Run)?;

@@ -47,9 +47,11 @@ impl WindowBounds {
     }
 }
 
-/// Work of a drive.
+/// Work of a drive by an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlashWork {
+    /// The instant: when a request was issued.
+    pub at_ns: Nanos,
     /// Programs for the host.
     pub host_programs: u64,
     /// Programs of all kinds.
@@ -70,6 +72,7 @@ impl FlashWork {
     /// Work since `before`.
     fn since(self, before: FlashWork) -> FlashWork {
         FlashWork {
+            at_ns: self.at_ns.saturating_sub(before.at_ns),
             host_programs: self.host_programs - before.host_programs,
             programs: self.programs - before.programs,
             erases: self.erases - before.erases,
@@ -243,6 +246,10 @@ pub struct Windows {
     /// With a device: sum of the response times of the requests that were issued, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ns_sum: Option<Vec<u64>>,
+    /// With a device: time from the issue of a window's first request to that of the next window's,
+    /// of the last window to that of its last request, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_ns: Option<Vec<u64>>,
     /// With a device: requests that read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_requests: Option<Vec<u64>>,
@@ -320,6 +327,7 @@ impl Windows {
             overall_hits: tiered(&|w| w.counters.hits() + w.counters.tiers.tier2_hits),
             backing_reads: tiered(&|w| w.counters.tiers.backing_reads),
             response_ns_sum: timed(&|w| w.responses.all_ns),
+            span_ns: timed(&|w| w.flash.at_ns),
             read_requests: timed(&|w| w.responses.reads),
             read_response_ns_sum: timed(&|w| w.responses.read_ns),
             flash: timing.map(|_| FlashWindows {
@@ -402,10 +410,14 @@ mod tests {
         let mut parts = WindowCounts::none();
         let mut all = Values::default();
         (100..700).for_each(|response| all.add(response));
-        let before = FlashWork { erases: 1000, ..FlashWork::default() };
+        let before = FlashWork { at_ns: 30, erases: 1000, ..FlashWork::default() };
         parts.begin(100..700, false, before);
         let mut counted = Counters::default();
-        let flash = |request| FlashWork { erases: 900 + request, ..FlashWork::default() };
+        let flash = |request: u64| FlashWork {
+            at_ns: 30 + 7 * (request.min(699) - 100),
+            erases: 900 + request,
+            ..FlashWork::default()
+        };
         for request in 100..700 {
             if parts.is_cut(request) {
                 parts.cut(request, &counted, flash(request), request >= 400);
@@ -426,6 +438,8 @@ mod tests {
             block_erases: EraseSpread { blocks: 1, mean: 0.0, std: 0.0 },
         };
         let windows = parts.finish(Some(&timing), &|_| ()).unwrap();
+        let span_ns = windows.span_ns.as_ref().unwrap();
+        assert_eq!((span_ns[0], span_ns[58], span_ns[59]), (70, 70, 63));
         let flash = windows.flash.as_ref().unwrap();
         assert_eq!((&flash.erases, flash.programs[7]), (&vec![10; WINDOWS], 0));
         // Responses are 100..700 ns, so that the upper half is longer than the median.

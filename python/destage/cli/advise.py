@@ -176,6 +176,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             seeds=arguments["seeds"],
             now=arguments["now"],
             force=arguments["force"],
+            queue_depth=arguments["queue_depth"],
             **run_values(arguments),
             store=experiment,
             progress=callback,

@@ -41,7 +41,6 @@ from destage.model.run import Run, warnings_of
 from destage.questions.curves.screening import Screened
 from destage.questions.difference import between_traces
 from destage.questions.runs import Interrupted, compare_pairs
-from destage.show.tables.results import results_table
 
 __all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
@@ -100,6 +99,15 @@ COLUMNS = [
     ),
 ]
 
+BASELINE = [
+    flag(
+        "--baseline",
+        metavar="NAME",
+        section="Output",
+        help="Policy to mark others against. [the first]",
+    )
+]
+
 MERGE = [
     flag(
         "--merge",
@@ -132,7 +140,7 @@ DESTAGE_CACHE_SIZE for --cache), then from the --config file.
 @apply(
     policy_flag(f"the device's, else {USUAL}"),
     sizes_flag("the device's, else auto"),
-    *(JOBS, RUN, TIERS, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, FILES, REPORT, STORE),
+    *(JOBS, RUN, TIERS, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, BASELINE, FILES, REPORT, STORE),
     *(MERGE, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
@@ -176,6 +184,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                     policies,
                     cache=arguments["cache"],
                     grid=grid,
+                    baseline=arguments["baseline"],
                     **run_values(arguments, profile=profile),
                     store=experiment,
                     progress=callback,
@@ -205,7 +214,7 @@ def _write(
     apart: bool,
 ) -> None:
     """Write files, table and report, the report last: where it cannot be, nothing else is lost."""
-    table = results_table(results, **{key: arguments[key] for key in ("show", "sort", "view")})
+    table = results.as_table(**{key: arguments[key] for key in ("show", "sort", "view")})
     if found:
         table.notes[:0] = found.summary
     outputs.write(results, table)
@@ -254,11 +263,15 @@ def note_left_out(
 
 #: Beginnings of warnings that say no more than that a cache is larger than its trace.
 _LARGER = "the cache has room for more pages than the trace"
+#: Of a queue, which a note of the table is about too.
+_QUEUE = "the device does not keep up with the trace's times"
 _FOLLOWING = ("the cache is still filling", "more than 5 % of the flash writes")
 
 
 def _is_said(run: Run, message: str, has_table: bool) -> bool:
     """Whether a note of the table, or another warning, covers this one."""
+    if has_table and message.startswith(_QUEUE):
+        return True
     is_larger = run.frames > run.trace.unique_pages > 0
     covered = (_LARGER, *_FOLLOWING) if has_table else _FOLLOWING
     return is_larger and message.startswith(covered)

@@ -49,7 +49,7 @@ def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
             " takes apart: leave out one of --sample and --device"
         )
     whole_only = [option.name for option in run_options() if not _is_sampled(option)]
-    for name in ("dry_run", *whole_only):
+    for name in ("dry_run", "baseline", *whole_only):
         if arguments.get(name):
             raise UsageError(f"--{name.replace('_', '-')} does not go with --sample auto")
     sampled(arguments)

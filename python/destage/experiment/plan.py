@@ -18,7 +18,7 @@ from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.spec import SweepSpec
 from destage.experiment.task import Entry, Plan, Size, Task, given_options
 from destage.experiment.traces import TraceAsked
-from destage.experiment.warmup import measured_alike
+from destage.experiment.warmup import measured_alone
 from destage.lab.checks import USUAL
 from destage.lab.options import (
     ProgressCallback,
@@ -51,7 +51,7 @@ def planned(
     maker = _Maker(spec, progress, allow_code, dry_run)
     for group in points(spec.axes, spec.zipped):
         maker.add(group)
-    plan = Plan.of(measured_alike(list(maker.wanted(maker.tasks))))
+    plan = Plan.of(measured_alone(list(maker.wanted(maker.tasks))))
     if not plan.tasks:
         raise DataError(f"{spec.called}: [sweep] where: no run is left")
     said = tuple(f"{why}: {', '.join(names)}" for why, names in maker.left_out.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
 from destage.experiment.task import Key
 from destage.model.choice import chosen
 from destage.model.life import Life
+from destage.model.marks import Marks, beside_each_other, check_baseline, marks_of, side_by_side
 from destage.model.metrics import Metric, metrics
 from destage.model.provenance import made_by
 from destage.model.results import ResultSet
@@ -49,6 +50,7 @@ __all__ = [
     "incomplete",
     "load_results",
     "metrics",
+    "one_of_each",
     "only_so_many",
     "together",
 ]
@@ -151,7 +153,8 @@ class Results(Tabled):
 
     def results(self) -> Results:
         """Return the runs alone, read from their stores."""
-        return Results(self.sets, self._pe_cycles)
+        sets = self.sets if self._stored is None else [together([one]) for one in self.sets]
+        return Results(sets, self._pe_cycles)
 
     def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
         """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
@@ -179,6 +182,35 @@ class Results(Tabled):
             ResultSet.of(s, f"results[{i}]" if several else "results", self._pe_cycles)
             for i, s in enumerate(self.sets)
         )
+
+    @property
+    def baseline(self) -> str | None:
+        """Label of the run that others are marked against; None: the first of each cache size."""
+        return self.result_sets[0].baseline if self.sets else None
+
+    def against(self, baseline: str | None) -> Results:
+        """Return the results with marks against another baseline; None: the first of each size.
+
+        Raises `UsageError` for a label that no run has.
+        """
+        sets = [{k: v for k, v in one.items() if k != "baseline"} for one in self.sets]
+        if baseline is not None:
+            check_baseline(baseline, [run.label for run in self.runs])
+            sets = [{**one, "baseline": baseline} for one in sets]
+        return Results(sets, self._pe_cycles)
+
+    @cached_property
+    def marks(self) -> tuple[Marks, ...]:
+        """The marks of every run, in their order: the metrics in which it is the best of its size,
+        and those in which it differs from the baseline."""
+        groups: dict[Hashable, list[int]] = {}
+        for k, run in enumerate(self.runs):
+            groups.setdefault(beside_each_other(run), []).append(k)
+        found: dict[int, Marks] = {}
+        for places in groups.values():
+            group = side_by_side([self.runs[k] for k in places])
+            found |= dict(zip(places, marks_of(group, self.baseline), strict=True))
+        return tuple(found[k] for k in range(len(self.runs)))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -254,7 +286,8 @@ class Results(Tabled):
             return stored_table(
                 self._stored.rows, show, view, sort, self._lives() if has_life else None
             )
-        return results_table(self.runs, show=show, sort=sort, view=view)
+        how: dict[str, Any] = {"show": show, "sort": sort, "view": view}
+        return results_table(self.runs, **how, baseline=self.baseline)
 
     def _lives(self) -> dict[Key, Life | None]:
         """How long devices last under the runs of stores; nothing of pooled ones."""
@@ -295,7 +328,8 @@ class Results(Tabled):
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the tidy table: one dictionary per run, all with the same keys."""
         if self._stored is None:
-            return [run.to_dict() for run in self.runs]
+            both = zip(self.runs, self.marks, strict=True)
+            return [{**run.to_dict(), **marks.row()} for run, marks in both]
         names = list(self.columns())
         return [{name: row.get(name) for name in names} for row in self.rows]
 
@@ -312,7 +346,10 @@ class Results(Tabled):
         # `from_json` and `rerun` read both.
         # What made them is in them, but for the command.
         made = {key: value for key, value in made_by().items() if key == "command"}
-        sets = [{**made, **one} for one in self.sets]
+        marks, sets = iter(self.marks), []
+        for one in self.sets:
+            some = [next(marks).to_dict() for _ in one["runs"]]
+            sets.append({**made, **one, "marks": some})
         return sets[0] if len(sets) == 1 else sets
 
     def _provenance(self) -> Mapping[str, str]:
@@ -402,7 +439,8 @@ class Results(Tabled):
             raise DataError(f"{name}: {what}") from e
         if not again:
             raise DataError(f"{name}: expected results, found an empty array")
-        return cls([json.loads(_destage.read_result(one, name)) for one in again])
+        sets = [json.loads(_destage.read_result(one, name)) for one in again]
+        return cls([{k: v for k, v in one.items() if k != "marks"} for one in sets])
 
     @classmethod
     def load(cls, path: Destination) -> Results:
@@ -435,6 +473,18 @@ def together(
         runs.sort(key=order)
     whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**sets[0], "runs": runs})))
     return whole
+
+
+def one_of_each(sets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Result sets, those over one trace in front of one device put together.
+
+    Runs with different flash tiers are made one tier after another.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in sets:
+        key = json.dumps([one["trace"], one.get("device")], sort_keys=True)
+        found.setdefault(key, []).append(one)
+    return [some[0] if len(some) == 1 else together(some) for some in found.values()]
 
 
 def incomplete(sets: list[dict[str, Any]], every: int, shard: bool = False) -> list[dict[str, Any]]:

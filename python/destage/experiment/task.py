@@ -125,7 +125,8 @@ class Task:
         Those of a question say which it is.
         """
         options = json.loads(self.options)
-        if isinstance(options.get("warmup"), dict) and "auto" in options["warmup"]:
+        warmup = options.get("warmup")
+        if warmup == "auto" or (isinstance(warmup, dict) and "auto" in warmup):
             # The default in front of a device; the request that it ends with is in the run.
             options["warmup"] = None if self.drive is not None else "auto"
         if self.question is not None:

@@ -1,8 +1,9 @@
-"""The warm-up `auto`: one request from which all runs of a comparison are measured.
+"""The warm-up `auto`: a run is measured from the request at which its cache is full.
 
-It is known before anything runs: until as many distinct pages were accessed as a cache has frames,
-no policy evicts. The largest cache that fills within half of the requests decides. Tasks have the
-request itself in their options, so that ids, shards and reruns do not depend on what runs beside.
+The request is known before anything runs: until as many distinct pages were accessed as a cache has
+frames, no policy evicts. So policies at one size are measured over the same part of a trace, and a
+run has the same numbers whatever runs beside it. Where sizes are compared with each other (advice,
+curves), one request holds for all: that of the largest cache that fills within half of them.
 """
 
 from __future__ import annotations
@@ -14,14 +15,24 @@ from dataclasses import replace
 from destage import _destage
 from destage.experiment.task import Task, given_options
 
-__all__ = ["AUTO", "measured_alike"]
+__all__ = ["AUTO", "measured_alike", "measured_alone"]
 
 #: The warm-up until caches are full; the default in front of a device.
 AUTO = "auto"
 
 
+def measured_alone(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks, each size of which is measured from its own request with the warm-up `auto`."""
+    return [
+        replace(task, options=given_options({**json.loads(task.options), "warmup": AUTO}))
+        if _is_auto(task)
+        else task
+        for task in tasks
+    ]
+
+
 def measured_alike(tasks: Sequence[Task]) -> list[Task]:
-    """The tasks of a comparison; a warm-up `auto` has its request, one for all of a trace."""
+    """The tasks of a comparison of sizes; a warm-up `auto` has one request for all of a trace."""
     found = [_full(task) if _is_auto(task) else (0, 0) for task in tasks]
     latest: dict[str, int] = {}
     for task, (requests, _) in zip(tasks, found, strict=True):

@@ -80,6 +80,8 @@ class Advised:
     """The deployed systems that the first choice is among."""
     below: str = ""
     """The flash tier below every cache: `over lru 30%`."""
+    loop: str = ""
+    """What is said of a device that does not keep up with the trace's times; empty if it does."""
 
     @property
     def first(self) -> Choice:
@@ -158,6 +160,8 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
         return "No device lifetime: the trace has no times."
     said = []
     tbw = goals[0].prices.tbw
+    if run.writes == 0 and run.pending_share == 0:
+        return "The device lasts: nothing was written to it."
     if tbw is not None and run.writes:
         years = tbw / (float(run.writes) * run.trace.page_bytes) * span / YEAR_NS
         said.append(f"{_long(years)} by its rating of {significant(tbw / 1e12)} TB")

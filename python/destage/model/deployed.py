@@ -66,23 +66,36 @@ class System:
         """The system and its setting."""
         return f"{self.name}, {self.setting}"
 
-    def room(self, cache_bytes: int) -> int:
-        """The smallest size it takes that holds so many bytes."""
-        size = max(cache_bytes, self.least_bytes)
-        return -(-size // self.unit_bytes) * self.unit_bytes
+    def smallest(self, now: Mapping[str, int] | None = None) -> int:
+        """The smallest cache that a setting of it gives: beyond the present size, if it has one."""
+        if self.key and now is not None and self.key in now:
+            return max(self.least_bytes, self.default_bytes - now[self.key])
+        return self.least_bytes
 
-    def typed(self, cache_bytes: int, now: Mapping[str, int] | None = None) -> str:
+    def room(self, cache_bytes: int, most: int | None = None) -> int:
+        """The smallest size it takes that holds so many bytes; with `most`, none above that.
+
+        A system whose smallest setting is above `most` has no such size.
+        """
+        size = max(cache_bytes, self.least_bytes)
+        room = -(-size // self.unit_bytes) * self.unit_bytes
+        return room if most is None or room <= most else most // self.unit_bytes * self.unit_bytes
+
+    def typed(
+        self, cache_bytes: int, now: Mapping[str, int] | None = None, most: int | None = None
+    ) -> str:
         """The setting for a cache of this many bytes, never below what the system has by default.
 
         A cache that is there already is enlarged: `now` has its present size by key; without it
         the setting has a placeholder.
         """
-        room = self.room(cache_bytes)
+        room = self.room(cache_bytes, most)
         if self.key and self.key not in (now or {}):
             present = f"<present {self.key} + {_short(room)}B>"
             return self.command.format(**dict.fromkeys(_SIZES, present))
         if self.key and now is not None:
-            room = self.room(max(now[self.key] + room, self.default_bytes))
+            whole = None if most is None else now[self.key] + most
+            room = self.room(max(now[self.key] + room, self.default_bytes), whole)
         size = _short(room)
         sizes = {"size": size, "kib": room // KIB, "mib": -(-room // MIB), "bytes": room}
         return self.command.format(**sizes, pg=f"{size}B")

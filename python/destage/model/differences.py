@@ -23,14 +23,24 @@ class Differences:
         known = [group.get("parts") for group in (data or {}).get("groups", ())]
         self.parts: int | None = min((int(p) for p in known if p is not None), default=None)
         """Independent parts of the trace, at the size with the fewest; None of earlier results."""
+        self._parts: dict[int, int | None] = {}
         for group in (data or {}).get("groups", ()):
             places = {run: k for k, run in enumerate(group["runs"])}
             for run in places:
                 self._groups[run] = (group["metrics"], places)
+                self._parts[run] = group.get("parts")
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
         return bool(self._groups)
+
+    def parts_of(self, run: int) -> int | None:
+        """Independent parts of the trace at the size of a run."""
+        return self._parts.get(run)
+
+    def metrics_of(self, run: int) -> frozenset[str]:
+        """Metrics whose differences from a run have intervals."""
+        return frozenset(self._groups.get(run, ({}, {}))[0])
 
     def compares(self, run: int, other: int) -> bool:
         """Whether differences of the two runs have intervals."""

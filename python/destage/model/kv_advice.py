@@ -10,6 +10,7 @@ from destage.model.run import Run, TraceIdentity
 
 __all__ = [
     "ASSUMED_YEARS",
+    "DAY_NS",
     "HIT",
     "KvAdvised",
     "KvConfiguration",
@@ -24,7 +25,8 @@ HIT = "token_hit_ratio"
 LEAST_NS = 600e9
 #: Fewer hits save so little that no cache is worth it.
 LEAST_HITS = 0.01
-_DAY_NS = 86_400e9
+#: A day.
+DAY_NS = 86_400e9
 #: Rating of the drive where none is given: drive writes a day, over the years of its warranty. That
 #: of SSDs for reading in data centres.
 ASSUMED_WRITES_PER_DAY, ASSUMED_YEARS = 1.0, 5.0
@@ -69,7 +71,7 @@ class KvConfiguration:
     @property
     def written_per_day(self) -> float | None:
         """Bytes written to flash in a day; None if the trace has no times."""
-        if not self.flash_bytes:
+        if not self.flash_bytes or not self.written:
             return 0.0
         found = self.run["flash_bytes_per_day"]
         return None if found is None else float(found)
@@ -79,15 +81,18 @@ class KvConfiguration:
         """Rated writes of the drive; those of a drive write a day where none are given."""
         if self.prices.tbw is not None:
             return self.prices.tbw
-        days = ASSUMED_YEARS * YEAR_NS / _DAY_NS
+        days = ASSUMED_YEARS * YEAR_NS / DAY_NS
         return ASSUMED_WRITES_PER_DAY * days * self.flash_bytes
 
     @property
     def life_years(self) -> float | None:
-        """Years until the rated writes are used up; None without flash, or without times."""
+        """Years until the rated writes are used up.
+
+        None without times, and where nothing is written: then it lasts.
+        """
         if not self.written_per_day:
             return None
-        return self.rated_bytes / self.written_per_day * _DAY_NS / YEAR_NS
+        return self.rated_bytes / self.written_per_day * DAY_NS / YEAR_NS
 
     @property
     def wears_out(self) -> bool:
@@ -102,7 +107,7 @@ class KvConfiguration:
         per_day = self.written_per_day
         if prices.dram is None or prices.tbw is None or per_day is None:
             return None
-        wear = per_day * (YEAR_NS / _DAY_NS) / prices.tbw
+        wear = per_day * (YEAR_NS / DAY_NS) / prices.tbw
         return prices.memory(self.dram_bytes) + (prices.drive or 0.0) * wear
 
     @property
@@ -193,6 +198,23 @@ class KvAdvised:
     def run(self) -> Run:
         """The run that is advised."""
         return self.chosen.run
+
+    @property
+    def rises(self) -> str:
+        """The sizes that gain still at the largest that was tried: `DRAM`, `flash`; else empty.
+
+        A size gains if all smaller ones have fewer hits than are near the most.
+        """
+        found = []
+        for name in ("DRAM", "flash"):
+            sizes = [(one.sizes[name == "flash"], one) for one in self.candidates]
+            largest = max(size for size, _ in sizes)
+            smaller = [one.hits for size, one in sizes if size < largest]
+            most = max(one.hits for size, one in sizes if size == largest)
+            if smaller and max(smaller) < most * (1 - self.within):
+                found.append(name)
+        whole = max(sum(one.sizes) for one in self.candidates)
+        return "" if whole >= self.trace.footprint_bytes else " and ".join(found)
 
     @property
     def worth(self) -> bool:

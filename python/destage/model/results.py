@@ -104,6 +104,12 @@ class ResultSet:
         drive = self.source.get("device")
         return drive if isinstance(drive, Mapping) else None
 
+    @property
+    def baseline(self) -> str | None:
+        """Label of the run that others are marked against; None: the first of each size."""
+        label = self.source.get("baseline")
+        return label if isinstance(label, str) else None
+
     @cached_property
     def policies(self) -> dict[str, str]:
         """Label to the policy's name, in the order they were asked for."""
@@ -203,6 +209,9 @@ def _run(
         destage_pages=data.get("destage_pages"),
         windows=data.get("windows"),
         steady=data.get("steady"),
+        queue=data.get("queue"),
+        tiers=data.get("tiers"),
+        record=data,
     )
 
 

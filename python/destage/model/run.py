@@ -156,6 +156,13 @@ class Run:
     """When the cache was full (`filled_after`), and the halves of the run (`halves`)."""
     life: Life | None = None
     """How long the device lasts at this load; None without one whose endurance is known."""
+    queue: Mapping[str, Any] | None = None
+    """In an open loop: requests outstanding (`outstanding_mean`, `outstanding_max`), the `share` of
+    the response time of parts with a queue, and whether it `grows`."""
+    tiers: Mapping[str, int] | None = None
+    """With a flash tier: its counts."""
+    record: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """The run as JSON has it."""
     place: int = field(default=0, compare=False)
     """Its number among the runs of its result set."""
     differences: Differences = field(default=NO_DIFFERENCES, compare=False, repr=False)
@@ -238,9 +245,31 @@ class Run:
         return after is None or float(after) > 0.5
 
     @property
+    def queue_grows(self) -> bool:
+        """Whether response times are the length of a queue that the trace's times built up."""
+        return self.queue is not None and bool(self.queue["grows"])
+
+    @property
+    def parts(self) -> int | None:
+        """Independent parts of the trace behind its intervals; None where none are known."""
+        return self.differences.parts_of(self.place)
+
+    @property
     def pending_share(self) -> float:
-        """Change of the pending writes as a share of the flash writes, 0..1."""
+        """Change of the pending writes as a share of the flash writes, 0..1.
+
+        With a flash tier: of the writes to flash and to the backing store.
+        """
+        if self.tiers is not None:
+            return self.pending_of("tier2_writes", "backing_writes")
         return float(self.metrics.get("pending_write_ratio") or 0)
+
+    def pending_of(self, *names: str) -> float:
+        """Change of the pending writes as a share of these counts and itself, 0..1."""
+        ends = [self.metrics.get(name) for name in ("pending_writes_at_start", "pending_writes")]
+        change = abs((ends[1] or 0) - (ends[0] or 0))
+        whole = sum(self.metrics.get(name) or 0 for name in names) + change
+        return change / whole if whole else 0.0
 
     @property
     def deferred_share(self) -> float:
@@ -268,25 +297,26 @@ class Run:
         return self._real("hit_ratio")
 
     @property
-    def misses(self) -> int:
-        """Accesses whose page was not resident."""
-        return int(self.metrics["misses"] or 0)
+    def misses(self) -> int | None:
+        """Accesses whose page was not resident; None of cached prefixes."""
+        return self._count("misses")
 
     @property
-    def physical_reads(self) -> int:
-        """Pages read from flash."""
-        return int(self.metrics["physical_reads"] or 0)
+    def physical_reads(self) -> int | None:
+        """Pages read from flash; None above a flash tier, and of cached prefixes."""
+        return self._count("physical_reads")
 
     @property
-    def physical_writes(self) -> int:
-        """Pages written to flash."""
-        return int(self.metrics["physical_writes"] or 0)
+    def physical_writes(self) -> int | None:
+        """Pages written to flash; None above a flash tier, and of cached prefixes."""
+        return self._count("physical_writes")
 
     @property
     def writes(self) -> int | float | None:
         """Flash writes: pages written, and the change of the pending writes.
 
-        Pages written alone where a result, or a curve, does not say what is pending.
+        Pages written alone where a result, or a curve, does not say what is pending; None above a
+        flash tier, which may decline them.
         """
         writes = self.metrics.get(WRITES)
         return self.metrics["physical_writes"] if writes is None else writes
@@ -294,8 +324,7 @@ class Run:
     @property
     def cost(self) -> int | None:
         """Cost of physical reads and flash writes, in cost units; None without a cost model."""
-        cost = self.metrics["cost"]
-        return None if cost is None else int(cost)
+        return self._count("cost")
 
     @property
     def device(self) -> str | None:
@@ -313,6 +342,18 @@ class Run:
         """Time that 99 % of all requests took at most; None without a device."""
         return self._real("response_ns_p99")
 
+    def mean_response_after(self, requests: int) -> float | None:
+        """Mean response time of the windows that begin after so many requests; None without any.
+
+        Requests are counted from the first of the run, warm-up included.
+        """
+        windows = self.windows or {}
+        counts, sums = windows.get("requests", ()), windows.get("response_ns_sum") or ()
+        begins = [self.warmup_requests + sum(counts[:k]) for k in range(len(counts))]
+        some = [k for k, begin in enumerate(begins[: len(sums)]) if begin >= requests]
+        count = sum(counts[k] for k in some)
+        return sum(sums[k] for k in some) / count if count else None
+
     @property
     def eviction_wait_ns_mean(self) -> float | None:
         """Mean time that a write-back waited in its unit's queue; None without any."""
@@ -326,8 +367,11 @@ class Run:
     @property
     def erases(self) -> int | None:
         """Erase blocks erased; None without a device."""
-        erases = self.metrics["erases"]
-        return None if erases is None else int(erases)
+        return self._count("erases")
+
+    def _count(self, metric: str) -> int | None:
+        value = self.metrics[metric]
+        return None if value is None else int(value)
 
     def _real(self, metric: str) -> float | None:
         value = self.metrics[metric]

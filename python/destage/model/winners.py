@@ -3,9 +3,9 @@
 A difference counts if its interval leaves zero out (`model.differences`), if it is at least 1 %,
 and if the digits that a table prints show it: no trace is so typical that a smaller one would
 decide for a policy. A number that has no interval beside others that have one decides nothing, nor
-does a run of less than 600 requests. Results without intervals (an earlier version) use 1 %. No
-lead counts that is within the change of the pending writes. Policies that know the future never
-win, nor does a run whose cache is not full.
+do runs at one size of which no differences are known, nor does a run of less than 600 requests.
+Results without windows (an earlier version) use 1 %. No lead counts that is within the change of
+the pending writes. Policies that know the future never win, nor does a run whose cache is not full.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.words import cell, time_unit
 
-__all__ = ["TIE", "Winner", "change", "held_back", "left_out", "trusted", "winner", "winners"]
+__all__ = [
+    "LEAST_REQUESTS",
+    "TIE",
+    "Winner",
+    "change",
+    "held_back",
+    "is_too_short",
+    "left_out",
+    "source_of",
+    "trusted",
+    "winner",
+    "winners",
+]
 
 #: Difference, relative to the larger one, below which two values tie.
 TIE = 0.01
@@ -63,7 +75,7 @@ def winner(runs: Sequence[Run], metric: Metric, *, pending: bool = True) -> Winn
     if len(rivals) < 2 or metric.better == "neither":
         return None
     is_pending = metric.deferral == "writes" and any(
-        r.pending_share > LARGEST_PENDING for r in rivals
+        left_out(metric.name, r) > _largest(r) for r in rivals
     )
     if pending and is_pending:
         return None  # Pending writes may turn it round.
@@ -103,7 +115,7 @@ def _deferral(metric: str) -> str:
     return "none" if known is None else known.deferral
 
 
-def _source(metric: str) -> str:
+def source_of(metric: str) -> str:
     """The number whose intervals decide a metric: the ratio of writes to lru's is as the writes."""
     return WRITES if metric == "writes_vs_lru" else metric
 
@@ -114,8 +126,15 @@ def left_out(metric: str, run: Run) -> float:
     Where the writes that are left out cost what the others did, the number is 1 / (1 - d) times as
     large.
     """
-    shares = {"writes": run.pending_share, "waits": run.deferred_share}
-    return shares.get(_deferral(metric), 0.0)
+    kind = _deferral(metric)
+    if kind == "writes":
+        return run.pending_share if run.tiers is None else run.pending_of(_in_pages(metric))
+    return run.deferred_share if kind == "waits" else 0.0
+
+
+def _in_pages(metric: str) -> str:
+    """The count of pages behind a metric of a flash tier."""
+    return metric if metric in ("tier2_writes", "backing_writes") else "tier2_writes"
 
 
 def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float | None:
@@ -129,12 +148,14 @@ def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float 
     lead = abs(new - old) / max(abs(new), abs(old))
     if pending and _within_pending(metric, run, other, lead):
         return None
-    if lead < TIE or not _is_visible(metric, new, old) or _too_short(run) or _too_short(other):
+    if lead < TIE or not _is_visible(metric, new, old) or is_too_short(run) or is_too_short(other):
         return None
     if run.has_intervals_against(other):
-        interval = run.minus(other, _source(metric))
+        interval = run.minus(other, source_of(metric))
         if interval is None or interval[0] <= 0 <= interval[1]:
             return None
+    elif run.frames == other.frames and run.windows is not None and other.windows is not None:
+        return None  # Of parts of the trace that are no pairs.
     return float(new / old - 1) if old else 1.0
 
 
@@ -144,19 +165,26 @@ def trusted(metric: str, run: Run, other: Run) -> bool:
     if not new and not old:
         return False
     lead = abs(new - old) / max(abs(new), abs(old))
-    return not (_too_short(run) or _too_short(other) or _within_pending(metric, run, other, lead))
+    return not (
+        is_too_short(run) or is_too_short(other) or _within_pending(metric, run, other, lead)
+    )
 
 
 def _within_pending(metric: str, run: Run, other: Run, lead: float) -> bool:
     """Whether pending writes may account for a lead."""
     deferral = _deferral(metric)
     if deferral == "writes":
-        share = max(run.pending_share, other.pending_share)
-        return share > LARGEST_PENDING or lead <= share
+        share = max(left_out(metric, run), left_out(metric, other))
+        return share > _largest(run) or lead <= share
     # As if each write that came after the last request, or is pending, had cost as much time as
     # one before: with a share d of them the policy ahead would then take 1 / (1 - d) times as long.
     ahead: Run = run if run[metric] < other[metric] else other
     return deferral == "waits" and lead <= ahead.deferred_share
+
+
+def _largest(run: Run) -> float:
+    """Share of the writes that may be pending: any where they are counted pages of a flash tier."""
+    return LARGEST_PENDING if run.tiers is None else 1.0
 
 
 def _is_visible(metric: str, new: float, old: float) -> bool:
@@ -168,7 +196,7 @@ def _is_visible(metric: str, new: float, old: float) -> bool:
     return cell(known, new, unit) != cell(known, old, unit)
 
 
-def _too_short(run: Run) -> bool:
+def is_too_short(run: Run) -> bool:
     """Whether so few requests were measured that chance alone makes 1 %."""
     if run.measured is not None:
         count = int(run.measured["last_request"]) - int(run.measured["first_request"]) + 1

@@ -32,9 +32,11 @@ __all__ = [
     "ratio",
     "significant",
     "size",
+    "supported",
     "time_unit",
     "uncertain",
     "valued",
+    "volume",
 ]
 
 NBSP = "\u00a0"
@@ -96,6 +98,28 @@ def size(size_bytes: float | int | None) -> str:
     while value >= 1024 and unit < len(_BINARY) - 1:
         value, unit = value / 1024, unit + 1
     return f"{significant(value)}{NBSP}{_BINARY[unit]}"
+
+
+def supported(value: float, half: float, most: int) -> tuple[str, str]:
+    """A number with no digit beyond the first of half its interval, and that half to two digits.
+
+    With `most` decimals at most: `("34", "2.1")`, `("35.0", "0.27")`.
+    """
+    if not half or not math.isfinite(half) or not math.isfinite(value):
+        return f"{value:,.{most}f}", f"{half:.2g}"
+    decimals = min(most, -math.floor(math.log10(half)))
+    while decimals < most and value and not round(value, decimals):
+        decimals += 1  # A small number is not 0.
+    shown = f"{round(value, decimals) + 0.0:,.{max(0, decimals)}f}"
+    return shown, f"{half:,.{max(0, 1 - math.floor(math.log10(half)))}f}"
+
+
+def volume(size_bytes: float) -> str:
+    """Bytes as makers of drives count them, in powers of ten: `393 TB`."""
+    for unit, scale in (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if size_bytes >= scale:
+            return f"{significant(size_bytes / scale)}{NBSP}{unit}"
+    return f"{size_bytes:,.0f} bytes"
 
 
 def uncertain(value: float, low: float, high: float, most: int = 0) -> str:
@@ -173,6 +197,8 @@ def cell(metric: Metric, value: float | int | None, unit: TimeUnit | None = None
         return ratio(value)
     if metric.kind == "time":
         return duration(value) if unit is None else unit.text(value)
+    if metric.unit == "bytes" and metric.kind == "real" and value >= 1e6:
+        return volume(value)
     is_whole = metric.kind == "count" or (metric.unit == "bytes" and value >= 100)
     return number(value, 0 if is_whole else 2)
 

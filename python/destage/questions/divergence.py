@@ -312,7 +312,7 @@ def _shares(both: Results, drive: Device | None) -> Iterator[Share]:
     def counted(what: str, name: str) -> Share:
         return Share(what, "count", float(a[name] or 0), float(b[name] or 0))
 
-    hits = [float(r["accesses"] or 0) - r.misses for r in (a, b)]
+    hits = [float(r["accesses"] or 0) - (r.misses or 0) for r in (a, b)]
     yield Share("hits", "count", *hits)
     dirty = [float(r.counters["evictions"] - r.counters["clean_evictions"]) for r in (a, b)]
     yield Share("dirty victims", "count", *dirty)

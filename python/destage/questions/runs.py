@@ -17,9 +17,9 @@ from destage.base.io.path_conflicts import Named, refuse
 from destage.base.io.recording import recording
 from destage.experiment.execute import run_own
 from destage.experiment.experiment import StoreLike, Unfinished, experiment_of
-from destage.experiment.results import Results, incomplete
+from destage.experiment.results import Results, incomplete, one_of_each
 from destage.experiment.task import Task
-from destage.experiment.warmup import measured_alike
+from destage.experiment.warmup import measured_alone
 from destage.lab.checks import (
     Exclusions,
     asked,
@@ -46,6 +46,7 @@ from destage.lab.policy_base import OwnPolicy, PolicyLike, Spec, spec_label
 from destage.lab.ssd import Device, DeviceLike
 from destage.lab.traces import Trace
 from destage.model.card import Card
+from destage.model.marks import check_baseline
 from destage.model.planned import Planned
 from destage.model.run import Run
 from destage.model.words import counted
@@ -157,6 +158,7 @@ def compare(
     *,
     cache: str | Sequence[str] | None = None,
     device: DeviceLike | Sequence[DeviceLike] | None = None,
+    baseline: str | None = None,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -176,18 +178,17 @@ def compare(
         device: the device behind the cache: a preset, a TOML file or the result of `open_device`.
             It adds response times and device metrics. Open the trace with its page size
             (`open_trace(..., device=...)`). Several are a grid, with each of the FTLs.
-        store: a folder that keeps each run: finished runs are not repeated, also after a call was
-            killed. Or an `Experiment`, which also chooses the workers. Policies of your own are
-            then named `"FILE.py:CLASS"`.
+        baseline: the policy that others are marked against (`+` worse, `-` better), or the first.
+        store: a folder that keeps each run: finished runs are not repeated. Or an `Experiment`,
+            which also chooses the workers. Policies of your own are then named `"FILE.py:CLASS"`.
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, total accesses, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
             `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, those of a flash tier
             (`tier2`, `tier2_cache`, `admit`, `offer`, `promote`, `admit_dirty`) and of language
             models (`kv`, `touch`); and `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`.
-            Several flash tiers, FTLs, depths (`["trace", 8]`) or placement policies are a grid.
-            Combinations of placement policies that exclude each other are skipped with a
-            `UserWarning`.
+            Several flash tiers, FTLs, depths (`["trace", 8]`) or placement policies are a grid;
+            placement policies that exclude each other are skipped with a `UserWarning`.
 
     Returns the runs in the order of traces, devices, policies, sizes. Raises `UsageError` for
     invalid arguments, `CheckFailed` for a policy that violates an invariant, and `Interrupted` on
@@ -210,7 +211,7 @@ def compare(
     for sentence in left.sentences:
         warnings.warn(sentence, stacklevel=2)
     of_runs |= {"cache": cache, "grid": grid, "store": store, "jobs": jobs, "progress": progress}
-    return compare_pairs(pairs, policies, **of_runs)
+    return compare_pairs(pairs, policies, baseline=baseline, **of_runs)
 
 
 def compare_pairs(
@@ -219,6 +220,7 @@ def compare_pairs(
     *,
     cache: str | Sequence[str] | None = None,
     grid: bool = False,
+    baseline: str | None = None,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -231,20 +233,28 @@ def compare_pairs(
     """
     asked_for = options_json("compare", options)
     parts = _parts(pairs, policies, cache, Exclusions(), grid, dict(options))
+    check_baseline(baseline, [spec_label(spec) for part in parts for spec in part[2]])
     # A size that one trace cannot have should show before another has run for an hour.
     tasks = []
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]
     for one, drive, specs, sizes in parts:
         check_in_front([one], drive, tier2=_has_tier2(asked_for))
         tasks += [Task.of(one, drive, specs, sizes, asked) for asked in tiers]
-    tasks = measured_alike(tasks)
+    tasks = measured_alone(tasks)
     planned = sum(task.runs for task in tasks)
     try:
         sets = experiment_of(store, jobs, progress).sets(tasks)
         ended = sum(len(one["runs"]) for one in sets)
-        return Results(sets if ended == planned else incomplete(sets, planned, shard=True))
+        sets = sets if ended == planned else incomplete(sets, planned, shard=True)
+        return _marked(sets, len(tiers) > 1, baseline)
     except Unfinished as e:
-        raise Interrupted(Results(incomplete(e.sets, e.planned))) from None
+        sets = incomplete(e.sets, e.planned)
+        raise Interrupted(_marked(sets, len(tiers) > 1, baseline)) from None
+
+
+def _marked(sets: list[dict[str, Any]], has_tiers: bool, baseline: str | None) -> Results:
+    """The results, flash tiers side by side, with marks against the baseline."""
+    return Results(one_of_each(sets) if has_tiers else sets).against(baseline)
 
 
 @dataclass(frozen=True, repr=False)
@@ -350,7 +360,7 @@ def run(
     check_in_front([trace], drive, tier2=_has_tier2(asked_for))
 
     _apart(trace, decisions=decisions, timeline=timeline)
-    (task,) = measured_alike([Task.of(trace, drive, [spec], size, asked_for)])
+    (task,) = measured_alone([Task.of(trace, drive, [spec], size, asked_for)])
     asked_for = task.options
     with recording(decisions) as log, recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):

@@ -286,7 +286,7 @@ def _distance(task: Task, jobs: int, _progress: ProgressCallback | None) -> Json
         results = compare(short, names, cache=f"{SHORT_FRAMES}p", cost=cost, jobs=jobs)
         # As the least possible: without pending writes.
         costs = {
-            name: one.physical_reads * read + one.physical_writes * write
+            name: (one.physical_reads or 0) * read + (one.physical_writes or 0) * write
             for name, one in zip(names, results, strict=True)
         }
         found.append({**cost, "least": best.low, "least_at_most": best.high, "costs": costs})

@@ -11,6 +11,7 @@ from destage.base.io.files import made_folder, write_whole
 from destage.model.estimates import Estimate
 from destage.model.metrics import BASELINE, ORACLE
 from destage.model.naming import default_padding
+from destage.model.words import supported
 from destage.reproduce.findings import LEVEL, Findings, ahead, online_means, picture, saved
 from destage.reproduce.pages import KINDS, Cells, rendered, write_data
 from destage.reproduce.wording import number
@@ -100,8 +101,8 @@ def _winners(table: Data, axis: str, label: str, among: Collection[str]) -> str:
 def _with_interval(share: Estimate) -> str:
     """A share in per cent with half its interval, where it has one."""
     digits = 1 if abs(share.mean) >= 0.1 else 2
-    half = f" ± {100 * share.half:.{digits}f}" if share.half else ""
-    return f"{100 * share.mean:.{digits}f}{half} %"
+    shown, half = supported(100 * share.mean, 100 * share.half, digits)
+    return f"{shown} ± {half} %" if share.half else f"{shown} %"
 
 
 def _sections(data: Data) -> Iterator[tuple[str, str, Cells]]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from destage.model.words import supported
 from destage.reproduce.claims import Check, Claim, Expectation
 from destage.reproduce.looking import MET, STATUSES, UNDECIDED, Case, Judgement
 
@@ -36,6 +37,8 @@ _PLURAL = {
 }
 
 
+#: A number whose digits can be cut.
+_PLAIN = re.compile(r"-?[\d,]+(?:\.\d+)?(?: %)?")
 #: How a claim was made testable: on the page of claims, and not on the first screen.
 _READ_AS = re.compile(r" \((?:[^()]*[ ;])?read as:[^()]*(?:\([^()]*\)[^()]*)*\)")
 
@@ -125,16 +128,32 @@ def measured(claim: Claim, judgement: Judgement) -> str:
     if not found:
         notes = [case.note for case in cases if case.note]
         return notes[0] if len(cases) == 1 and notes else "-"
-    low, high = (number(f(e.mean for e in found), share) for f in (min, max))
+    several = [e for e in found if e.count > 1 and math.isfinite(e.mean)]
+    widest = max(several, key=lambda e: e.half, default=None)
+    half = 0.0 if widest is None else widest.half
+    low, high = (within(f(e.mean for e in found), half, share) for f in (min, max))
     text = "closest pair ahead by " if claim.check.kind == "order" else ""
     text += low if high == low else f"{low} to {high}"
-    several = [e for e in found if e.count > 1 and math.isfinite(e.mean)]
-    if several:
-        widest = max(several, key=lambda e: e.half)
-        factor = share and widest.half >= FACTORS
-        half = f"{number(widest.half)} times" if factor else number(widest.half, share)
-        text += f" (95 % interval at most ±{half}, {widest.count} seeds)"
+    if widest is not None:
+        factor = share and half >= FACTORS
+        shown = f"{number(half)} times" if factor else half_of(half, share)
+        text += f" (95 % interval at most ±{shown}, {widest.count} seeds)"
     return text
+
+
+def within(value: float, half: float, share: bool = False) -> str:
+    """Return a number with the digits that half its interval supports; without one, all of them."""
+    said = number(value, share)
+    if not half or not _PLAIN.fullmatch(said):
+        return said
+    scale, most = (100 if share else 1), len(said.partition(" ")[0].partition(".")[2])
+    return supported(scale * value, scale * half, most)[0] + (" %" if share else "")
+
+
+def half_of(half: float, share: bool = False) -> str:
+    """Return half an interval, to two digits."""
+    scale = 100 if share else 1
+    return (supported(0.0, scale * half, 9)[1] if half else "0") + (" %" if share else "")
 
 
 def count_of(judgement: Judgement | None) -> str:

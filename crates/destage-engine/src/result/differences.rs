@@ -44,8 +44,12 @@ impl Differences {
     pub fn of(runs: &[RunResult]) -> Option<Self> {
         let mut sizes: Vec<(&RunResult, Vec<usize>)> = Vec::new();
         for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.windows.is_some()) {
+            // Windows of other parts of the trace are no pairs.
+            let part = |run: &RunResult| run.measured.map(|m| (m.first_request, m.last_request));
             let same = |first: &RunResult| {
-                first.config.frames == run.config.frames && first.config.cache == run.config.cache
+                first.config.frames == run.config.frames
+                    && first.config.cache == run.config.cache
+                    && part(first) == part(run)
             };
             match sizes.iter_mut().find(|(first, _)| same(first)) {
                 Some((_, numbers)) => numbers.push(number),
@@ -187,6 +191,11 @@ fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
         values.insert("overall_hit_ratio", ratio(&sums(overall), &sums(accesses)));
         values.insert("tier2_hit_ratio", ratio(&below, &look_ups));
         values.insert("backing_reads", misses);
+    }
+    if run.tiers.is_some() {
+        // Flash is written by tier 2 alone, and read for its dirty victims too.
+        values.insert("tier2_writes", sums(&windows.physical_writes));
+        return values;
     }
     let reads = sums(&windows.physical_reads);
     // Flushes at the end, and the growth of the pending writes, are the same in every draw.

@@ -113,7 +113,7 @@ const fn rare(group: MetricGroup, title: &'static str, about: &'static str) -> G
 pub static METRIC_GROUPS: &[GroupHeading] = &[
     heading(MetricGroup::Response, true, "Response times",
         "from arrival (closed loop: from issue) to the end of the request's last page; 99 % of \
-         all requests took at most p99"),
+         all requests took at most p99. A percentile that fewer than one request exceeds is absent"),
     heading(MetricGroup::ReadResponse, true, "Response times of reads", ""),
     heading(MetricGroup::WriteResponse, true, "Response times of writes", ""),
     heading(MetricGroup::Kv, false, "Cached prefixes",
@@ -242,15 +242,19 @@ impl Metric {
     }
 
     /// It has no meaning in this run: counts of pages with prefix semantics would be of stranded
-    /// blocks too, and with two tiers flash is read and written by tier 2 alone
-    /// (`docs/spec/tiers.md` 4.6, 7.3).
+    /// blocks too, and with two tiers flash is read and written by tier 2 alone, which reads its
+    /// dirty victims too (`docs/spec/tiers.md` 4.6, 7.3).
     fn is_hidden(&self, run: &RunResult) -> bool {
         let of_pages =
             matches!(self.group, MetricGroup::Hits | MetricGroup::Flash | MetricGroup::Evictions);
         // SAC's formula takes every miss for a read of flash.
         let of_one_tier =
-            ["physical_reads", "physical_writes", "average_latency_ns"].contains(&self.name);
-        run.kv.is_some() && of_pages && self.name != WRITES || run.tiers.is_some() && of_one_tier
+            ["physical_reads", "physical_writes", "pending_write_ratio", "average_latency_ns"]
+                .contains(&self.name);
+        // No prompt makes a page dirty.
+        let of_victims_too = self.name == "flash_reads" && run.kv.is_none();
+        run.kv.is_some() && of_pages && self.name != WRITES
+            || run.tiers.is_some() && (of_one_tier || of_victims_too)
     }
 
     pub(super) const fn shown(self, shown: Shown) -> Metric {

@@ -74,7 +74,10 @@ macro_rules! ftl {
 macro_rules! response {
     ($group:ident, $of:ident.$field:ident, $title:expr, $about:expr) => {
         timed!($group, concat!(stringify!($of), "_", stringify!($field)), $title, Time "ns", Lower,
-            $about, |t| t.$of.as_ref().map(|d| d.$field.into()))
+            $about, |t| {
+                let known = t.$of.as_ref().filter(|d| d.count >= least(stringify!($field)));
+                known.map(|d| d.$field.into())
+            })
         .defers(Deferral::Waits)
         .whole(is_observed!($field))
     };
@@ -91,6 +94,19 @@ macro_rules! is_observed {
     ($percentile:ident) => {
         true
     };
+}
+
+/// Values below which a percentile is beyond the sample: fewer than one of them would be above it.
+fn least(number: &str) -> u64 {
+    match number {
+        "p50" => 2,
+        "p90" => 10,
+        "p95" => 20,
+        "p99" => 100,
+        "p999" => 1_000,
+        "p9999" => 10_000,
+        _ => 1,
+    }
 }
 
 /// Response times of one operation.
@@ -191,7 +207,7 @@ static OF_THE_CACHE: &[Metric] = &[
         .charted(),
     metric!(Flash, "flash_writes", "Flash writes", Count "pages", Lower,
         "physical_writes + pages dirty in the cache at the end of measurement - pages dirty at its \
-         beginning",
+         beginning; unknown above a flash tier, which may refuse them",
         |r| r.flash_writes().map(Number::Count))
         .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)])
         .shown(Shown::Always)
@@ -277,10 +293,11 @@ static OF_THE_CACHE: &[Metric] = &[
     counter!(Flash, end_flushes, "End flushes", "pages", Neither,
         "dirty pages written after the last access"),
     metric!(Flash, "pending_writes", "Pending writes", Count "pages", Neither,
-        "pages dirty in the cache at the end of measurement",
+        "pages dirty in the cache at the end of measurement, with a flash tier in either tier",
         |r| Some(Number::Count(r.pending?.end_pages))),
     metric!(Flash, "pending_writes_at_start", "Pending at start", Count "pages", Neither,
-        "pages dirty in the cache at the beginning of measurement",
+        "pages dirty in the cache at the beginning of measurement, with a flash tier in either \
+         tier",
         |r| r.pending?.start_pages.map(Number::Count)),
     metric!(Flash, "pending_write_bytes", "Pending writes", Count "bytes", Neither,
         "size of the pending writes", |r| r.pending?.end_bytes.map(Number::Count)),
@@ -310,6 +327,16 @@ static OF_TIME: &[Metric] = &[
         }).rank(2),
     timed!(Response, "requests", "Requests", Count "requests", Neither,
         "requests that were counted", |t| Some(t.counters.requests.into())).rank(2),
+    metric!(Response, "outstanding_mean", "Outstanding", Real "requests", Neither,
+        "open loop: requests outstanding, mean over the measured time",
+        |r| Some(r.queue?.outstanding_mean.into())).rank(2),
+    metric!(Response, "outstanding_max", "Most outstanding", Real "requests", Neither,
+        "open loop: the same of the sixtieth of the run with the most",
+        |r| Some(r.queue?.outstanding_max.into())).rank(2),
+    metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
+        "open loop: share of the response time of sixtieths with more requests outstanding than 32 \
+         and than the device has units; half or more: response times are the length of a queue",
+        |r| Some(r.queue?.share.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",
         "population standard deviation of response times"),
     response!(Response, response_ns.p50, "p50 response", "median response time")

@@ -11,6 +11,7 @@
 //!  schema    every key, for docs/reference/results.md
 //!  measured  the part of a run after its warm-up
 //!  pending_writes  dirty pages at its ends  steady   what its halves counted
+//!  queue     requests outstanding in an open loop
 //!  draws     a bootstrap over its windows   differences  between runs, with intervals
 //!  phases    how long windows are alike
 //! ```
@@ -25,6 +26,7 @@ mod metric;
 mod metrics;
 mod pending_writes;
 mod phases;
+mod queue;
 mod run;
 pub mod schema;
 mod set;
@@ -41,6 +43,7 @@ pub use measured::Measured;
 pub use metric::{Better, METRIC_GROUPS, Metric, MetricGroup, MetricKind, Number};
 pub use metrics::METRICS;
 pub use pending_writes::PendingWrites;
+pub use queue::Queue;
 pub use run::RunResult;
 pub use set::{ResultSet, SCHEMA_VERSION};
 pub use steady::{Half, Steady};

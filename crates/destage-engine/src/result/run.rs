@@ -3,6 +3,7 @@
 use super::config::RunConfig;
 use super::measured::Measured;
 use super::pending_writes::PendingWrites;
+use super::queue::Queue;
 use crate::series::Period;
 use destage_replay::counters::{Counters, TrimCounters};
 use destage_replay::distribution::Summary;
@@ -46,7 +47,8 @@ pub struct RunResult {
     /// How the run developed, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// Dirty pages at the beginning and at the end; absent in results of earlier versions.
+    /// Dirty pages at the beginning and at the end, in either tier; absent in results of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "debt")]
     pub pending: Option<PendingWrites>,
     /// Counts of the flash tier, if there is one.
@@ -55,6 +57,9 @@ pub struct RunResult {
     /// Counts of requests, with prefix semantics; those of pages are then of cached prefixes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kv: Option<KvCounters>,
+    /// In an open loop: the requests that were outstanding; absent where there are no windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
     /// The run in sixty parts; absent if it has too few requests for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<Windows>,
@@ -78,7 +83,13 @@ impl RunResult {
     }
 
     /// Pages written, and the growth of the pending writes; not below 0, which trims could cause.
+    ///
+    /// `None` above a flash tier: whether it will take in a page that is dirty in tier 1 is not
+    /// known.
     pub fn flash_writes(&self) -> Option<u64> {
+        if self.tiers.is_some() {
+            return None;
+        }
         let writes = i128::from(self.counters.physical_writes) + self.pending_growth()?;
         Some(u64::try_from(writes.max(0)).unwrap_or(u64::MAX))
     }

@@ -59,7 +59,19 @@ pub static SCHEMA: &[Object] = &[
             the tables of its file, see [devices](docs/devices.md)";
         reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
             like";
+        baseline "?": "text", "label of the run that others are marked against; absent: the first of \
+            each cache size";
         differences "?": "@differences", "between the runs at one cache size, with intervals";
+        marks "?": "[@mark", "one for each run, in their order: metrics that tables mark, by a \
+            significant difference (95 %) of 1 % or more; written for readers, made again when a \
+            result is read";
+    ),
+    object!("mark", "A run beside the others at its cache size.",
+        baseline: "text or null", "label of the run that it is compared with; null: there is none";
+        best: "list of texts", "metrics in which it is significantly better than every other run";
+        better: "list of texts", "metrics in which it is significantly better than the baseline: \
+            `-` in tables";
+        worse: "list of texts", "metrics in which it is significantly worse: `+` in tables";
     ),
     object!("trace", "Which trace was replayed.",
         sources: "list of texts", "the files as they were given, or what made the trace";
@@ -94,6 +106,8 @@ pub static SCHEMA: &[Object] = &[
         tiers "?": "@tiers", "with a flash tier: its counts";
         kv "?": "@kv", "with prefix semantics: counts of requests and blocks; `counters` are then \
             of cached prefixes, a hit being a block of one";
+        queue "?": "@queue", "with a device and the trace's times: requests outstanding; absent \
+            below 600 requests";
         windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
         warnings: "list of texts", "what a reader of these numbers must know";
         metrics: "object", "every number below under *Metrics*, null where the run has none; \
@@ -203,11 +217,20 @@ pub static SCHEMA: &[Object] = &[
         cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
             then; a cache that takes longer than half of the requests is not full";
     ),
-    object!("pending", "Pending writes: pages that are dirty in the cache. Flash writes are the \
-        pages written and the change of these.",
+    object!("pending", "Pending writes: pages that are dirty in the cache, with a flash tier in either \
+        tier. Flash writes are the pages written and the change of these.",
         start_pages: "integer", "dirty pages when measurement began";
         end_pages: "integer", "dirty pages when it ended; 0 if they were flushed";
         end_bytes: "integer", "their size, bytes";
+    ),
+    object!("queue", "Requests outstanding in an open loop, by Little's law: response times over the \
+        time that they span.",
+        outstanding_mean: "number", "mean over the measured time";
+        outstanding_max: "number", "the same of the window with the most";
+        share: "number", "share of the response time, 0..1, of windows with a queue: more requests \
+            outstanding than 32 and than the device has units";
+        grows: "true or false", "that share is half or more: response times are the length of a \
+            queue";
     ),
     object!("windows", "What was counted, in sixty parts of equal requests: six are a tenth of it. \
         Every list has a number for each.",
@@ -227,6 +250,8 @@ pub static SCHEMA: &[Object] = &[
             store";
         response_ns_sum "?": "list of integers", "with a device: sum of the response times of the \
             requests that were issued, ns";
+        span_ns "?": "list of integers", "with a device: from the issue of the window's first \
+            request to that of the next window's, ns";
         read_requests "?": "list of integers", "with a device: requests that read";
         read_response_ns_sum "?": "list of integers", "with a device: sum of their response times, \
             ns";

@@ -45,6 +45,12 @@ pub struct ResultSet {
     /// Counts of the trace reader, such as skipped malformed lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Value>,
+    /// Label of the run that others are marked against; absent: the first of each cache size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Marks of the runs, as tables have them: for readers, made by the caller.
+    #[serde(default, skip_serializing)] // comes last
+    pub marks: Option<Value>,
 }
 
 impl ResultSet {
@@ -64,12 +70,15 @@ impl ResultSet {
             runs,
             device: None,
             reading: None,
+            baseline: None,
+            marks: None,
         }
     }
 
     /// The whole set as JSON.
     pub fn to_json(&self) -> String {
-        let whole = WrittenSet { set: self, differences: Differences::of(&self.runs) };
+        let (differences, marks) = (Differences::of(&self.runs), self.marks.as_ref());
+        let whole = WrittenSet { set: self, differences, marks };
         serde_json::to_string(&whole).expect("names, numbers and lists of them are JSON")
     }
 
@@ -120,6 +129,8 @@ struct WrittenSet<'a> {
     set: &'a ResultSet,
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<Differences>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marks: Option<&'a Value>,
 }
 
 fn written<S: Serializer>(runs: &[RunResult], serializer: S) -> Result<S::Ok, S::Error> {

@@ -77,6 +77,7 @@ mod tests {
             overall_hits: None,
             backing_reads: None,
             response_ns_sum: None,
+            span_ns: None,
             read_requests: None,
             read_response_ns_sum: None,
             flash: None,

@@ -158,7 +158,14 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     };
     let with =
         ResultSet { device: Some(drive.to_json()), ..set(runs(&workload, "lru,cflru", &with)) };
-    let with = ResultSet { commit: Some("0f".into()), command: Some("destage".into()), ..with };
+    let mark = json!({"baseline": "lru", "best": ["waf"], "better": ["waf"], "worse": []});
+    let with = ResultSet {
+        commit: Some("0f".into()),
+        command: Some("destage".into()),
+        baseline: Some("lru".into()),
+        marks: Some(json!([mark, mark])),
+        ..with
+    };
     let ahead = runs(&workload, "lru,none", &writing(&drive, RunOptions::default()));
     let mut seen = BTreeSet::new();
     let mut today = Vec::new();

@@ -68,8 +68,10 @@ static OF_PREFIXES: &[Metric] = &[
     kv!("kv_evictions", evictions, "Block evictions", "blocks", Lower,
         "blocks that tier 1 gave up"),
     metric!(Tiers, "flash_bytes_per_day", "Flash per day", Real "bytes", Lower,
-        "bytes written to flash in a day, at the rate of the measured requests",
-        |r| per_day(r, r.tiers.map(|t| t.tier2_writes).or(r.kv.map(|kv| kv.insertions))?)),
+        "bytes written to flash in a day, at the rate of the measured requests; extrapolated from \
+         less than a day to three significant digits",
+        |r| per_day(r, r.tiers.map(|t| t.tier2_writes).or(r.kv.map(|kv| kv.insertions))?))
+        .defers(Deferral::Writes),
     metric!(Kv, "flash_bytes_per_token", "Flash per token", Real "bytes", Lower,
         "bytes written to flash / tokens of all prompts",
         per_token),
@@ -98,9 +100,11 @@ static OF_TIER2: &[Metric] = &[
         "clean pages that tier 1 evicted and tier 2 had"),
     tier!(admitted, "Admitted", "pages", Neither, "pages that tier 2 took in"),
     tier!(tier2_writes, "Tier 2 writes", "pages", Lower,
-        "pages written to flash: taken in, and written over"),
+        "pages written to flash: taken in, and written over")
+        .defers(Deferral::Writes).shown(Shown::Always),
     metric!(Tiers, "tier2_written_bytes", "Tier 2 written", Count "bytes", Lower,
-        "their size", |r| Some((r.tiers?.tier2_writes * r.page_bytes).into())),
+        "their size", |r| Some((r.tiers?.tier2_writes * r.page_bytes).into()))
+        .defers(Deferral::Writes),
     tier!(tier2_reads, "Tier 2 reads", "pages", Lower,
         "pages read from flash: hits of tier 2, and its dirty victims"),
     tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
@@ -108,17 +112,20 @@ static OF_TIER2: &[Metric] = &[
     tier!(tier2_drops, "Tier 2 drops", "pages", Neither, "copies that left tier 2 by promotion"),
     page_tier!(backing_reads, "Backing reads", "pages", Lower, "pages read from the backing store"),
     page_tier!(backing_writes, "Backing writes", "pages", Lower,
-        "pages written to the backing store"),
+        "pages written to the backing store").defers(Deferral::Writes),
     page_tier!(pending_tier1, "Pending, tier 1", "pages", Neither,
         "pages dirty in tier 1 when measurement ends"),
     page_tier!(pending_tier2, "Pending, tier 2", "pages", Neither,
         "pages dirty in tier 2 when measurement ends"),
 ];
 
-/// Bytes of so many pages in a day, if they took as long as the requests took to arrive.
+/// Bytes of so many pages in a day, if they took as long as the requests took to arrive; from less
+/// than a day to three significant digits.
 fn per_day(r: &RunResult, pages: u64) -> Option<Number> {
-    let arrivals_ns = r.measured?.arrivals_ns.filter(|&ns| ns > 0)?;
-    Some(Number::Real(pages as f64 * r.page_bytes as f64 * (DAY_NS / arrivals_ns as f64)))
+    let arrivals_ns = r.measured?.arrivals_ns.filter(|&ns| ns > 0)? as f64;
+    let bytes = pages as f64 * r.page_bytes as f64 * (DAY_NS / arrivals_ns);
+    let rounded = || format!("{bytes:.2e}").parse().unwrap_or(bytes);
+    Some(Number::Real(if arrivals_ns < DAY_NS { rounded() } else { bytes }))
 }
 
 const DAY_NS: f64 = 86_400e9;

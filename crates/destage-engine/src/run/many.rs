@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs every policy at every size on `jobs` threads.
 ///
-/// The result's order is that of policies, then sizes, whatever the number of threads.
+/// The result's order is that of policies, then sizes, whatever the number of threads. With the
+/// warm-up `auto` each size is measured from the request at which it is full, so that a run has the
+/// same numbers alone and beside others.
 pub fn compare(
     input: &Input<'_>,
     specs: &[PolicySpec],
@@ -45,18 +47,16 @@ pub fn compare_each(
         supplies(spec, options.drive.is_some())?;
         super::tiered::suits(spec, options)?;
     }
-    let frames: Vec<u32> = sizes.iter().map(|size| size.frames).collect();
-    let options = &options.with_moment(input, &frames);
-    let runs = |spec: &PolicySpec| runs_of(spec, sizes.len());
-    let tasks = tasks(input, specs, sizes, options, jobs);
+    let moments = Moments::of(input, sizes, options);
+    let tasks = tasks(input, specs, sizes, options, &moments, jobs);
     let (next, blocks) = (AtomicUsize::new(0), Blocks::default());
-    let count = specs.iter().map(runs).sum();
     let results: Mutex<Vec<Option<Result<RunResult, RunError>>>> =
-        Mutex::new((0..count).map(|_| None).collect());
+        Mutex::new((0..specs.len() * sizes.len()).map(|_| None).collect());
     let work = || {
         while !control.stop.load(Ordering::Relaxed) {
             let k = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(k) else { break };
+            let options = &moments.options(options, task.first % sizes.len());
             let found = task.run(input, options, control, &blocks);
             let mut results = results.lock().expect("no thread panics while it holds the lock");
             for (at, result) in (task.first..).zip(found) {
@@ -66,20 +66,47 @@ pub fn compare_each(
     };
     in_threads(jobs.clamp(1, tasks.len().max(1)), &work);
     let results = results.into_inner().expect("all threads have ended");
-    let mut done = results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted)));
-    let mut all = Vec::with_capacity(specs.len() * sizes.len());
-    for spec in specs {
-        let first = all.len();
-        all.extend(done.by_ref().take(runs(spec)));
-        for size in &sizes[runs(spec)..] {
-            let same = match &all[first] {
-                Ok(run) => Ok(at_size(run, size)),
-                Err(_) => Err(RunError::Interrupted),
-            };
-            all.push(same);
+    let mut all: Vec<_> =
+        results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect();
+    for (spec, first) in specs.iter().zip((0..).step_by(sizes.len().max(1))) {
+        for (k, size) in sizes.iter().enumerate().filter(|_| spec.is_none()) {
+            let of = moments.alike(k);
+            if let (true, Ok(run)) = (of < k, &all[first + of]) {
+                all[first + k] = Ok(at_size(run, size));
+                control.accesses_done.fetch_add(input.columns.accesses(), Ordering::Relaxed);
+            }
         }
     }
     Ok(all)
+}
+
+/// Where measurement begins at each size.
+struct Moments(Vec<Warmup>);
+
+impl Moments {
+    fn of(input: &Input<'_>, sizes: &[Frames], options: &RunOptions) -> Self {
+        let of_size = |size: &Frames| options.with_moment(input, &[size.frames]).warmup;
+        Moments(sizes.iter().map(of_size).collect())
+    }
+
+    /// The options of the runs at a size.
+    fn options(&self, options: &RunOptions, size: usize) -> RunOptions {
+        RunOptions { warmup: self.0[size], ..options.clone() }
+    }
+
+    /// The first size that is measured from the same request: without a cache both have one run.
+    fn alike(&self, size: usize) -> usize {
+        let requests = |size: usize| match self.0[size] {
+            Warmup::Auto(Some(found)) => Some(found.requests),
+            _ => None,
+        };
+        (0..size).find(|&other| requests(other) == requests(size)).unwrap_or(size)
+    }
+
+    /// Whether all sizes are measured from the same request.
+    fn are_alike(&self) -> bool {
+        (0..self.0.len()).all(|size| self.alike(size) == 0)
+    }
 }
 
 /// A policy at one size, or at some that share a pass.
@@ -128,23 +155,27 @@ fn tasks<'a>(
     specs: &'a [PolicySpec],
     sizes: &'a [Frames],
     options: &RunOptions,
+    moments: &Moments,
     jobs: usize,
 ) -> Vec<Task<'a>> {
     let pages = input.columns.lpns.len();
     let shares = |spec: &PolicySpec| {
         sizes.len() > 1
+            && moments.are_alike()
             && can_share(spec, options, pages)
             && windows_pay(spec.name, input.columns.accesses(), pages)
     };
-    let count: usize = specs.iter().map(|spec| runs_of(spec, sizes.len())).sum();
-    let together = at_once(sizes.len(), count, jobs);
+    let is_run = |spec: &PolicySpec, size| !spec.is_none() || moments.alike(size) == size;
+    let runs = |spec| (0..sizes.len()).filter(|&size| is_run(spec, size)).count();
+    let together = at_once(sizes.len(), specs.iter().map(runs).sum(), jobs);
     let mut tasks = Vec::new();
     let mut first = 0;
     for spec in specs {
-        let own = &sizes[..runs_of(spec, sizes.len())];
-        for sizes in own.chunks(if shares(spec) { together } else { 1 }) {
-            tasks.push(Task { spec, sizes, first });
-            first += sizes.len();
+        for some in sizes.chunks(if shares(spec) { together } else { 1 }) {
+            if is_run(spec, first % sizes.len()) {
+                tasks.push(Task { spec, sizes: some, first });
+            }
+            first += some.len();
         }
     }
     tasks
@@ -161,11 +192,6 @@ pub(crate) fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
         }
         work();
     });
-}
-
-/// Runs needed for `sizes` sizes; `none` needs one.
-pub fn runs_of(spec: &PolicySpec, sizes: usize) -> usize {
-    if spec.is_none() { sizes.min(1) } else { sizes }
 }
 
 /// A run without a cache, under another size of the cache that it does not have.
@@ -189,13 +215,15 @@ mod tests {
         let sizes: Vec<Frames> =
             (1..=sizes).map(|frames| Frames { frames, given: format!("{frames}p") }).collect();
         let specs = PolicySpec::parse_list(policies).expect("policies of the table");
-        let tasks = tasks(&input, &specs, &sizes, &RunOptions::default(), jobs);
-        let firsts = tasks.iter().scan(0, |next, task| {
-            let first = *next;
-            *next += task.sizes.len();
-            Some(first)
-        });
-        assert!(firsts.eq(tasks.iter().map(|task| task.first)));
+        let options = RunOptions::default();
+        let moments = Moments::of(&input, &sizes, &options);
+        let tasks = tasks(&input, &specs, &sizes, &options, &moments, jobs);
+        let policy = |task: &Task<'_>| specs.iter().position(|one| std::ptr::eq(one, task.spec));
+        for task in &tasks {
+            let size = sizes.iter().position(|size| size.frames == task.sizes[0].frames);
+            let place = policy(task).zip(size).map(|(policy, size)| policy * sizes.len() + size);
+            assert_eq!(Some(task.first), place);
+        }
         tasks.iter().map(|task| task.sizes.len()).collect()
     }
 

@@ -25,7 +25,7 @@ mod warnings;
 pub use crate::mounted::Mounted;
 pub use crate::options::RunOptions;
 pub(crate) use many::{can_share, in_threads};
-pub use many::{compare, compare_each, runs_of};
+pub use many::{compare, compare_each};
 pub use one::{run, run_own};
 pub use record::Named;
 pub use requirements::{needs_next_use, own_suits, requirements, suits, supplies};

@@ -3,13 +3,13 @@
 use super::outcome::Outcome;
 use super::warnings;
 use crate::options::{RunOptions, Trim};
-use crate::result::{Measured, PendingWrites, RunConfig, RunResult};
+use crate::result::{Measured, PendingWrites, Queue, RunConfig, RunResult};
 use crate::sizes::Frames;
 use destage_replay::accesses::Extent;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::warmup::Warmup;
-use destage_ssd::config::TrimMode;
+use destage_ssd::config::{HostMode, TrimMode};
 use std::collections::BTreeMap;
 
 /// A policy of the user's own, as a result names it.
@@ -33,7 +33,12 @@ pub(super) fn record(
 ) -> Result<RunResult, RunError> {
     let measured = measured(&outcome, (&named.policy, frames.frames), input, options);
     let measured = Some(measured);
-    let warnings = warnings::of((&named.policy, frames.frames), &outcome, input, options);
+    let open = options.drive.as_ref().filter(|drive| drive.host.mode == HostMode::Open);
+    let queue = open.zip(outcome.windows.as_ref().zip(outcome.timing.as_ref()));
+    let queue = queue.and_then(|(drive, (windows, timing))| {
+        Queue::of(windows, timing.counters.makespan_ns, drive.device.geometry().units)
+    });
+    let warnings = warnings::of((&named.policy, frames.frames), (&outcome, queue), input, options);
     let mut result = RunResult {
         config: RunConfig {
             policy: named.policy,
@@ -73,6 +78,7 @@ pub(super) fn record(
             end_pages: outcome.dirty_left,
             end_bytes: None,
         }),
+        queue,
         windows: outcome.windows,
         warnings,
         tiers: outcome.tiers,

@@ -233,7 +233,7 @@ fn through<P: Policy>(
         replay.run_tiers(device, (&mut *policy, tier2), slots, times, observer)
     })?;
     let tiers = Some(outcome.counters.tiers);
-    Ok(Outcome { tiers, dirty_at_start: 0, dirty_left: 0, ..outcome })
+    Ok(Outcome { tiers, ..outcome })
 }
 
 /// Requests of a language model through two tiers in front of a device.
@@ -285,9 +285,8 @@ fn of_tiers(mut replayed: Replayed, requests: u64, options: &RunOptions) -> Outc
         requests,
         started_ns: None,
         windows: replayed.parts.finish(None, &to_flash),
-        // Whether a dirty page of tier 1 will be taken is not known: nothing is added.
-        dirty_at_start: 0,
-        dirty_left: 0,
+        dirty_at_start: replayed.dirty_at_start,
+        dirty_left: replayed.dirty_left,
         timing: None,
         profile: None,
         future: None,

@@ -5,28 +5,26 @@ use super::outcome::Outcome;
 use super::requirements::caveats;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
+use crate::result::Queue;
 use destage_policies::Circumstance;
 use destage_replay::counters::Counters;
 use destage_replay::input::Input;
 use destage_replay::timed::Timing;
 use destage_replay::warmup::Warmup;
 use destage_ssd::Ftl;
-use destage_ssd::config::HostMode;
 
 /// Reads of pages never written that are too many to pass over: one in so many.
 const UNWRITTEN_SHARE: u64 = 10;
 
-/// A drive that is behind at the end by this share of the time that the requests took to arrive:
-/// one in so many. What is left over from the last burst is far less.
-const BEHIND_SHARE: u64 = 10;
-
-/// Requests from which on it is said; a handful is one burst.
-const BEHIND_REQUESTS: u64 = 1000;
+/// Said of an open loop whose queue makes up the response time. An application of some threads has
+/// eight requests outstanding.
+const QUEUE_GROWS: &str = "the device does not keep up with the trace's times (open loop): \
+    response times are the length of a queue; --queue-depth 8 (closed loop) shows what it can do";
 
 /// The sentences about one run.
 pub(crate) fn of(
     (policy, frames): (&str, u32),
-    outcome: &Outcome,
+    (outcome, queue): (&Outcome, Option<Queue>),
     input: &Input<'_>,
     options: &RunOptions,
 ) -> Vec<String> {
@@ -64,7 +62,10 @@ pub(crate) fn of(
     }
     if let Some(timing) = &outcome.timing {
         said.extend(padded_for_nothing(counters, timing));
-        said.extend(of_times(timing, drive, input, options));
+        said.extend(of_times(timing, drive));
+    }
+    if queue.is_some_and(|queue| queue.grows) {
+        said.push(QUEUE_GROWS.into());
     }
     let notes = drive.record.get("notes").and_then(|notes| notes.as_array());
     said.extend(notes.into_iter().flatten().filter_map(|note| note.as_str()).map(Into::into));
@@ -86,12 +87,7 @@ fn padded_for_nothing(counters: &Counters, timing: &Timing) -> Option<String> {
 }
 
 /// Warnings about response times.
-fn of_times(
-    timing: &Timing,
-    drive: &Mounted,
-    input: &Input<'_>,
-    options: &RunOptions,
-) -> Vec<String> {
+fn of_times(timing: &Timing, drive: &Mounted) -> Vec<String> {
     let mut said = Vec::new();
     let ftl = timing.counters.device.ftl.as_ref();
     if ftl.is_some_and(|ftl| {
@@ -105,14 +101,6 @@ fn of_times(
         );
     }
     said.extend(not_steady(timing, drive));
-    if drive.host.mode == HostMode::Open && is_behind(timing, input, options) {
-        said.push(
-            "the device does not keep up with the arrivals: requests queue up, and response \
-             times grow with the length of the trace; a queue depth (closed loop) shows what \
-             it can do"
-                .into(),
-        );
-    }
     said
 }
 
@@ -134,17 +122,4 @@ fn not_steady(timing: &Timing, drive: &Mounted) -> Option<String> {
              half of what was written; precondition = random or steady fills the device"
         )
     })
-}
-
-/// The last request was complete long after it had arrived, compared with the time of all arrivals.
-fn is_behind(timing: &Timing, input: &Input<'_>, options: &RunOptions) -> bool {
-    let arrivals = input.arrivals_ns;
-    // When a warm-up until the cache is full ends is unknown beforehand.
-    let Some(warm) = options.warmup.rows(arrivals.len(), arrivals) else { return false };
-    let (Some(first), Some(last)) = (arrivals.get(warm), arrivals.last()) else { return false };
-    let arriving_ns = last - first;
-    let behind_ns = timing.counters.makespan_ns.saturating_sub(arriving_ns);
-    timing.counters.requests >= BEHIND_REQUESTS
-        && arriving_ns > 0
-        && behind_ns >= arriving_ns / BEHIND_SHARE
 }

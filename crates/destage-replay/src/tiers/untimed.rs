@@ -25,8 +25,8 @@ pub fn run<P: Policy>(
     let decision = TierDecision::default();
     let mut tiers = TierLoop { policy, plan: Plan::new(), tier2, decision };
     let replayed = replay.whole(&mut tiers, observer)?;
-    let dirty = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
-    Some(with_dirty(replayed, dirty))
+    let (in_tier2, _) = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
+    Some(with_dirty(replayed, (tiers.policy.dirty_pages(), in_tier2)))
 }
 
 /// Runs two tiers unobserved, each in a loop compiled for its policy.
@@ -66,16 +66,15 @@ impl Visitor for Unwatched<'_, '_> {
         let (policy, plan, misses) = (&mut policy, Plan::new(), Vec::with_capacity(BLOCK));
         let mut tiers = UnwatchedLoop { policy, tier2, plan, misses };
         let replayed = replay.whole(&mut tiers, observer)?;
-        let dirty = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
-        Some(with_dirty(replayed, dirty))
+        let (in_tier2, _) = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
+        Some(with_dirty(replayed, (tiers.policy.dirty_pages(), in_tier2)))
     }
 }
 
-/// Sets the pages that are dirty in tier 2, and in either tier.
-fn with_dirty(mut replayed: Replayed, (in_tier2, in_either): (u64, u64)) -> Replayed {
+/// Sets the pages that are dirty in each tier.
+fn with_dirty(mut replayed: Replayed, in_each: (u64, u64)) -> Replayed {
     let tiers = &mut replayed.counters.tiers;
-    (tiers.pending_tier1, tiers.pending_tier2) = (replayed.dirty_left, in_tier2);
-    replayed.dirty_left = in_either;
+    (tiers.pending_tier1, tiers.pending_tier2) = in_each;
     replayed
 }
 
@@ -115,8 +114,9 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
         forgotten(self.policy.forget(page), self.tier2.forget(page))
     }
 
+    /// In either tier.
     fn dirty_pages(&self) -> u64 {
-        self.policy.dirty_pages()
+        self.tier2.dirty_pages(&|visit| self.policy.for_each_resident(visit)).1
     }
 
     answers_of! { self.policy }
@@ -180,8 +180,9 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
         forgotten(above, Below { tier2, counters: &mut nothing, events }.forget(page))
     }
 
+    /// In either tier.
     fn dirty_pages(&self) -> u64 {
-        self.policy.dirty_pages()
+        self.tier2.dirty_pages(&|visit| self.policy.for_each_resident(visit)).1
     }
 
     answers_of! { self.policy }

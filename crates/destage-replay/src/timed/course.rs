@@ -202,7 +202,7 @@ impl Course {
             self.started_ns = self.now;
             self.dirty_at_start = frontend.dirty();
         }
-        let done = self.ledger.flash(&device.counters());
+        let done = self.ledger.flash(&device.counters(), self.now);
         self.parts.begin(self.requests..total, was_full, done);
     }
 
@@ -210,7 +210,7 @@ impl Course {
     #[inline]
     pub(super) fn cut<C: Frontend + ?Sized>(&mut self, device: &Device, frontend: &C) {
         if self.parts.is_cut(self.requests) {
-            let done = self.ledger.flash(&device.counters());
+            let done = self.ledger.flash(&device.counters(), self.now);
             self.parts.cut(self.requests, &self.ledger.pages, done, frontend.is_full());
         }
     }

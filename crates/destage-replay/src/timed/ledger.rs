@@ -67,9 +67,10 @@ impl Ledger {
         }
     }
 
-    /// Work of the drive until now, and the state that dirty evictions met.
-    pub(super) fn flash(&self, device: &DeviceCounters) -> FlashWork {
+    /// Work of the drive until an instant, and the state that dirty evictions met.
+    pub(super) fn flash(&self, device: &DeviceCounters, at_ns: Nanos) -> FlashWork {
         FlashWork {
+            at_ns,
             host_programs: device.flash_programs,
             programs: device.programs_of_all_kinds(),
             erases: device.erases,

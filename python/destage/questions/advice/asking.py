@@ -22,6 +22,7 @@ from destage.questions.curves.calls import mrc
 
 __all__ = [
     "ADVISED",
+    "NEVER",
     "WITHIN",
     "Sizes",
     "between",
@@ -47,9 +48,11 @@ WITHIN = 0.02
 
 #: Why no policy of those that were asked for is advised.
 NOTHING = (
-    "policies: nothing to advise: a policy that knows the future cannot be built, and none is no"
-    " cache"
+    "policies: nothing to advise: a policy that knows the future cannot be built, random is the"
+    " baseline that a policy must beat, and none is no cache"
 )
+#: A baseline for others: it runs if it is named, and is never advised.
+NEVER = frozenset({"random"})
 #: Metrics that only a closed loop changes.
 RATES = frozenset({"iops", "mb_per_s"})
 
@@ -256,6 +259,8 @@ def candidates(
     """The policies that may be advised, with these options of runs. Raises `UsageError`."""
     if policies is None:
         excluded = excluded_by(options)
+        if options.get("fetch_on_write_miss"):
+            excluded |= {one["name"] for one in catalogue() if one["clusters"]}
         named = policy_specs(ADVISED)
         specs = [s for s in named if isinstance(s, OwnPolicy) or s[0] not in excluded]
         if drive is None:
@@ -265,7 +270,8 @@ def candidates(
             return [s for s in blind if isinstance(s, OwnPolicy) or s[0] not in over]
         return suiting(specs, drive, Exclusions())
     specs = asked(policies, "1p", drive, options)[0]
-    if all(not isinstance(s, OwnPolicy) and (is_none(s) or s[0] in offline()) for s in specs):
+    known = [s for s in specs if not isinstance(s, OwnPolicy)]
+    if len(known) == len(specs) and all(is_none(s) or s[0] in offline() | NEVER for s in known):
         raise UsageError(NOTHING)
     return specs
 

@@ -19,10 +19,11 @@ from destage.lab.traces import Trace
 from destage.model.advice import Choice, choose, deployable, front_of, joint
 from destage.model.advised import Advised, Ran
 from destage.model.deployed import WRITER, System, sizes_now, systems
-from destage.model.goals import Goal
+from destage.model.goals import COST, Goal
 from destage.model.metrics import WRITES
 from destage.model.run import Run, warnings_of
 from destage.questions.advice.asking import (
+    NEVER,
     NOTHING,
     WITHIN,
     between,
@@ -45,6 +46,11 @@ __all__ = ["SEEDS", "Advice", "advise"]
 SEEDS = 3
 #: Runs that an advice can be made of: without a cache, and two to choose from.
 LEAST_RUNS = 3
+#: Requests outstanding that an answer is for where the device does not keep up with a trace: those
+#: of an application of some threads.
+DEPTH = 8
+#: What is said of such a trace.
+QUEUED = "The device does not keep up with the trace's times (open loop)"
 #: Choices that are made again where a run of a deployed system beats them.
 ROUNDS = 4
 
@@ -147,8 +153,7 @@ def advise(
         price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/reference/advise.md.
         policies, cache: candidates and sizes, instead of the defaults.
         pe_cycles: P/E cycle rating of a block; by default that of the device's file.
-        finalists: number of candidates to run at every size, chosen by the objective at a few
-        sizes.
+        finalists: number of candidates to run at every size, chosen at a few sizes.
         seeds: number of seeds of the two best, if a policy or the device is random.
         now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
         force: give settings even for a short trace or few hits.
@@ -175,7 +180,8 @@ def advise(
     experiment.refuse_shards("advice")
     pool = Pool(Runner(trace, drive, of_runs, experiment, pe_cycles))
     present = sizes_now(now)
-    search = _Search(pool, goals, share_of(within), finalists, seeds, present, force)
+    asked = of_device.get("queue_depth") is not None
+    search = _Search(pool, goals, share_of(within), finalists, seeds, present, force, asked)
     return search.advice(policies, cache, budget)
 
 
@@ -190,6 +196,8 @@ class _Search:
     seeds: int
     now: Mapping[str, int]
     force: bool
+    asked_depth: bool
+    """Whether arrivals were asked for: the trace's times, or a depth."""
 
     @property
     def tier2(self) -> bool:
@@ -215,6 +223,7 @@ class _Search:
         sizes = sizes_of(runner.trace, cache, budget, grows=bool(self.now))
         every = with_the_usual(candidates(policies, runner.drive, runner.options))
         warm = runner.measure_from(every, sizes.frames)
+        loop = self._closed(sizes.frames)
         pending = any(goal.leaves_out_pending for goal in goals)
         if tier2 and (pending or any(goal.column == WRITES for goal in goals)):
             raise UsageError(
@@ -227,7 +236,8 @@ class _Search:
         if runner.drive is not None and not tier2:
             pool.run(policy_specs("none"), [1])
         kept, left = finalists_of(pool, every, sizes.frames, goals, self.finalists)
-        grid = _Grid(pool, every, kept, self._writing(kept) if policies is None else [])
+        writing = self._writing(kept) if policies is None else []
+        grid = _Grid(pool, every, kept, writing, sizes.budget)
         grid.run(sizes.frames)
         if runner.interrupted and len(pool.labels) < LEAST_RUNS:
             raise KeyboardInterrupt
@@ -236,9 +246,26 @@ class _Search:
         # Products are matched by one tier alone.
         advice = self._said(grid, policies is None and not tier2, sizes.budget)
         ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
-        advice = replace(advice, ran=ran)
+        advice = replace(advice, ran=ran, loop=loop)
         notes = notes_of(advice, sizes.notes, flushed, warnings_of(advice.results))
         return replace(advice, notes=notes)
+
+    def _closed(self, frames: Sequence[int]) -> str:
+        """Close the loop where response times would be the length of a queue; what to say of it.
+
+        A depth that was asked for stays, and so do times that dollars a year are made of.
+        """
+        runner = self.pool.runner
+        timed = any(goal.metric is not None and goal.metric.kind == "time" for goal in self.goals)
+        if not timed or not runner.queues(frames):
+            return ""
+        if self.asked_depth or any(goal.name == COST for goal in self.goals):
+            return f"{QUEUED}: these are the length of a queue; --queue-depth {DEPTH} shows more."
+        runner.drive = drive_of(runner.drive, {"queue_depth": DEPTH})
+        return (
+            f"{QUEUED}: response times would be the length of a queue. The answer is for {DEPTH}"
+            " requests outstanding (closed loop); --queue-depth trace keeps the trace's times."
+        )
 
     def _writing(self, kept: Sequence[Spec]) -> list[Spec]:
         """Policies that a product runs with a background writer, if one can be behind the cache."""
@@ -252,7 +279,8 @@ class _Search:
         runs, more = self.pool.results.runs, set[int]()
         mine = grid.candidates(runs)
         for goal in self.goals:
-            for some in (mine, deployable(mine, self.products)):
+            most = None if grid.budget is None else grid.budget * self.pool.runner.trace.page_bytes
+            for some in (mine, deployable(mine, affordable(self.products, most, self.now))):
                 if not any(goal.judged(run) is not None for run in some):
                     continue
                 choice = choose(some, _filled(runs), goal, self.within)
@@ -268,17 +296,20 @@ class _Search:
         them beats the advice: where one would, it is the advice.
         """
         runner, goals, within, pool = self.pool.runner, self.goals, self.within, self.pool
+        most = None if budget is None else budget * runner.trace.page_bytes
+        products = affordable(self.products, most, self.now)
         for _ in range(ROUNDS):
             runs = pool.results
             mine = grid.candidates(runs, also_deployed=usual)
             choices = [choose(mine, _filled(runs), goal, within) for goal in goals]
-            sold = deployable(mine, self.products) if usual else []
+            sold = deployable(mine, products) if usual else []
             sold = [r for r in sold if all(g.judged(r) is not None for g in goals)]
             deployed = [choose(sold, _filled(runs), goal, within) for goal in goals] if sold else []
             several = len(goals) > 1
             both = joint(deployed or choices, sold or mine, within) if several else None
             advised = both or (deployed or choices)[0].run
-            found = () if self.tier2 else settings(pool, choices, advised, within)
+            room = (most, self.now)
+            found = () if self.tier2 else settings(pool, choices, advised, within, *room)
             if len(pool.results) == len(runs) or not usual:
                 break
         named = dict.fromkeys(system.policy for system in systems())
@@ -290,7 +321,7 @@ class _Search:
             drive=runner.drive.name if runner.drive else None,
             goals=goals,
             within=within,
-            budget_bytes=None if budget is None else budget * runner.trace.page_bytes,
+            budget_bytes=most,
             choices=tuple(choices),
             joint=both,
             front=front_of(mine, goals) if several else (),
@@ -301,12 +332,15 @@ class _Search:
             deployed=tuple(deployed),
             nothing=next((run for run in runs if run.policy == "none"), None),
             force=self.force,
-            products=self.products,
+            products=products,
             below=runner.below,
             results=runs,
         )
+        can = affordable((one.system for one in found), most, self.now)
         typed = [
-            "" if advice.withheld else one.system.typed(advised.cache_bytes, self.now)
+            ""
+            if advice.withheld or one.system not in can
+            else one.system.typed(advised.cache_bytes, self.now, most)
             for one in found
         ]
         told = zip(found, typed, strict=True)
@@ -321,6 +355,8 @@ class _Grid:
     every: Sequence[Spec]
     kept: Sequence[Spec]
     writing: Sequence[Spec]
+    budget: int | None
+    """Pages of the largest cache that may be advised."""
 
     def run(self, frames: Sequence[int]) -> None:
         """Run the candidates at these sizes."""
@@ -335,7 +371,10 @@ class _Grid:
         labels |= {spec_label(spec) + WRITER for spec in self.writing}
         if also_deployed:
             labels |= {system.label for system in systems()}
-        mine = [r for r in runs if r.label in labels and r.policy != "none"]
+        mine = [r for r in runs if r.label in labels and r.policy not in ("none", *NEVER)]
+        if self.budget is not None:
+            # Products may have run at the sizes that they take.
+            mine = [run for run in mine if run.frames <= self.budget]
         found = [run for run in mine if not run.knows_the_future]
         if not found:
             raise UsageError(NOTHING)
@@ -345,6 +384,13 @@ class _Grid:
                 " trace, or warmup none"
             )
         return _filled(found)
+
+
+def affordable(
+    products: Iterable[System], most: int | None, now: Mapping[str, int]
+) -> tuple[System, ...]:
+    """The systems whose smallest setting is within the budget, if there is one."""
+    return tuple(one for one in products if most is None or one.smallest(now) <= most)
 
 
 def _filled(runs: Iterable[Run]) -> list[Run]:

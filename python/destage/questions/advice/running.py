@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,10 @@ from destage.lab.traces import Trace
 from destage.model.advice import Choice, Setting
 from destage.model.deployed import WRITER, System, systems
 from destage.model.goals import Goal
+from destage.model.metrics import BASELINE
 from destage.model.run import Run
+from destage.model.words import plain
+from destage.model.words import size as size_text
 from destage.questions.advice.asking import like
 from destage.questions.runs import Interrupted, compare
 
@@ -114,6 +117,19 @@ class Runner:
                     self.below = label.removeprefix(f"{name} ")
                     return name
         return label
+
+    def queues(self, frames: Sequence[int]) -> bool:
+        """Whether the trace's times build up a queue in front of the device, behind lru.
+
+        At the smallest of some sizes, or the largest. Ctrl-C is left to the next runs.
+        """
+        if self.drive is None or self.drive.queue_depth is not None:
+            return False
+        try:
+            found = self.runs(policy_specs(BASELINE), sorted({min(frames), max(frames)}))
+        except Stopped:
+            return False
+        return any(run.queue_grows for run in found)
 
     @property
     def writing(self) -> Device | str:
@@ -214,16 +230,28 @@ def finalists_of(
 
 
 def settings(
-    pool: Pool, choices: Sequence[Choice], advised: Run, within: float
+    pool: Pool,
+    choices: Sequence[Choice],
+    advised: Run,
+    within: float,
+    most: int | None,
+    now: Mapping[str, int],
 ) -> tuple[Setting, ...]:
     """What to type into each deployed system, and how far its nearest policy is from the best.
 
-    Runs that this takes are added to the pool.
+    With a budget of `most` bytes, systems without a setting within it are left out. Runs that this
+    takes are added to the pool.
     """
     trace, why = pool.runner.trace, {}
     sizes = {}
     for system in systems():
-        room = system.room(advised.cache_bytes)
+        least = system.smallest(now)
+        if most is not None and least > most:
+            said = [plain(size_text(count)) for count in (least, most)]
+            why[system] = f"its smallest setting ({said[0]}) is above the budget of {said[1]}"
+            sizes[system] = (least, 0)
+            continue
+        room = system.room(advised.cache_bytes, most)
         frames = max(1, min(room // trace.page_bytes, trace.unique_pages))
         # A cache of the next unit would lack some pages to be full when measurement begins.
         frames = advised.frames if frames <= ALIKE * advised.frames else frames
@@ -255,7 +283,7 @@ def _with_writer(drive: Device | None) -> Device | str:
 def _setting(
     system: System,
     made: Run | str,
-    size: int,
+    room: int,
     known: Sequence[Run],
     choices: Sequence[Choice],
     advised: Run,
@@ -264,7 +292,7 @@ def _setting(
     nothing = (None,) * len(choices)
     if isinstance(made, str):
         none = (False,) * len(choices)
-        return Setting(system, None, made, size, nothing, nothing, none, nothing)
+        return Setting(system, None, made, room, nothing, nothing, none, nothing)
     values, worse, significant, near = [], [], [], []
     same = [run for run in known if run.label == system.label]
     for choice in choices:
@@ -276,7 +304,7 @@ def _setting(
         significant.append(value is not None and goal.is_significant(made, choice.best))
         near.append(_smallest(same, choice, within) if means else None)
     return Setting(
-        *(system, made, "", size),
+        *(system, made, "", room),
         *(tuple(values), tuple(worse), tuple(significant), tuple(near)),
     )
 

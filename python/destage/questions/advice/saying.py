@@ -59,6 +59,8 @@ def everything(advised: Advised) -> dict[str, Any]:
         "objectives": [_goal(goal) for goal in advised.goals],
         "within": advised.within,
         "budget_bytes": advised.budget_bytes,
+        "queue_depth": advised.run.queue_depth,
+        "loop": advised.loop or None,
         "prices": {
             "dram_dollars_a_byte": prices.dram,
             "tbw_bytes": prices.tbw,
@@ -198,6 +200,7 @@ def notes_of(
         )
     if ran.interrupted:
         said.append("interrupted: other runs were to come")
+    said += [advised.loop] if advised.loop else []
     said += of_sizes
     if flushed:
         said.append("the caches were flushed at the end, so that no write is pending")

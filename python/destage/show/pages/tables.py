@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from destage.model.marks import baseline_of, beside
 from destage.model.metrics import METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winners
 from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit, valued
-from destage.show.tables.results import life_texts, mark_meaning
+from destage.show.tables.results import RULE, life_texts, mark_meaning
+from destage.show.tables.table import WORDS
 
 __all__ = ["runs_table", "wins_table"]
 
@@ -44,9 +47,10 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
         m.name: time_unit(run[m.name] for run in result.runs) for m in metrics if m.kind == "time"
     }
     timed = result.timed
+    bases = {frames: baseline_of(result.at(frames), result.baseline) for frames in result.sizes}
     shares = [row.cache_share for row in result.by_size if row.cache_share]
     digits = 3 if shares and min(shares) < 0.001 else 2
-    rows = []
+    rows, words = [], set[str]()
     before: int | None = None
     for row in result.by_size:
         sized = _no_size if row.policy == "none" else str
@@ -62,7 +66,9 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
             if (m.name, row.frames, row.label) in best:
                 css.append("best")
             text = cell(m, row[m.name], units.get(m.name))
-            cells.append(_cell(row[m.name], text, " ".join(css)))
+            word = _word(m, row, bases[row.frames], units.get(m.name))
+            words.add(word)
+            cells.append(_cell(row[m.name], text, " ".join([*css, word]).rstrip()))
         cells += _life_cells(row) if any(r.life for r in result.runs) else []
         rows.append(
             {
@@ -82,8 +88,25 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
         "rows": rows,
         "sizes": [{"frames": f, "title": title} for f, title in sizes.items()],
         "mark": mark_meaning(result.runs) if best else "",
+        "signs": _signs(bases.values()) if words - {""} else "",
         "file": "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)[:80],
     }
+
+
+def _word(metric: Metric, run: Run, base: Run | None, unit: TimeUnit | None) -> str:
+    """How a value differs from the baseline's, if it does so significantly and visibly."""
+    if base is None or cell(metric, run[metric.name], unit) == cell(
+        metric, base[metric.name], unit
+    ):
+        return ""
+    return WORDS.get(beside(metric, run, base), "")
+
+
+def _signs(bases: Iterable[Run | None]) -> str:
+    """What better and worse are compared with."""
+    labels = list(dict.fromkeys(base.label for base in bases if base is not None))
+    than = labels[0] if len(labels) == 1 else "the first of its size"
+    return f"better, worse: than {than}, {RULE}"
 
 
 def _life_cells(run: Run) -> list[dict[str, Any]]:

@@ -349,6 +349,7 @@ def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
             s.system.source,
         )
         for s in advised.settings
+        if s.typed
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from destage.model.advice import Choice, deployable
 from destage.model.advised import HITS, Advised
 from destage.model.deployed import System
-from destage.model.run import Run
+from destage.model.run import Run, measured_text
 from destage.model.words import NBSP, NONE, counted, join, percent, plain, size
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import place, share_text, title_of
@@ -156,7 +156,10 @@ def _one_collection(advised: Advised) -> str | None:
 
 
 def answer_lines(advised: Advised) -> list[str]:
-    """The answer, in five lines at most; one line and how to go on where no cache is worth it."""
+    """The answer, in five lines at most; one line and how to go on where no cache is worth it.
+
+    A line more says that the answer is for a closed loop.
+    """
     lines: list[str | None]
     if not advised.worth and not advised.force:
         lines = [not_worth(advised), RECORD]
@@ -164,6 +167,7 @@ def answer_lines(advised: Advised) -> list[str]:
         possible = _possible(advised)
         third = _one_collection(advised) or possible
         lines = [_worth(advised), _take(advised), third, _sure(advised.first), _type(advised)]
+    lines.append(advised.loop)
     if advised.ran.interrupted:
         lines[0] = f"Interrupted: of what had run by then. {lines[0]}"
     return [plain(line) for line in lines if line]
@@ -210,6 +214,8 @@ def answer_table(advised: Advised) -> Table:
             row.append(Cell(NONE if hits is None else f"{100 * hits:.2f}"))
         table.groups[0].append(row)
     near = share_text(advised.within)
+    if advised.run.warmup_requests:
+        table.notes.append(f"measured: {measured_text(advised.run)}, the same at every size")
     table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
     if apart:
         table.notes.append("possible: the best policy there if it is significantly different")

@@ -7,9 +7,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from destage import _destage
-from destage.model.kv_advice import ASSUMED_YEARS, KvAdvised, KvConfiguration
+from destage.model.kv_advice import ASSUMED_YEARS, DAY_NS, KvAdvised, KvConfiguration
 from destage.model.kv_settings import KvSetting, kv_settings
-from destage.model.words import NONE, counted, percent, plain, ratio, significant, size
+from destage.model.words import (
+    NONE,
+    counted,
+    duration,
+    percent,
+    plain,
+    ratio,
+    significant,
+    size,
+    volume,
+)
 from destage.show.tables.table import Cell, Column, Table
 
 __all__ = [
@@ -21,7 +31,6 @@ __all__ = [
     "method_lines",
     "row_of",
     "settings_of",
-    "written_text",
 ]
 
 #: Version of the JSON form.
@@ -54,6 +63,7 @@ def everything(advised: KvAdvised) -> dict[str, Any]:
         "wears_out": advised.chosen.wears_out,
         "rating_assumed": advised.prices.tbw is None,
         "withheld": advised.withheld or None,
+        "rises": advised.rises or None,
         "advised": _place(advised.chosen),
         "best": _place(advised.best),
         "without_flash": _place(advised.dram_only),
@@ -101,21 +111,32 @@ def _filter(one: KvConfiguration) -> str:
     return str(one.run["admit"]) if one.flash_bytes else NONE
 
 
-def written_text(size_bytes: float) -> str:
-    """Bytes as makers of drives count them."""
-    for unit, scale in (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
-        if size_bytes >= scale:
-            return f"{significant(size_bytes / scale)} {unit}"
-    return f"{size_bytes:,.0f} bytes"
-
-
 def answer_lines(advised: KvAdvised) -> Iterator[str]:
     """The answer, four lines: what it is worth and what wears out first."""
     chosen = advised.chosen
     yield _worth(advised)
-    yield _wear(chosen)
-    yield f"DRAM: {size(chosen.dram_bytes)}, policy {_upper(chosen)}."
+    yield _wear(chosen) + _extrapolated(advised, chosen)
+    yield f"DRAM: {size(chosen.dram_bytes)}, policy {_upper(chosen)}{_rises(advised)}."
     yield _flash(advised) if chosen.flash_bytes else _no_flash(advised)
+
+
+def _rises(advised: KvAdvised) -> str:
+    """Whether the largest sizes that were tried gain still."""
+    if not advised.rises:
+        return ""
+    dram, flash = (size(max(one.sizes[k] for one in advised.candidates)) for k in (0, 1))
+    return (
+        f"; the curve still rises with {advised.rises} at the largest sizes tried ({dram} of DRAM,"
+        f" {flash} of flash): try more (--cache, --tier2-cache)"
+    )
+
+
+def _extrapolated(advised: KvAdvised, chosen: KvConfiguration) -> str:
+    """What a day's writes were extrapolated from."""
+    length = advised.trace.duration_ns
+    if not chosen.written_per_day or length is None or length >= DAY_NS:
+        return ""
+    return f" Extrapolated from {duration(length)}."
 
 
 def _settings_line(advised: KvAdvised) -> str:
@@ -177,13 +198,22 @@ def _life(years: float) -> str:
     return f"{significant(years)} years"
 
 
+def _lasts(one: KvConfiguration) -> str:
+    """The life of the drive in a table's cell."""
+    if one.life_years is not None:
+        return _life(one.life_years)
+    return "lasts" if one.flash_bytes and not one.written else NONE
+
+
 def _wear(chosen: KvConfiguration) -> str:
     per_day, years = chosen.written_per_day, chosen.life_years
     if not chosen.flash_bytes:
         return "SSD: nothing is written to flash."
+    if not chosen.written:
+        return "SSD: nothing was written to flash, so that it lasts."
     if per_day is None:
         return "SSD: its life is not known, because the trace has no times."
-    wear = f"SSD: {written_text(per_day)} written a day"
+    wear = f"SSD: {volume(per_day)} written a day"
     if years is None:
         return f"{wear}."
     if chosen.prices.tbw is None:
@@ -193,7 +223,7 @@ def _wear(chosen: KvConfiguration) -> str:
     if not chosen.wears_out:
         return f"{wear}."
     asked = chosen.prices.years
-    needs = written_text(per_day * 365.25 * asked)
+    needs = volume(per_day * 365.25 * asked)
     return f"{wear}, and {significant(asked)} years take rated writes of {needs}."
 
 
@@ -224,9 +254,9 @@ def _table(advised: KvAdvised, rows: Sequence[KvConfiguration]) -> Table:
             _filter(one),
             ratio(one.hits, 2),
             ratio(one.run["stranded_ratio"], 2),
-            written_text(per_day) if flash and per_day is not None else NONE,
+            volume(per_day) if flash and per_day is not None else NONE,
         ]
-        texts += [NONE if one.life_years is None else _life(one.life_years)] if wears else []
+        texts += [_lasts(one)] if wears else []
         texts += [NONE if one.dollars is None else significant(one.dollars)] if priced else []
         mine = one is advised.chosen
         cells.append([Cell(text, best=mine and k == 0) for k, text in enumerate(texts)])

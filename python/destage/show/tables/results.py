@@ -7,6 +7,15 @@ from dataclasses import dataclass
 
 from destage.model.choice import chosen, metric_named
 from destage.model.life import Life
+from destage.model.marks import (
+    BETTER,
+    WORSE,
+    baseline_of,
+    beside,
+    beside_each_other,
+    side_by_side,
+    unmarked,
+)
 from destage.model.metrics import WRITES, Metric, metrics
 from destage.model.naming import is_foreseeing, without_placement
 from destage.model.run import INTERRUPTED, SHARD, Run, measured_text, prompts_of
@@ -47,7 +56,7 @@ _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
 #: Trace, device (its name includes the FTL), queue depth and frames: common to the runs that are
 #: compared, by cache policy and by placement policy.
-Place = tuple[str, str | None, int | None, int]
+Place = tuple[str | int | None, ...]
 
 
 def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
@@ -55,7 +64,8 @@ def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
     places = {"always", *("with_device" if r.device else "without_device" for r in runs)}
     found = [m for m in metrics() if m.shown in places and m.name not in _ROOMY]
     found = [m for m in found if any(r[m.name] is not None for r in runs)]
-    if not any(m.name == WRITES for m in found):  # Older results know no pending writes.
+    known = any(r["physical_writes"] is not None for r in runs)
+    if known and not any(m.name == WRITES for m in found):  # Older results: no pending writes.
         found = [m for m in metrics() if m in found or m.name == "physical_writes"]
     said = [m for m in found if any(r[m.name] for r in runs)]
     if not said:
@@ -97,14 +107,16 @@ def results_table(
     show: str | Sequence[str] | None = None,
     sort: str | None = None,
     view: str | None = None,
+    baseline: str | None = None,
 ) -> Table:
-    """Return one row per run, grouped by trace and cache size, the best of each group marked.
+    """Return one row per run, grouped by trace and cache size, with the marks of each group.
 
     Parameters:
         every: the runs.
         show: the columns, by the names of metrics, short ones too; by default the usual ones.
         sort: by what rows of a group are sorted, the best first; by default as they were asked for.
         view: columns by what they are about, instead of `show`: a key of `VIEWS`.
+        baseline: the label of the run that others are marked against; by default the first.
 
     Raises `UsageError` for names that there are not.
     """
@@ -125,15 +137,17 @@ def results_table(
     lasting = any(r.life for r in runs) and (life or asked is None)
     columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     table = Table(_title(runs), columns)
-    by_size = _groups(runs)
+    by_size = {place: side_by_side(group) for place, group in _groups(runs).items()}
+    bases = {place: baseline_of(group, baseline) for place, group in by_size.items()}
     one_each = all(len(group) == 1 for group in by_size.values())
     if order is not None:
         by_size = _sorted(by_size, order, one_each)
-    groups = [list(by_size.values())] if one_each else [[group] for group in by_size.values()]
-    for members in groups:
-        rows = [row for group in members for row in _rows(group, shown, keys, lasting)]
-        table.groups.append(rows)
+    rows = {
+        place: _rows(group, bases[place], shown, keys, lasting) for place, group in by_size.items()
+    }
+    table.groups += [[row for some in rows.values() for row in some]] if one_each else rows.values()
     table.notes += _notes(table, runs, shown)
+    table.notes += _marks(table, [(group, bases[place]) for place, group in by_size.items()], shown)
     if life and not lasting:
         table.notes.append(f"{NO_LIFE} (--pe-cycles)")
     if zeros:
@@ -146,10 +160,7 @@ def _groups(runs: Sequence[Run]) -> dict[Place, list[Run]]:
     """Runs that are compared with each other."""
     groups: dict[Place, list[Run]] = {}
     for run in runs:
-        identity = run.trace.fingerprint + run.trace.name
-        # Placement policies compare like cache policies: on one device.
-        base = None if run.device is None else without_placement(run.device)
-        groups.setdefault((identity, base, run.queue_depth, run.frames), []).append(run)
+        groups.setdefault(beside_each_other(run), []).append(run)
     return groups
 
 
@@ -159,8 +170,8 @@ def by_metric(order: Metric, value: float | int | None) -> tuple[bool, float]:
 
 
 def _sorted(
-    by_size: dict[Place, list[Run]], order: Metric, one_each: bool
-) -> dict[Place, list[Run]]:
+    by_size: dict[Place, Sequence[Run]], order: Metric, one_each: bool
+) -> dict[Place, Sequence[Run]]:
     """The groups with their runs sorted; of groups of one run each the groups themselves."""
 
     def key(run: Run) -> tuple[bool, float]:
@@ -172,7 +183,11 @@ def _sorted(
 
 
 def _rows(
-    group: Sequence[Run], shown: Sequence[Numbers], keys: Sequence[str], lasting: bool
+    group: Sequence[Run],
+    base: Run | None,
+    shown: Sequence[Numbers],
+    keys: Sequence[str],
+    lasting: bool,
 ) -> list[list[Cell]]:
     """The rows of one cache size."""
     best: dict[str, Run] = {}
@@ -192,7 +207,11 @@ def _rows(
         if run.cache_not_full:
             sizes = (f"{run.cache} {NOT_FULL}", *sizes[1:])
         row += [Cell(text) for text in (run.label, *sizes)]
-        row += [Cell(s.text(run), best=best.get(s.metric.name) is run) for s in shown]
+        for s in shown:
+            # As for the best: what the printed digits do not show is not marked.
+            differs = base is not None and s.text(run) != s.text(base)
+            sign = beside(s.metric, run, base) if differs else ""
+            row.append(Cell(s.text(run), best=best.get(s.metric.name) is run, sign=sign))
         row += [Cell(text) for text in life_texts(run.life)] if lasting else []
         rows.append(row)
     return rows
@@ -211,8 +230,6 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     # Said of every run, and of the table as a whole.
     missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
     notes = [*dict.fromkeys(missing), *_measured(runs)]
-    if any(c.best for row in table.rows() for c in row):
-        notes.append(f"{MARK} {mark_meaning(runs)}")
     if len({r.placement for r in runs}) > 1 and any(is_foreseeing(r.placement) for r in runs):
         notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
@@ -238,6 +255,55 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     return notes
 
 
+def _marks(
+    table: Table, groups: Sequence[tuple[Sequence[Run], Run | None]], shown: Sequence[Numbers]
+) -> list[str]:
+    """The meaning of the marks; why there are none; and response times that are of a queue."""
+    notes, runs = [], [run for group, _ in groups for run in group]
+    if any(c.best for row in table.rows() for c in row):
+        notes.append(f"{MARK} {mark_meaning(runs)}")
+    if any(c.sign for row in table.rows() for c in row):
+        labels = list(dict.fromkeys(base.label for _, base in groups if base is not None))
+        base = labels[0] if len(labels) == 1 else "the first of its size"
+        rule = "by the same rule" if notes else RULE
+        notes.append(f"{BETTER} better, {WORSE} worse than {base}: {rule}")
+    notes += _unmarked(groups, shown)
+    if any(s.metric.kind == "time" for s in shown):
+        notes += queued(runs)
+    return notes
+
+
+def _unmarked(
+    groups: Sequence[tuple[Sequence[Run], Run | None]], shown: Sequence[Numbers]
+) -> list[str]:
+    """Why nothing is marked in the main number of a table, in a line."""
+    metrics = [s.metric for s in shown if s.metric.better != "neither"]
+    named = {metric.name: metric for metric in metrics}
+    metric = named.get("response_ns_mean") or (metrics[0] if metrics else None)
+    if metric is None:
+        return []
+    found = [unmarked(group, metric, base) for group, base in groups if len(group) > 1]
+    return [plain(found[-1])] if found and all(found) and found[-1] else []
+
+
+def queued(runs: Sequence[Run]) -> list[str]:
+    """Runs of an open loop whose response times are the length of a queue, in a line."""
+    found = [run for run in runs if run.queue_grows]
+    if not found:
+        return []
+    labels = list(dict.fromkeys(run.label for run in found))
+    who = ", ".join(labels[:4]) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
+    most = max(float((run.queue or {})["outstanding_max"]) for run in found)
+    return [
+        f"open loop: response times of {who} are the length of a queue (up to {most:,.0f}"
+        " requests); --queue-depth 8 shows what the device can do"
+    ]
+
+
+#: When a difference is marked.
+RULE = "significant (95 %), and by 1 % or more"
+
+
 def mark_meaning(runs: Sequence[Run]) -> str:
     """The meaning of the mark of the best, as the end of a note."""
     if not any(r.differences for r in runs):
@@ -246,7 +312,7 @@ def mark_meaning(runs: Sequence[Run]) -> str:
     where = ""
     if parts < FEW_PARTS:
         where = f" on this trace (its differences have {parts} independent parts or more)"
-    return f"best of its size{where}: significant (95 %), and by 1 % or more"
+    return f"best of its size{where}: {RULE}"
 
 
 def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
@@ -288,20 +354,30 @@ def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
 
 def _measured(runs: Sequence[Run]) -> list[str]:
     """The requests that were measured after a warm-up, and the caches that are not full."""
-    parts: dict[str, dict[str, None]] = {}
+    parts: dict[str, dict[str, Run]] = {}
     for run in runs:
         if run.warmup_requests and run.measured is not None:
-            parts.setdefault(run.trace.name, {})[measured_text(run)] = None
+            parts.setdefault(run.trace.name, {}).setdefault(measured_text(run), run)
     several = len({run.trace.name for run in runs}) > 1
     notes = []
     for name, texts in parts.items():
         whose = f"{name}: " if several else ""
-        notes.append(f"measured: {whose}{'; '.join(texts)}")
+        notes.append(f"measured: {whose}{_parts_text(texts)}")
     if any(run.cache_not_full for run in runs):
         notes.append(
             f"{NOT_FULL}: the cache takes longer than half of the requests to fill; never best"
         )
     return notes
+
+
+def _parts_text(texts: Mapping[str, Run]) -> str:
+    """The measured parts; of several sizes, each its own from the request at which it is full."""
+    if len(texts) == 1:
+        return next(iter(texts))
+    first, last = (key(texts.values(), key=lambda run: run.warmup_requests) for key in (min, max))
+    ends = (f"{run.warmup_requests + 1:,} ({run.cache})" for run in (first, last))
+    end = (first.measured or {})["last_request"]
+    return f"each size from the request at which it is full, {' to '.join(ends)}, to {end:,}"
 
 
 #: Independent parts of a trace below which a mark is said to be of this trace alone.
@@ -343,7 +419,7 @@ def _arrivals(run: Run) -> str:
 def _turned(runs: Sequence[Run]) -> list[str]:
     """Sizes at which another policy is fastest in an open loop than in a closed one, in a line."""
     mean = metric_named("response_ns_mean")
-    fastest: dict[tuple[str, str | None, int], dict[str, str]] = {}
+    fastest: dict[Place, dict[str, str]] = {}
     for (trace, drive, _, frames), group in _groups(runs).items():
         found = winner(group, mean)
         if found is not None and found.sole:

@@ -12,7 +12,7 @@ from destage.model.words import NBSP, plain
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["MARK", "Cell", "Column", "Table"]
+__all__ = ["MARK", "WORDS", "Cell", "Column", "Table"]
 
 #: Text is folded to this width, and no further, before columns go to another part.
 FOLDED = 12
@@ -20,17 +20,27 @@ FOLDED = 12
 #: Beside the best value of a column; colour alone is not enough on paper.
 MARK = "*"
 
+#: Beside values that differ from the baseline: signs, and the words of a page.
+WORDS = {"-": "better", "+": "worse"}
+
 
 @dataclass(frozen=True)
 class Cell:
-    """Text, and whether it is the best of its group."""
+    """Text, and how it is marked in its group."""
 
     text: str
     best: bool = False
+    sign: str = ""
+    """`-` for better than the baseline, `+` for worse."""
 
     def __post_init__(self) -> None:
         """Take typeset text: tables are plain."""
         object.__setattr__(self, "text", plain(self.text))
+
+    @property
+    def marks(self) -> str:
+        """The marks behind the text."""
+        return (MARK if self.best else "") + self.sign
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,13 @@ class Table:
             widths = [max(w, len(cell.text)) for w, cell in zip(widths, row, strict=True)]
         return widths
 
+    def _room_for_marks(self) -> list[int]:
+        """Width of the marks of each column, at least one."""
+        widths = [1] * len(self.columns)
+        for row in self.rows():
+            widths = [max(w, len(cell.marks)) for w, cell in zip(widths, row, strict=True)]
+        return widths
+
     def _only(self, keep: Sequence[int]) -> Table:
         """The table with these columns."""
         groups = [[[row[k] for k in keep] for row in group] for group in self.groups]
@@ -89,11 +106,13 @@ class Table:
         Spare columns go first. Then columns go to a part of their own, each part beginning with the
         key columns. Text may be folded; numbers never are.
         """
+        marks = [w - 1 for w in self._room_for_marks()]
         whole = self._widths(self._heads())
-        if _room(whole) <= width:
+        if _room(whole, marks) <= width:
             return [self]
         keep = [k for k, c in enumerate(self.columns) if not c.spare]
         least = [w if c.right else min(w, FOLDED) for c, w in zip(self.columns, whole, strict=True)]
+        least = [w + m for w, m in zip(least, marks, strict=True)]
         if _room([least[k] for k in keep]) <= width:
             return [self._only(keep)]
         keys = [k for k in keep if self.columns[k].key] or keep[:1]
@@ -112,24 +131,24 @@ class Table:
         return tables
 
     def text(self) -> str:
-        """Plain text, one space and a mark to the right of each number."""
+        """Plain text, one space and the marks to the right of each number."""
         heads = self._heads()
         height = len(heads[0])
-        widths = self._widths(heads)
+        widths, marks = self._widths(heads), self._room_for_marks()
 
         def line(cells: Iterable[tuple[str, str]]) -> str:
             parts = [
-                (text.rjust(w) if c.right else text.ljust(w)) + mark
-                for (text, mark), w, c in zip(cells, widths, self.columns, strict=True)
+                (text.rjust(w) if c.right else text.ljust(w)) + mark.ljust(m)
+                for (text, mark), w, m, c in zip(cells, widths, marks, self.columns, strict=True)
             ]
             return " ".join(parts).rstrip()
 
-        rule = "-" * (sum(widths) + 2 * len(widths) - 1)
+        rule = "-" * (sum(widths) + sum(marks) + len(widths) - 1)
         lines = [self.title] if self.title else []
         lines += [line((h[k], " ") for h in heads) for k in range(height)]
         for group in self.groups:
             lines.append(rule)
-            lines.extend(line((c.text, MARK if c.best else " ") for c in row) for row in group)
+            lines.extend(line((c.text, c.marks) for c in row) for row in group)
         lines.extend(self.notes)
         return "\n".join(lines)
 
@@ -142,7 +161,7 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        heads = self._heads()
+        heads, marks = self._heads(), self._room_for_marks()
         drawn = RichTable(
             title=Text(self.title, style="bold") if self.title else None,
             title_justify="left",
@@ -152,37 +171,35 @@ class Table:
             caption=Text("\n".join(self.notes), style="dim") if self.notes else None,
             caption_justify="left",
         )
-        for column, head, least in zip(self.columns, heads, self._widths(heads), strict=True):
+        widths = self._widths(heads)
+        for column, head, least, mark in zip(self.columns, heads, widths, marks, strict=True):
             drawn.add_column(
-                "\n".join(f"{line} " for line in head),
+                "\n".join(line + " " * mark for line in head),
                 justify="right" if column.right else "left",
                 no_wrap=column.right,
-                min_width=least + 1 if column.right else min(least, FOLDED) + 1,
+                min_width=least + mark if column.right else min(least, FOLDED) + mark,
                 overflow="fold",
             )
         for group in self.groups:
             for row in group:
                 drawn.add_row(
                     *(
-                        Text(
-                            c.text + (MARK if c.best else " "),
-                            style="bold green" if c.best else "",
-                        )
-                        for c in row
+                        Text(c.text + c.marks.ljust(m), style="bold green" if c.best else "")
+                        for c, m in zip(row, marks, strict=True)
                     )
                 )
             drawn.add_section()
         return drawn
 
     def markdown(self) -> str:
-        """Return it as a Markdown table; the best values are bold."""
+        """Return it as a Markdown table; the best values are bold, signs are as in plain text."""
 
         def row(cells: Iterable[str]) -> str:
             return "| " + " | ".join(cells) + " |"
 
         def shown(cell: Cell) -> str:
             text = cell.text.replace("|", "\\|")
-            return f"**{text}**" if cell.best else text
+            return (f"**{text}**" if cell.best else text) + cell.sign
 
         lines = [row(c.title.replace("\n", " ") for c in self.columns)]
         lines.append("|" + "|".join("--:" if c.right else "---" for c in self.columns) + "|")
@@ -199,7 +216,8 @@ class Table:
 
         def shown(cell: Cell) -> str:
             text = _latex(cell.text)
-            return f"\\textbf{{{text}}}" if cell.best else text
+            text = f"\\textbf{{{text}}}" if cell.best else text
+            return f"{text}$^{{{cell.sign}}}$" if cell.sign else text
 
         heads = [_latex(c.title.replace("\n", " ")) for c in self.columns]
         aligned = "".join("r" if c.right else "l" for c in self.columns)
@@ -211,7 +229,7 @@ class Table:
         return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
     def html(self) -> str:
-        """Return it as an HTML table, for notebooks."""
+        """Return it as an HTML table, for notebooks; signs are words."""
         out = [f"<table><caption>{html.escape(self.title)}</caption><thead><tr>"]
         out += [f"<th>{html.escape(c.title).replace(chr(10), ' ')}</th>" for c in self.columns]
         out.append("</tr></thead>")
@@ -223,6 +241,7 @@ class Table:
                     align = "right" if column.right else "left"
                     text = html.escape(cell.text)
                     text = f"<b>{text}</b>" if cell.best else text
+                    text += f" <small>{WORDS[cell.sign]}</small>" if cell.sign else ""
                     out.append(f'<td style="text-align:{align}">{text}</td>')
                 out.append("</tr>")
             out.append("</tbody>")
@@ -249,9 +268,9 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
-def _room(widths: Sequence[int]) -> int:
+def _room(widths: Sequence[int], more: Sequence[int] = ()) -> int:
     """Columns of a terminal that a table with these takes: a space and a mark beside each."""
-    return sum(widths) + 2 * len(widths) + 1
+    return sum(widths) + sum(more) + 2 * len(widths) + 1
 
 
 def _broken(title: str, width: int) -> list[str]:

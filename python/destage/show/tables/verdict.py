@@ -66,8 +66,8 @@ def verdict(result: ResultSet) -> list[str]:
             sentences.append(f"{where(pair[0])}, {_compared(*pair)}")
     if pair:
         sentences += _behind(*pair)
-    if len(result.sizes) > 1:
-        sentences.append(_how_large(result))
+    if len(result.sizes) > 1 and (large := _how_large(result)):
+        sentences.append(large)
     return sentences
 
 
@@ -166,15 +166,25 @@ def _values(metric: Metric, best: Run, other: Run) -> str:
 
 
 def _how_large(result: ResultSet) -> str:
-    """The smallest cache that comes near to the best that any size gives."""
+    """The smallest cache that comes near to the best that any size gives.
+
+    Sizes that are measured from different requests are compared over their common part.
+    """
     metric = _METRICS["response_ns_mean"]
+    rows = [r for r in result.by_size if r[metric.name] is not None and r.policy not in offline()]
+    rows = [row for row in rows if not row.cache_not_full and row.policy != "none"]
+    start = max((row.warmup_requests for row in rows), default=0)
+    means = {id(row): row.mean_response_after(start) or row[metric.name] for row in rows}
+
+    def mean(row: Run) -> float:
+        return means[id(row)]
+
     best: dict[int, Run] = {}
-    for row in result.by_size:
-        mean = row[metric.name]
-        if mean is None or row.policy in offline() or row.cache_not_full:
-            continue
-        if row.frames not in best or mean < best[row.frames][metric.name]:
+    for row in rows:
+        if row.frames not in best or mean(row) < mean(best[row.frames]):
             best[row.frames] = row
+    if len(best) < 2:
+        return ""
     late = max(best.values(), key=lambda run: run.deferred_share)
     if late.deferred_share > LARGEST_PENDING:
         return (
@@ -182,22 +192,23 @@ def _how_large(result: ResultSet) -> str:
             f"{late.label} is fastest, and {percent(late.deferred_share, 0)} of its flash writes "
             "come after the last request."
         )
-    least = min(row[metric.name] for row in best.values())
+    least = min(map(mean, best.values()))
     first, last = best[min(best)], best[max(best)]
-    enough = next(row for _, row in sorted(best.items()) if row[metric.name] <= (1 + NEAR) * least)
+    enough = next(row for _, row in sorted(best.items()) if mean(row) <= (1 + NEAR) * least)
+    over = f", from request {start + 1:,} on" if len({r.warmup_requests for r in rows}) > 1 else ""
     if enough is last:
         return (
             f"A larger cache keeps helping: from {size(first.cache_bytes)} to "
             f"{size(last.cache_bytes)} the best mean response time falls from "
-            f"{valued(metric, first[metric.name])} to {valued(metric, last[metric.name])}."
+            f"{valued(metric, mean(first))} to {valued(metric, mean(last))}{over}."
         )
     if enough is first:
         return (
             f"The size matters little: {size(first.cache_bytes)} is within "
             f"{percent(NEAR, 0)} of the best mean response time of any size"
-            f" ({valued(metric, least)})."
+            f" ({valued(metric, least)}){over}."
         )
     return (
         f"{size(enough.cache_bytes)} is enough: its best mean response time is within "
-        f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)})."
+        f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)}){over}."
     )
