@@ -13,6 +13,16 @@ a sequence of runs, and one tidy table: `results.to_polars()`, `.to_pandas()`, `
 
 from __future__ import annotations
 
+import os as _os
+import sys as _sys
+
+if _os.path.basename((_sys.argv or [""])[0]) == "destage":
+    # The command is imported: Ctrl-C ends it without a traceback here too.
+    import signal as _signal
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, lambda number, _: _os._exit(128 + number))
+
 import lazy_loader
 
 # The stub has the names of the API and their modules, a line each.

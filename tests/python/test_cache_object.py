@@ -62,11 +62,11 @@ streams = st.lists(st.tuples(st.integers(0, 25), st.booleans()), min_size=1, max
 def test_decisions_and_counters_are_those_of_a_run(
     policy: str, stream: Stream, frames: int
 ) -> None:
-    decisions, run = recorded(policy, frames, stream)
+    cache = ds.Cache(policy, frames, pages_per_block=4)
+    decisions, run = recorded(cache.policy, frames, stream)
     # Objects as keys where the policy takes them: their order and their hashes are others.
     keys = {page: page if name_of(policy) in INTEGERS else f"page {page}" for page in range(26)}
     pages = {key: page for page, key in keys.items()}
-    cache = ds.Cache(policy, frames, pages_per_block=4)
     held: dict[Any, str] = {}
     for (page, write), decision in zip(stream, decisions, strict=True):
         access = cache.access(keys[page], write)
@@ -421,7 +421,55 @@ def test_the_page_shows_what_happens() -> None:
     assert done.failed == 0
 
 
-@pytest.mark.parametrize(("bound", "most"), [("", 5_000), ("[retained_period=100]", 1_200)])
+@pytest.mark.parametrize("policy", LIVE)
+def test_no_policy_keeps_more_keys_the_longer_it_lives(policy: str) -> None:
+    """Keys that do not come back; lru-k purges old histories in batches of a thousand."""
+    cache = ds.Cache(policy, 16)
+    most = []
+    for begin in range(0, 16_000, 4_000):
+        known = 0
+        for key in range(begin, begin + 4_000):
+            cache.access(key, key % 3 == 0)
+            known = max(known, cache._known)  # type: ignore[attr-defined]
+        most.append(known)
+    assert most[-1] <= most[0] + 16, most
+
+
+def test_memory_has_a_bound_that_the_policy_shows_and_that_can_be_taken_away() -> None:
+    assert ds.Cache("lirs", 10).policy == "lirs[ghost_max=80]"
+    assert ds.Cache("lru-k", 10).policy == "lru-k[retained_period=80]"
+    assert ds.Cache("lirs[ghost_max=3]", 10).policy == "lirs[ghost_max=3]"
+    assert ds.Cache("arc", 10).policy == "arc"
+    unlimited = ds.Cache("lirs[ghost_max=none]", 10)
+    for key in range(1000):
+        unlimited.access(key)
+    assert unlimited._known > 900  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("policy", [p for p in LIVE if "bypasses" in ds.Cache(p, 1).counters])
+def test_what_is_resident_is_the_same_by_every_question(policy: str) -> None:
+    cache = ds.Cache(policy, 3)
+    for number in range(400):
+        key = number * number % 23
+        cache.access(key, number % 2 == 0)
+        inside = set(cache)
+        assert len(cache) == len(inside)
+        assert {key for key in range(23) if key in cache} == inside
+        states = {key: cache.get(key) for key in range(23)}
+        assert {key for key, state in states.items() if state} == inside
+        assert {key for key, state in states.items() if state == "dirty"} == set(cache.dirty)
+
+
+def test_a_bypassed_write_leaves_nothing_in_the_cache() -> None:
+    larc = ds.Cache("larc", 4)
+    access = larc.access("a", write=True)
+    assert (access.admitted, access.destaged) == (False, ("a",))
+    assert (len(larc), "a" in larc, larc.get("a")) == (0, False, None)
+
+
+@pytest.mark.parametrize(
+    ("bound", "most"), [("[retained_period=none]", 5_000), ("[retained_period=100]", 1_200)]
+)
 def test_lru_k_keeps_keys_for_its_retained_period(bound: str, most: int) -> None:
     """Old histories are purged in batches of a thousand; without a period, none is."""
     cache = ds.Cache(f"lru-k{bound}", 10)
@@ -434,4 +482,4 @@ def test_lru_k_keeps_keys_for_its_retained_period(bound: str, most: int) -> None
     gc.collect()
     kept = sum(one() is not None for one in seen)
     assert 100 < kept <= most
-    assert bool(bound) == (kept < 5_000)
+    assert (bound == "[retained_period=none]") == (kept == 5_000)

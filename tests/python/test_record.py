@@ -9,6 +9,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from destage.live.record.anonymous import EXTENT_BYTES, Shuffle
 from destage.live.record.events import Event, kind_of
 from destage.live.record.pairing import Pairing, Request
 from destage.live.record.ring import Decoder, Layout, Lost, PageLayout
+from destage.live.record.tracefile import Row, TraceFile
 from destage.live.record.tracefs import EVENTS
 
 ALL = frozenset(ds.record.__globals__["OPS"])
@@ -320,6 +322,86 @@ def test_the_other_ways_and_what_is_wrong(destage: Destage, tmp_path: Path) -> N
     ):
         done = destage("record", *words)
         assert (done.status, said in done.err) == (status, True), (words, done)
+
+
+# The file of a recording.
+
+
+def rows(count: int) -> Iterator[Row]:
+    for number in range(count):
+        yield number * 1000, "sda", "read", number * 4096, 4096, 77, "S", 1, "a process"
+
+
+def test_a_file_is_hardly_larger_than_it_may_be_however_much_comes_at_once(tmp_path: Path) -> None:
+    for name in ("t.csv", "t.csv.zst"):
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        out = TraceFile(str(folder / name), rotate_bytes=10_000, most_bytes=None, with_pid=False)
+        out.begin(["destage record 1"])
+        out.rows(rows(20_000))
+        out.finish([])
+        sizes = [os.path.getsize(file) for file in out.files]
+        assert len(sizes) > 2
+        assert max(sizes) < 12_000
+        assert sum(ds.trace_info(f).data["counts"]["reads"] for f in out.files) == 20_000
+    out = TraceFile(str(tmp_path / "m.csv"), rotate_bytes=None, most_bytes=20_000, with_pid=False)
+    out.begin([])
+    taken = 0
+    for row in rows(20_000):
+        out.rows([row])
+        if out.is_full:
+            break
+        taken += 1
+    out.rows(rows(1000))
+    out.finish([])
+    assert 20_000 <= os.path.getsize(tmp_path / "m.csv") < 22_000
+    assert ds.trace_info(tmp_path / "m.csv").data["counts"]["reads"] == taken + 1
+
+
+@pytest.mark.parametrize("name", ["x.gz", "x.json", "x", "x.csv.zip", "x.parquet.gz"])
+def test_a_name_that_promises_another_format_is_an_error(name: str) -> None:
+    with pytest.raises(ds.UsageError, match=r"ends in \.csv"):
+        TraceFile(name, rotate_bytes=None, most_bytes=None, with_pid=False)
+
+
+#: A recorder whose files have at most so many bytes, as on a disk that is full.
+FULL = """
+import itertools, resource, signal, sys
+from test_record import rows
+from destage.base.errors import OutputError
+from destage.live.record.recording import _kept
+from destage.live.record.tracefile import TraceFile
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+out = TraceFile(sys.argv[1], rotate_bytes=None, most_bytes=None, with_pid=False)
+try:
+    with _kept(out):
+        out.begin(["destage record 1"])
+        more = rows(1_000_000)
+        while True:
+            out.rows(itertools.islice(more, 1000))
+            out.sync()
+except OutputError as e:
+    print(e.exit_status, e)
+"""
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.csv.zst", "t.csv.xz", "t.parquet"])
+def test_a_recording_on_a_full_disk_keeps_what_is_whole(tmp_path: Path, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, name],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        check=True,
+    )
+    (kept,) = tmp_path.iterdir()
+    assert kept.name == (f"{name}.csv" if name.endswith("parquet") else name)
+    assert done.stdout.startswith("74 "), done.stdout
+    assert f"the recording ended there: {kept.name} can be read" in done.stdout
+    assert 50_000 < kept.stat().st_size <= 200_000
+    assert ds.trace_info(kept).data["counts"]["reads"] > 500
 
 
 # Whole recordings.

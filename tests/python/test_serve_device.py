@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_serve import DESTAGE, needed, ran, served
+from test_serve import needed, ran, replay_of, served
 
 import destage as ds
 from destage import _destage
@@ -56,10 +55,7 @@ def test_the_record_has_the_counters_and_times_of_the_simulated_ssd(
         verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0", "--fsync=64"]
         fio(ready["uri"], "--iodepth=16", "--rw=randrw", "--bs=12k", *verify)
     told = json.loads(stats.read_text())
-    replay = shlex.split(told["replay"])
-    out = tmp_path / "replay.json"
-    ran(*DESTAGE, *replay[1:], "--warmup", "none", "--json", out)
-    run = json.loads(out.read_text())["runs"][0]
+    run = replay_of(told, tmp_path)
     assert {key: run["counters"][key] for key in told["counters"]} == told["counters"]
     late = {key: told["device"].pop(key) for key in ("late_replies", "lateness_ns_max")}
     assert set(late) == {"late_replies", "lateness_ns_max"}

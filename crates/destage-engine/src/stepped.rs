@@ -8,10 +8,15 @@ use destage_core::{
     AnyPolicy, Blind, Changes, Hashed, Lookup, Lpn, Op, Page, Part, Plan, Policy, Request,
     Requirements,
 };
+use destage_policies::params::{IfAbsent, Value};
 use destage_policies::{Info, ORDERED, hashed_with, info};
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
 use std::sync::Arc;
+
+/// A parameter that bounds the memory of a policy, and whose default is unlimited, is this many
+/// times the frames: a live cache has no end.
+const BOUND_FRAMES: u32 = 8;
 
 /// How an access ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +32,7 @@ pub enum Ended {
 /// A policy with its counters.
 pub struct Stepped {
     spec: PolicySpec,
+    given: String,
     info: &'static Info,
     options: RunOptions,
     policy: AnyPolicy,
@@ -37,13 +43,18 @@ pub struct Stepped {
 
 impl Stepped {
     /// The policy with all frames free. Of the options, `cost`, `pages_per_block` and
-    /// `device_pages` apply.
+    /// `device_pages` apply. A parameter that is unlimited by default has a bound, unless it is
+    /// given; the label names it.
     ///
     /// # Errors
     ///
     /// Errors of a run, and [`RunError::Impossible`] for a policy that needs a device or future
     /// knowledge.
-    pub fn new(spec: PolicySpec, frames: u32, options: RunOptions) -> Result<Stepped, RunError> {
+    pub fn new(
+        mut spec: PolicySpec,
+        frames: u32,
+        options: RunOptions,
+    ) -> Result<Stepped, RunError> {
         if spec.is_none() {
             return impossible("none: expected a policy; without a cache there is nothing to step");
         }
@@ -58,10 +69,18 @@ impl Stepped {
                 info.name
             ));
         }
+        let given = spec.label();
+        let bounds = info.params.iter().filter(|p| p.default == IfAbsent::None("unlimited"));
+        for bound in bounds {
+            if spec.given.iter().all(|(name, _)| name != bound.name) {
+                let most = Value::Int(i128::from(frames) * i128::from(BOUND_FRAMES));
+                spec.given.push((bound.name.to_string(), most));
+            }
+        }
         let changes = Arc::new(Changes::default());
         let policy = build(&spec, frames, &options, &changes)?;
         let (plan, counters) = (Plan::new(), Counters::default());
-        Ok(Stepped { spec, info, options, policy, plan, counters, changes })
+        Ok(Stepped { spec, given, info, options, policy, plan, counters, changes })
     }
 
     /// Resets the cache: pages, history, targets, counters and random numbers.
@@ -73,9 +92,14 @@ impl Stepped {
         self.changes.take(&mut Vec::new());
     }
 
-    /// The policy as a user would type it.
+    /// The policy as a user would type it for a run that decides the same.
     pub fn label(&self) -> String {
         self.spec.label()
+    }
+
+    /// The policy as the user has typed it, normalised.
+    pub fn given(&self) -> &str {
+        &self.given
     }
 
     /// Catalogue entry of the policy.
@@ -231,6 +255,20 @@ mod tests {
         }
         let error = stepped("arc", 4).unwrap().next_victims(&mut |_| true).unwrap_err();
         assert!(error.to_string().contains("lru, fifo, clock"), "{error}");
+    }
+
+    #[test]
+    fn memory_without_a_limit_has_one_unless_it_is_asked_for() {
+        for (policy, label) in [
+            ("lirs", "lirs[ghost_max=32]"),
+            ("lirs[hir_fraction=0.5]", "lirs[hir_fraction=0.5;ghost_max=32]"),
+            ("lirs[ghost_max=none]", "lirs[ghost_max=none]"),
+            ("lirs[ghost_max=1]", "lirs[ghost_max=1]"),
+            ("lru-k", "lru-k[retained_period=32]"),
+            ("lru", "lru"),
+        ] {
+            assert_eq!(stepped(policy, 4).unwrap().label(), label);
+        }
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Where a server listens: a Unix socket that is its user's alone, or TCP.
 
 use crate::socket::Socket;
+use rustix::net;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+
+/// Clients that may wait to be accepted; that of the standard library.
+const BACKLOG: i32 = 128;
 
 /// An address as users write it: `unix:PATH`, `HOST:PORT`, or `PORT` of localhost.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,13 +49,27 @@ impl Address {
         }
     }
 
-    /// Anybody who reaches the machine may connect.
+    /// Any client that reaches the machine may connect.
     pub fn is_open(&self) -> bool {
         match self {
             Address::Unix(_) => false,
             Address::Tcp(host, _) => {
                 !is_localhost(host) && !host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
             }
+        }
+    }
+
+    /// Who may connect besides the user, as a sentence.
+    pub fn warning(&self) -> Option<&'static str> {
+        match self {
+            Address::Unix(_) => None,
+            Address::Tcp(..) if self.is_open() => Some(
+                "NBD has no authentication here: every client that connects can read and write FILE",
+            ),
+            Address::Tcp(..) => Some(
+                "NBD has no authentication here: every user of this machine can connect, and read \
+                 and write FILE",
+            ),
         }
     }
 }
@@ -62,7 +80,8 @@ fn is_localhost(host: &str) -> bool {
 
 /// A socket that is listened on.
 pub(crate) enum Listener {
-    Unix(UnixListener, PathBuf),
+    /// The socket, its path, and device and inode of its file.
+    Unix(UnixListener, PathBuf, (u64, u64)),
     Tcp(TcpListener),
 }
 
@@ -74,12 +93,16 @@ impl Listener {
     /// [`ErrorKind::AddrInUse`] if somebody listens there; any other of binding it.
     pub(crate) fn bind(address: &Address) -> io::Result<Vec<Listener>> {
         let listeners = match address {
-            Address::Unix(path) => vec![Listener::Unix(bind_unix(path)?, path.clone())],
+            Address::Unix(path) => {
+                let socket = bind_unix(path)?;
+                let found = fs::symlink_metadata(path)?;
+                vec![Listener::Unix(socket, path.clone(), (found.dev(), found.ino()))]
+            }
             Address::Tcp(host, port) => bind_tcp(host, *port)?,
         };
         for listener in &listeners {
             match listener {
-                Listener::Unix(socket, _) => socket.set_nonblocking(true)?,
+                Listener::Unix(socket, ..) => socket.set_nonblocking(true)?,
                 Listener::Tcp(socket) => socket.set_nonblocking(true)?,
             }
         }
@@ -89,7 +112,7 @@ impl Listener {
     /// A connection that waits; `None` if there is none any more.
     pub(crate) fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match self {
-            Listener::Unix(socket, _) => socket.accept().map(|(s, _)| Socket::Unix(s)),
+            Listener::Unix(socket, ..) => socket.accept().map(|(s, _)| Socket::Unix(s)),
             Listener::Tcp(socket) => socket.accept().map(|(s, _)| Socket::Tcp(s)),
         };
         match accepted {
@@ -102,7 +125,7 @@ impl Listener {
     /// The server as NBD clients name it.
     pub(crate) fn uri(&self, export: &str) -> String {
         match self {
-            Listener::Unix(_, path) => {
+            Listener::Unix(_, path, _) => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
                 let socket = quoted(path.as_os_str().as_encoded_bytes(), b"/");
                 format!("nbd+unix:///{}?socket={socket}", quoted(export.as_bytes(), b""))
@@ -118,7 +141,7 @@ impl Listener {
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Listener::Unix(socket, _) => socket.as_fd(),
+            Listener::Unix(socket, ..) => socket.as_fd(),
             Listener::Tcp(socket) => socket.as_fd(),
         }
     }
@@ -126,8 +149,10 @@ impl AsFd for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Listener::Unix(_, path) = self {
-            _ = fs::remove_file(path);
+        if let Listener::Unix(_, path, own) = self
+            && fs::symlink_metadata(&*path).is_ok_and(|found| (found.dev(), found.ino()) == *own)
+        {
+            _ = fs::remove_file(path); // another server's would not be ours
         }
     }
 }
@@ -153,11 +178,22 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
         Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "it is no socket")),
         Err(_) => {}
     }
-    // The socket is its user's from its first instant.
-    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
-    let bound = UnixListener::bind(path);
-    rustix::process::umask(before);
-    bound
+    let socket = net::socket(net::AddressFamily::UNIX, net::SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    let address = net::SocketAddrUnix::new(path).map_err(|_| {
+        io::Error::new(ErrorKind::InvalidInput, "the path is too long for a socket")
+    })?;
+    net::bind(&socket, &address)?;
+    // No client can connect before it listens: until then it is made its user's alone.
+    let listening = fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        .and_then(|()| Ok(net::listen(&socket, BACKLOG)?));
+    match listening {
+        Ok(()) => Ok(socket.into()),
+        Err(error) => {
+            _ = fs::remove_file(path);
+            Err(error)
+        }
+    }
 }
 
 fn bind_tcp(host: &str, port: u16) -> io::Result<Vec<Listener>> {

@@ -1,4 +1,4 @@
-//! Bytes of requests under way, of all connections together.
+//! Bytes of requests under way: of a connection, and of all in the pool.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -22,6 +22,9 @@ impl Budget {
 
     /// Waits until there is room. One request may always go on.
     pub(crate) fn take(&self, bytes: u64) -> Share<'_> {
+        if bytes == 0 {
+            return Share { budget: self, bytes };
+        }
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         while *used > 0 && *used + bytes > self.most {
             used = self.freed.wait(used).unwrap_or_else(PoisonError::into_inner);

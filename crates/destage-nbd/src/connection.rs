@@ -4,21 +4,23 @@
 //! request at a time never waits for a thread to be woken. A request that waits neither for a read
 //! nor for a sync of the store keeps the turn: to hand it over costs more than such a request. The
 //! replies of those that came together are sent together.
+//!
+//! Data of requests wait for their client in the connection's own budget, so a client that takes no
+//! replies, or sends half of a request, stops itself alone. The data of a request that is larger
+//! than this budget are moved in pieces, each a request of its own to the pool.
 
-use crate::budget::Share;
+use crate::budget::{Budget, Share};
 use crate::handshake::Shaken;
 use crate::input::{Begun, Input};
 use crate::late::wake_in_time;
-use crate::protocol::{
-    FUA, Header, MOST_BYTES, NO_HOLE, REQUEST_BYTES, SIMPLE_REPLY, command, error, flags,
-};
+use crate::protocol::{Header, MOST_BYTES, REQUEST_BYTES, command};
 use crate::socket::Socket;
 use crate::state::State;
 use destage_pool::Done;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,12 +30,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MOST_REQUESTS: usize = 16;
 /// Bytes of a thread's stack.
 const STACK_BYTES: usize = 256 << 10;
-/// Pool memory of a page that is being written, before it has bytes.
-const BYTES_OF_A_PAGE_UNDER_WAY: u64 = 256;
+/// Data of a connection's requests under way, bytes.
+const CONNECTION_BYTES: u32 = 4 << 20;
+/// Data of a piece of a request that is larger, bytes: a multiple of every page size.
+const PIECE_BYTES: u32 = 1 << 20;
 /// Bytes of a reply's header.
 const REPLY_BYTES: usize = 16;
-/// Most data of a request that keeps the turn, bytes: of more, copies take longer than a hand-over.
-const QUICK_BYTES: u32 = 16 << 10;
 /// Bytes of replies that are sent together.
 const REPLIES_BYTES: usize = 32 << 10;
 /// Most bytes that a thread keeps for the data of its next request.
@@ -46,9 +48,14 @@ pub(crate) struct Connection {
     pub(crate) number: u64,
     /// Its handshake has ended.
     pub(crate) is_ready: AtomicBool,
+    /// It has sent a request.
+    pub(crate) has_asked: AtomicBool,
+    pub(crate) since: Instant,
     /// The turn to read the next request; `None` if there is none.
     reading: Mutex<Option<Turn>>,
     writing: Mutex<()>,
+    /// Memory of data that come from the client or wait for it.
+    budget: Budget,
     /// Threads that wait to read.
     waiting: AtomicUsize,
     threads: AtomicUsize,
@@ -72,6 +79,8 @@ struct Request {
     header: Header,
     data: Vec<u8>,
     received: Instant,
+    /// Its outcome, if it was carried out while its data came.
+    outcome: Option<Result<Done, u32>>,
 }
 
 impl Connection {
@@ -83,8 +92,11 @@ impl Connection {
             state,
             number,
             is_ready: AtomicBool::new(false),
+            has_asked: AtomicBool::new(false),
+            since: Instant::now(),
             reading: Mutex::new(Some(Turn { input: Input::new(), replies: Replies::default() })),
             writing: Mutex::new(()),
+            budget: Budget::new(CONNECTION_BYTES.into()),
             waiting: AtomicUsize::new(0),
             threads: AtomicUsize::new(1),
         }
@@ -195,7 +207,7 @@ impl Connection {
                 None => {
                     self.send(&mut turn.replies);
                     // Room for the data of either direction, before any is taken in.
-                    let share = self.state.budget.take(self.state.weight(&header));
+                    let share = self.budget.take(piece_of(&header).into());
                     let request = self.data(header, &mut turn.input, memory);
                     return request.map(|request| (request, share));
                 }
@@ -224,7 +236,10 @@ impl Connection {
             Some(header) if header.command == command::WRITE && header.length > MOST_BYTES => {
                 format!("a write of {} bytes", header.length)
             }
-            header => return header,
+            header => {
+                self.has_asked.store(true, Relaxed);
+                return header;
+            }
         };
         self.send(&mut turn.replies);
         self.state.complain(format!("connection {}: {wrong}", self.number));
@@ -257,7 +272,8 @@ impl Connection {
                 }
             }
         };
-        let outcome = self.state.carry_out(header, bytes, data);
+        self.state.count(header);
+        let outcome = self.state.ask_pool(header, bytes, data);
         if !is_read || outcome.is_err() {
             replies.bytes.resize(at + REPLY_BYTES, 0);
         }
@@ -271,7 +287,7 @@ impl Connection {
         if replies.bytes.is_empty() {
             return;
         }
-        let sent = self.write(&replies.bytes, &replies.received);
+        let sent = self.write_first(&replies.bytes, &replies.received).map(drop);
         replies.bytes.clear();
         replies.received.clear();
         self.sent(sent);
@@ -284,36 +300,72 @@ impl Connection {
         }
     }
 
-    fn write(&self, replies: &[u8], received: &[Instant]) -> io::Result<()> {
-        let _turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Writes replies, or the first piece of one; the turn to write is given back by the caller.
+    fn write_first(&self, replies: &[u8], received: &[Instant]) -> io::Result<MutexGuard<'_, ()>> {
+        let turn = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         received.iter().for_each(|at| self.state.times.add((now - *at).as_nanos() as u64));
-        self.socket.write(replies, PATIENCE)
+        self.socket.write(replies, PATIENCE).map(|()| turn)
     }
 
     /// A request with the data of a write, in memory of the thread's last one.
     fn data(&self, header: Header, input: &mut Input, mut memory: Vec<u8>) -> Option<Request> {
+        let mut outcome = None;
         if header.command == command::WRITE && header.length > 0 {
-            memory.resize(header.length as usize, 0);
-            if let Err(error) = input.data(&self.socket, &mut memory, PATIENCE) {
+            memory.resize(piece_of(&header) as usize, 0);
+            let taken = match header.length > CONNECTION_BYTES {
+                true => self.write_pieces(&header, input, &mut memory).map(|o| outcome = Some(o)),
+                false => input.data(&self.socket, &mut memory, PATIENCE),
+            };
+            if let Err(error) = taken {
                 self.complain_of("data of a write", &error);
                 self.socket.end();
                 return None;
             }
         }
-        Some(Request { header, data: memory, received: input.received() })
+        Some(Request { header, data: memory, received: input.received(), outcome })
+    }
+
+    /// Carries a write out as its data come. After an error the other data are taken in and lost.
+    ///
+    /// # Errors
+    ///
+    /// The socket's.
+    fn write_pieces(
+        &self,
+        header: &Header,
+        input: &mut Input,
+        memory: &mut [u8],
+    ) -> io::Result<Result<Done, u32>> {
+        let mut outcome = self.state.check(header).map(|_| Done::default());
+        if outcome.is_ok() {
+            self.state.count(header);
+        }
+        for piece in pieces(header) {
+            let data = &mut memory[..piece.length as usize];
+            input.data(&self.socket, data, PATIENCE)?;
+            outcome = outcome.and_then(|done| {
+                let more = self.state.carry_out(&piece, piece.bytes(), data)?;
+                Ok(done.and(more))
+            });
+        }
+        Ok(outcome)
     }
 
     /// Carries a request out and replies; the memory of its data is used again.
     fn answer(&self, request: Request) -> (io::Result<()>, Vec<u8>) {
-        let Request { header, data: mut memory, received } = request;
+        let Request { header, data: mut memory, received, outcome } = request;
         let is_read = header.command == command::READ;
-        let outcome = self.state.check(&header).and_then(|bytes| {
-            if is_read {
-                memory.resize(REPLY_BYTES + header.length as usize, 0);
+        let mut pieces = pieces(&header);
+        let outcome = outcome.unwrap_or_else(|| {
+            let bytes = self.state.check(&header)?;
+            self.state.count(&header);
+            if !is_read {
+                return self.state.carry_out(&header, bytes, &mut memory);
             }
-            let data = &mut memory[if is_read { REPLY_BYTES } else { 0 }..];
-            self.state.carry_out(&header, bytes, data)
+            let first = pieces.next().expect("a read that is in order has data");
+            memory.resize(REPLY_BYTES + first.length as usize, 0);
+            self.state.carry_out(&first, first.bytes(), &mut memory[REPLY_BYTES..])
         });
         let (code, done) = match outcome {
             Ok(done) => (0, done),
@@ -323,13 +375,74 @@ impl Connection {
             memory.resize(REPLY_BYTES, 0);
         }
         self.state.reply(&header, code, &mut memory);
+        self.wait_for_the_device(done);
+        let further = if is_read && code == 0 { Some(pieces) } else { None };
+        (self.reply(&mut memory, received, further.into_iter().flatten()), memory)
+    }
+
+    /// Sends a reply, then the further pieces of a read. An error of one of these ends the
+    /// connection: the reply has said that there is none.
+    fn reply(
+        &self,
+        memory: &mut Vec<u8>,
+        received: Instant,
+        pieces: impl Iterator<Item = Header>,
+    ) -> io::Result<()> {
+        let _turn = self.write_first(memory, &[received])?;
+        for piece in pieces {
+            memory.resize(piece.length as usize, 0);
+            match self.state.carry_out(&piece, piece.bytes(), memory) {
+                Ok(done) => self.wait_for_the_device(done),
+                Err(code) => {
+                    self.state.requests.errors.fetch_add(1, Relaxed);
+                    let (offset, number) = (piece.offset, self.number);
+                    self.state.complain(format!(
+                        "connection {number}: a read failed at offset {offset} (error {code}), \
+                         after the first part of it was sent"
+                    ));
+                    self.socket.end();
+                    return Ok(());
+                }
+            }
+            self.socket.write(memory, PATIENCE)?;
+        }
+        Ok(())
+    }
+
+    /// With `--emulate`: until the simulated SSD would have answered.
+    fn wait_for_the_device(&self, done: Done) {
         if self.state.emulate
             && let Some(due) = self.state.pool.answer_at(done)
         {
             self.state.late.wait_until(due);
         }
-        (self.write(&memory, &[received]), memory)
     }
+}
+
+/// Data of a request that are in memory at a time, bytes.
+fn piece_of(header: &Header) -> u32 {
+    match header.command {
+        command::READ | command::WRITE if header.length > CONNECTION_BYTES => PIECE_BYTES,
+        command::READ | command::WRITE => header.length,
+        _ => 0,
+    }
+}
+
+/// The pieces of a read or a write, the first one up to a multiple of the pieces' size. Of a change
+/// that has to be durable the last one says so.
+fn pieces(header: &Header) -> impl Iterator<Item = Header> + use<> {
+    let (mut rest, most) = (*header, piece_of(header));
+    let is_whole = header.length <= most;
+    std::iter::from_fn(move || {
+        let aligned = most.checked_sub((rest.offset % u64::from(most.max(1))) as u32);
+        let length = if is_whole { rest.length } else { aligned?.min(rest.length) };
+        let flags = if length == rest.length { rest.flags } else { 0 };
+        let piece = Header { length, flags, ..rest };
+        // A range that does not end in 64 bits is no range of an export; its data are taken in.
+        rest.offset = rest.offset.wrapping_add(length.into());
+        rest.length -= length;
+        (length > 0).then_some(piece)
+    })
 }
 
 impl Replies {
@@ -351,118 +464,27 @@ impl Drop for Ends<'_> {
     }
 }
 
-impl State {
-    /// Bytes of memory that a request takes while it is under way.
-    fn weight(&self, header: &Header) -> u64 {
-        match header.command {
-            command::READ | command::WRITE | command::CACHE => header.length.min(MOST_BYTES).into(),
-            command::WRITE_ZEROES => {
-                u64::from(header.length / self.export.page_bytes) * BYTES_OF_A_PAGE_UNDER_WAY
-            }
-            _ => 0,
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(command: u16, offset: u64, length: u32) -> Vec<(u32, u16)> {
+        let header = Header { flags: 1, command, cookie: 7, offset, length };
+        let all: Vec<Header> = pieces(&header).collect();
+        assert!(all.iter().all(|piece| piece.cookie == 7 && piece.command == command));
+        assert_eq!(all.iter().map(|piece| piece.length).sum::<u32>(), length);
+        all.iter().map(|piece| (piece.length, piece.flags)).collect()
     }
 
-    /// The range of a request, or the error that it gets (`docs/spec/pool.md` 12.3, in that order).
-    fn check(&self, header: &Header) -> Result<Range<u64>, u32> {
-        let allowed = match header.command {
-            command::READ | command::FLUSH | command::CACHE => 0,
-            command::WRITE | command::TRIM => FUA,
-            command::WRITE_ZEROES => FUA | NO_HOLE,
-            _ => return Err(error::EINVAL),
-        };
-        if header.flags & !allowed != 0 {
-            return Err(error::EINVAL);
-        }
-        if header.command != command::FLUSH {
-            let is_read = matches!(header.command, command::READ | command::CACHE);
-            if header.length == 0 || is_read && header.length > MOST_BYTES {
-                return Err(error::EINVAL);
-            }
-        }
-        let bytes = match header.command {
-            command::FLUSH => 0..0,
-            _ => match header.offset.checked_add(header.length.into()) {
-                Some(end) if end <= self.export.bytes => header.offset..end,
-                _ if matches!(header.command, command::WRITE | command::WRITE_ZEROES) => {
-                    return Err(error::ENOSPC);
-                }
-                _ => return Err(error::EINVAL),
-            },
-        };
-        let changes =
-            matches!(header.command, command::WRITE | command::TRIM | command::WRITE_ZEROES);
-        if changes && self.export.flags & flags::READ_ONLY != 0 {
-            return Err(error::EPERM);
-        }
-        if self.is_stopping.load(Relaxed) {
-            return Err(error::ESHUTDOWN);
-        }
-        Ok(bytes)
-    }
-
-    /// The range of a request that, as far as can be seen, waits neither for a read nor for a sync
-    /// of the store; `None` if it may, or gets an error.
-    fn at_once(&self, header: &Header) -> Option<Range<u64>> {
-        if self.waits || header.length > QUICK_BYTES || header.flags != 0 {
-            return None;
-        }
-        match header.command {
-            command::READ => self.check(header).ok().filter(|bytes| self.pool.reads_at_once(bytes)),
-            command::WRITE => {
-                self.check(header).ok().filter(|bytes| self.pool.writes_at_once(bytes))
-            }
-            _ => None,
-        }
-    }
-
-    /// Writes the header of a reply, and counts errors.
-    fn reply(&self, header: &Header, code: u32, into: &mut [u8]) {
-        if code != 0 {
-            self.requests.errors.fetch_add(1, Relaxed);
-        }
-        into[..4].copy_from_slice(&SIMPLE_REPLY.to_be_bytes());
-        into[4..8].copy_from_slice(&code.to_be_bytes());
-        into[8..16].copy_from_slice(&header.cookie.to_be_bytes());
-    }
-
-    /// Carries a request out. `data` are those of a write, or the place of those of a read.
-    fn carry_out(&self, header: &Header, bytes: Range<u64>, data: &mut [u8]) -> Result<Done, u32> {
-        let (requests, length) = (&self.requests, u64::from(header.length));
-        let count = match header.command {
-            command::READ => &requests.read,
-            command::WRITE => &requests.write,
-            command::FLUSH => &requests.flush,
-            command::TRIM => &requests.trim,
-            command::CACHE => &requests.cache,
-            _ => &requests.write_zeroes,
-        };
-        count.fetch_add(1, Relaxed);
-        let done = match header.command {
-            command::READ => {
-                let read = self.pool.read_at(bytes.start, data);
-                self.bytes_read.fetch_add(if read.is_ok() { length } else { 0 }, Relaxed);
-                read
-            }
-            command::WRITE => {
-                let written = self.pool.write_at(bytes.start, data);
-                self.bytes_written.fetch_add(if written.is_ok() { length } else { 0 }, Relaxed);
-                written
-            }
-            command::FLUSH => self.pool.flush_request(),
-            command::TRIM => self.pool.trim_at(bytes),
-            command::CACHE => self.pool.cache_at(bytes),
-            _ if header.flags & NO_HOLE != 0 => self.pool.write_zeros_at(bytes),
-            _ => self.pool.zero_at(bytes),
-        };
-        let done = match header.flags & FUA {
-            0 => done,
-            _ => done.and_then(|done| Ok(done.and(self.pool.flush_request()?))),
-        };
-        done.map_err(|failed| match failed.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => error::ENOSPC,
-            io::ErrorKind::OutOfMemory => error::ENOMEM,
-            _ => error::EIO,
-        })
+    #[test]
+    fn pieces_end_at_multiples_and_have_all_bytes_of_a_range_that_is_none() {
+        let (read, write) = (command::READ, command::WRITE);
+        assert_eq!(lengths(read, 5, CONNECTION_BYTES), [(CONNECTION_BYTES, 1)]);
+        let most = PIECE_BYTES;
+        let pieces = lengths(write, 10, CONNECTION_BYTES + 1);
+        assert_eq!(pieces, [(most - 10, 0), (most, 0), (most, 0), (most, 0), (11, 1)]);
+        assert_eq!(lengths(read, u64::MAX - 4, MOST_BYTES)[0], (5, 0));
+        assert_eq!(lengths(read, 0, 0), []);
+        assert_eq!(lengths(write, u64::MAX, 100), [(100, 1)]);
     }
 }

@@ -5,6 +5,7 @@
 //!  serving     settings -> pool, record, server; counts, stop       address   where it listens
 //!  server      accepts connections, ends them                       recording the record's file
 //!  connection  requests of one client, side by side                 state     what all share
+//!  commands    requests checked and carried out
 //!  handshake   options before the first request                     socket    deadlines
 //!  protocol    numbers of the wire      budget  memory of requests  times     response times
 //!  late        replies at the instants of a simulated SSD
@@ -14,6 +15,7 @@
 
 mod address;
 mod budget;
+mod commands;
 mod connection;
 mod handshake;
 mod input;

@@ -1,5 +1,7 @@
 //! Numbers and layouts of the NBD protocol (`docs/spec/pool.md` 12), big-endian on the wire.
 
+use std::ops::Range;
+
 /// Greeting of a server.
 pub(crate) const GREETING: u64 = 0x4e42_444d_4147_4943; // NBDMAGIC
 /// Magic of options, from both sides.
@@ -106,6 +108,11 @@ impl Header {
             offset: u64::from_be_bytes(take(&mut rest)),
             length: u32::from_be_bytes(take(&mut rest)),
         })
+    }
+
+    /// The range of a request that lies in the export.
+    pub(crate) fn bytes(&self) -> Range<u64> {
+        self.offset..self.offset + u64::from(self.length)
     }
 }
 

@@ -19,6 +19,9 @@ const LAST_REQUESTS: Duration = Duration::from_secs(10);
 /// Time for threads to see that their connection has ended.
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
+/// Time for a client to send its first request, where others are refused.
+const FIRST_REQUEST: Duration = Duration::from_secs(10);
+
 /// Time after which a line of the record is in its file.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
 
@@ -60,21 +63,19 @@ struct Open {
 }
 
 impl Server {
-    /// Binds the address and accepts connections from now on.
+    /// Accepts connections from now on.
     ///
     /// # Errors
     ///
-    /// Errors of binding it, with the pool.
+    /// The system has no sockets or threads left.
     pub(crate) fn start(
+        listeners: Vec<Listener>,
         pool: AnyPool,
         options: &ServerOptions,
         emulate: bool,
         direct: bool,
-    ) -> Result<Server, (AnyPool, io::Error)> {
-        let (listeners, wake, woken) = match bind(options) {
-            Ok(bound) => bound,
-            Err(error) => return Err((pool, error)),
-        };
+    ) -> io::Result<Server> {
+        let (wake, woken) = UnixStream::pair()?;
         let uri = listeners[0].uri(&options.export);
         let export = Export {
             name: options.export.clone(),
@@ -90,10 +91,9 @@ impl Server {
         let acceptor = {
             let (state, connections) = (Arc::clone(&state), Arc::clone(&connections));
             let builder = thread::Builder::new().name("destage-accept".to_string());
-            builder.spawn(move || accept(&listeners, &woken, &state, &connections))
+            builder.spawn(move || accept(&listeners, &woken, &state, &connections))?
         };
-        let acceptor = Some(acceptor.expect("a thread can be started"));
-        Ok(Server { state, connections, uri, wake, acceptor })
+        Ok(Server { state, connections, uri, wake, acceptor: Some(acceptor) })
     }
 
     pub(crate) fn uri(&self) -> &str {
@@ -140,12 +140,6 @@ fn export_flags(read_only: bool) -> u16 {
     }
 }
 
-fn bind(options: &ServerOptions) -> io::Result<(Vec<Listener>, UnixStream, UnixStream)> {
-    let listeners = Listener::bind(&options.address)?;
-    let (wake, woken) = UnixStream::pair()?;
-    Ok((listeners, wake, woken))
-}
-
 /// Accepts connections until it is woken; lines of a record reach their file once a second.
 fn accept(
     listeners: &[Listener],
@@ -153,10 +147,14 @@ fn accept(
     state: &Arc<State>,
     connections: &Connections,
 ) {
-    let mut written = Instant::now();
+    let (mut written, mut is_recording) = (Instant::now(), true);
     while !state.is_stopping.load(Relaxed) {
         if written.elapsed() >= RECORD_EVERY {
-            _ = state.pool.flush_record(); // an error is told at the end
+            if let Err(error) = state.pool.flush_record()
+                && std::mem::take(&mut is_recording)
+            {
+                state.complain(format!("record: {error}; it ends here, with a whole line"));
+            }
             written = Instant::now();
         }
         let mut waited: Vec<PollFd<'_>> =
@@ -185,17 +183,30 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection. If there are too many it displaces the oldest that has not shaken hands;
-    /// if all have, it is refused.
+    /// Adds a connection. If there are too many it displaces the oldest that has not shaken hands,
+    /// else the oldest that has not sent a request for long; if there is none, it is refused.
     fn add(&self, socket: Socket, state: &Arc<State>) {
         let mut open = self.open();
         open.forget_ended();
         if open.all.len() >= self.most {
             open.counts.refused += 1;
-            let unready = open.all.iter().position(|c| !c.is_ready.load(Relaxed));
-            match unready {
-                Some(oldest) => open.all.remove(oldest).socket.end(),
-                None => return socket.end(),
+            let all = format!("all {} connections are in use (--max-connections)", self.most);
+            let uses = open.all.iter().map(|c| Use {
+                is_ready: c.is_ready.load(Relaxed),
+                has_asked: c.has_asked.load(Relaxed),
+                age: c.since.elapsed(),
+            });
+            match displaced(uses) {
+                Some(oldest) => {
+                    let displaced = open.all.remove(oldest);
+                    displaced.socket.end();
+                    let number = displaced.number;
+                    state.complain(format!("{all}: connection {number}, unused, was ended"));
+                }
+                None => {
+                    socket.end();
+                    return state.complain(format!("{all}: a client was refused"));
+                }
             }
         }
         open.counts.accepted += 1;
@@ -208,8 +219,45 @@ impl Connections {
     }
 }
 
+/// What a connection has been used for.
+struct Use {
+    is_ready: bool,
+    has_asked: bool,
+    age: Duration,
+}
+
+/// The connection that is ended for a new one: the oldest that has not shaken hands, else the
+/// oldest whose client has asked for nothing, and had time for it.
+fn displaced(all: impl Iterator<Item = Use> + Clone) -> Option<usize> {
+    let unready = all.clone().position(|one| !one.is_ready);
+    unready.or_else(|| {
+        let mut all = all;
+        all.position(|one| !one.has_asked && one.age >= FIRST_REQUEST)
+    })
+}
+
 impl Open {
     fn forget_ended(&mut self) {
         self.all.retain(|connection| !connection.has_ended());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_is_not_used_gives_way_to_a_new_one() {
+        let found = |uses: &[(bool, bool, u64)]| {
+            displaced(uses.iter().map(|&(is_ready, has_asked, seconds)| Use {
+                is_ready,
+                has_asked,
+                age: Duration::from_secs(seconds),
+            }))
+        };
+        assert_eq!(found(&[(true, true, 900), (true, false, 50), (false, false, 1)]), Some(2));
+        assert_eq!(found(&[(true, true, 900), (true, false, 10), (true, false, 10)]), Some(1));
+        assert_eq!(found(&[(true, true, 900), (true, false, 9)]), None);
+        assert_eq!(found(&[]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! `destage serve`: a file, or memory, as a block device behind a cache run by a policy.
 
-use crate::address::Address;
+use crate::address::{Address, Listener};
 use crate::late::LateReplies;
 use crate::recording::Recording;
 use crate::server::{Server, ServerOptions};
@@ -12,8 +12,10 @@ use destage_pool::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
@@ -76,6 +78,7 @@ pub enum ServeError {
 pub struct Serving {
     server: Server,
     recording: Option<Recording>,
+    backing: Option<(PathBuf, Option<(u64, u64)>)>,
     replayed: String,
     started: Instant,
     interval: Mutex<Counted>,
@@ -139,10 +142,6 @@ pub struct Interval {
     pub p50_ns: Option<u64>,
     /// 99 % of them took at most this.
     pub p99_ns: Option<u64>,
-    /// Protocol violations of clients.
-    pub complaints: u64,
-    /// Last protocol violation.
-    pub complaint: Option<String>,
 }
 
 impl Serving {
@@ -154,12 +153,20 @@ impl Serving {
     pub fn start(settings: &Settings) -> Result<Serving, ServeError> {
         check_names(settings)?;
         let store = with_device(open(settings)?, settings.device.as_ref());
+        let backing = match &settings.source {
+            Source::File { path, .. } => Some((path.clone(), identity(path))),
+            Source::Memory { .. } => None,
+        };
         let replayed = replayed(&settings.policy, store.pages());
         let pool = Pool::open(store, &settings.policy, settings.options.clone());
         let pool = pool.map_err(|error| match error {
             OpenError::Io(error) => ServeError::Io(error.to_string()),
             error => ServeError::Usage(error.to_string()),
         })?;
+        // No file is emptied for a server that cannot be.
+        let address =
+            |error| ServeError::Io(format!("{}: {error}", shown(&settings.server.address)));
+        let listeners = Listener::bind(&settings.server.address).map_err(address)?;
         let recording = settings.record.as_deref().map(|path| {
             let wrong = |error| ServeError::Io(format!("{}: {error}", path.display()));
             let (recording, lines) = Recording::create(path).map_err(wrong)?;
@@ -168,12 +175,10 @@ impl Serving {
         });
         let recording = recording.transpose()?;
         let direct = matches!(&settings.source, Source::File { direct: true, .. });
-        let server = Server::start(pool, &settings.server, settings.emulate, direct);
-        let server = server.map_err(|(_, error)| {
-            ServeError::Io(format!("{}: {error}", shown(&settings.server.address)))
-        })?;
+        let server = Server::start(listeners, pool, &settings.server, settings.emulate, direct);
+        let server = server.map_err(address)?;
         let interval = Mutex::default();
-        Ok(Serving { server, recording, replayed, started: Instant::now(), interval })
+        Ok(Serving { server, recording, backing, replayed, started: Instant::now(), interval })
     }
 
     /// The server as NBD clients name it.
@@ -191,13 +196,10 @@ impl Serving {
         let state = &self.server.state;
         let now = state.times.counted();
         let mut before = self.interval.lock().unwrap_or_else(PoisonError::into_inner);
-        let complaints = state.take_complaints();
         let interval = Interval {
             requests: now.requests(&before),
             p50_ns: now.quantile(&before, 0.5),
             p99_ns: now.quantile(&before, 0.99),
-            complaints: complaints.count,
-            complaint: complaints.last,
         };
         *before = now;
         let (connections, open_connections) = self.server.connections();
@@ -213,6 +215,13 @@ impl Serving {
             device: self.device(),
             interval,
         }
+    }
+
+    /// What went wrong since the last call: protocol violations of clients, clients that were
+    /// refused, a record that ended. How many times, and the last one as a sentence.
+    pub fn complaints(&self) -> (u64, Option<String>) {
+        let complaints = self.server.state.take_complaints();
+        (complaints.count, complaints.last)
     }
 
     fn device(&self) -> Option<DeviceSnapshot> {
@@ -257,6 +266,22 @@ impl Serving {
         (snapshot, flushed.and(recorded))
     }
 
+    /// What became of the file that is served, if its name does not lead to it any more.
+    pub fn lost_file(&self) -> Option<String> {
+        let (path, own) = self.backing.as_ref()?;
+        let (name, now) = (path.display(), identity(path));
+        match now {
+            now if now == *own => None,
+            None => Some(format!(
+                "{name}: the file was removed while it was served, and its data with it"
+            )),
+            Some(_) => Some(format!(
+                "{name}: another file has taken this name while it was served; the data are in the \
+                 file that had it before"
+            )),
+        }
+    }
+
     /// The policy as `destage compare` has to be asked for it to replay the record.
     pub fn replayed(&self) -> &str {
         &self.replayed
@@ -273,9 +298,9 @@ fn shown(address: &Address) -> String {
 /// The record is neither what is served nor the socket.
 fn check_names(settings: &Settings) -> Result<(), ServeError> {
     let Some(record) = &settings.record else { return Ok(()) };
-    let is_same = |other: &Path| match (fs::canonicalize(record), fs::canonicalize(other)) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => record == other,
+    let is_same = |other: &Path| match (identity(record), identity(other)) {
+        (None, None) => entry(record) == entry(other),
+        (one, other) => one == other,
     };
     let what = match (&settings.source, &settings.server.address) {
         (Source::File { path, .. }, _) if is_same(path) => "the file that is served",
@@ -283,6 +308,17 @@ fn check_names(settings: &Settings) -> Result<(), ServeError> {
         _ => return Ok(()),
     };
     Err(ServeError::Usage(format!("{}: the record would replace {what}", record.display())))
+}
+
+/// Device and inode of a file that is there.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// The folder and the name of a file that may not be there.
+fn entry(path: &Path) -> (Option<PathBuf>, Option<&OsStr>) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    (fs::canonicalize(folder.unwrap_or(Path::new("."))).ok(), path.file_name())
 }
 
 fn with_device(store: Box<dyn Store>, device: Option<&SimulatedDevice>) -> Box<dyn Store> {
@@ -304,10 +340,18 @@ fn open(settings: &Settings) -> Result<Box<dyn Store>, ServeError> {
         Source::File { path, bytes, direct } => (path, *bytes, *direct),
     };
     let name = path.display();
+    if let Some(bytes) = bytes.filter(|bytes| *bytes < page_bytes.into()) {
+        let what = format!("expected at least a page of {page_bytes} bytes, found {bytes}");
+        return Err(ServeError::Usage(format!("--size: {what}")));
+    }
     let wrong = |error: io::Error| ServeError::Io(format!("{name}: {error}"));
     match (fs::metadata(path), bytes) {
         (Ok(found), _) if found.is_dir() => {
             return Err(ServeError::Io(format!("{name}: it is a folder")));
+        }
+        (Ok(found), _) if found.file_type().is_fifo() || found.file_type().is_socket() => {
+            let what = "it is a pipe or a socket; expected a file or a block device";
+            return Err(ServeError::Io(format!("{name}: {what}")));
         }
         (Ok(found), Some(bytes)) if found.is_file() && found.len() != bytes => {
             return Err(ServeError::Usage(format!(

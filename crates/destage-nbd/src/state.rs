@@ -12,8 +12,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// A pool over a store of any kind.
 pub type AnyPool = Pool<Box<dyn Store>>;
 
-/// Data of requests under way, of all connections together, bytes.
-const MOST_BYTES: u64 = 256 << 20;
+/// Memory of the pool for requests that it carries out, of all connections together, bytes.
+const POOL_BYTES: u64 = 64 << 20;
 
 macro_rules! counts {
     ($($(#[doc = $doc:literal])+ $name:ident)*) => {
@@ -100,7 +100,7 @@ impl State {
         State {
             pool,
             export,
-            budget: Budget::new(MOST_BYTES),
+            budget: Budget::new(POOL_BYTES),
             times: Histogram::new(),
             emulate,
             waits: emulate || direct,

@@ -65,8 +65,9 @@ impl Access {
 }
 
 /// A native policy that a program steps, one access at a time: any hashable key is a page. It
-/// holds no values. A key is kept alive as long as the policy knows it: `lru-k` remembers every key
-/// unless `lru-k[retained_period=N]` bounds its memory, as the paper does.
+/// holds no values. A key is kept alive as long as the policy knows it, resident or remembered.
+/// `lirs` and `lru-k`, whose papers set no limit, remember 8 times the frames: `policy` shows the
+/// parameter, and `lirs[ghost_max=none]` or `lru-k[retained_period=none]` takes the limit away.
 #[pyclass(frozen, module = "destage", weakref)]
 pub struct Cache {
     inside: Mutex<Inside>,
@@ -131,7 +132,9 @@ impl Inside {
             Ended::Admitted => {
                 self.keys.set_state(page, if write { State::Dirty } else { State::Clean });
             }
-            Ended::Hit | Ended::Bypassed => {}
+            Ended::Hit => {}
+            // A bypassed write is in the plan, and its page is not resident.
+            Ended::Bypassed => self.keys.set_state(page, State::Remembered),
         }
     }
 
@@ -423,10 +426,16 @@ impl Cache {
         Ok(lists)
     }
 
-    /// The policy as a user would type it.
+    /// The policy as a user would type it for a run that decides the same.
     #[getter]
     fn policy(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.enter(py)?.policy.label())
+    }
+
+    /// The policy as it was given, normalised.
+    #[getter]
+    fn _given(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.enter(py)?.policy.given().to_string())
     }
 
     /// Frames of the cache.

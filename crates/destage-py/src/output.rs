@@ -1,4 +1,4 @@
-//! A file of a trace that Python writes line by line: compressed by its name, whole at the end.
+//! A file of a recording that Python writes line by line: compressed by its name, whole at the end.
 
 use crate::errors::{ErrorClass, error, raise};
 use destage_trace::convert::Output;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// See the module.
 #[pyclass(frozen, module = "destage._destage")]
-pub struct TraceOutput(Mutex<Option<Output>>);
+pub struct TraceOutput(Mutex<Option<Output>>, Vec<PathBuf>);
 
 impl TraceOutput {
     fn with<T>(
@@ -24,10 +24,17 @@ impl TraceOutput {
 
 #[pymethods]
 impl TraceOutput {
-    /// A file under a temporary name beside `path`.
+    /// A file with the name `path.part` until it is finished.
     #[new]
     fn create(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        Ok(TraceOutput(Mutex::new(Some(raise(py, Output::create(&path))?))))
+        let (output, left) = raise(py, Output::create_recording(&path))?;
+        Ok(TraceOutput(Mutex::new(Some(output)), left))
+    }
+
+    /// Files that recordings to this path have left which were killed.
+    #[getter]
+    fn left(&self) -> Vec<PathBuf> {
+        self.1.clone()
     }
 
     /// Writes bytes.
@@ -44,6 +51,13 @@ impl TraceOutput {
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let output = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         output.map_or(Ok(()), |output| raise(py, output.finish()))
+    }
+
+    /// After an error: gives the file its name with the part of it that can be read. Its bytes; 0
+    /// if there is no such part, and then no file.
+    fn keep_whole(&self, py: Python<'_>) -> PyResult<u64> {
+        let output = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        output.map_or(Ok(0), |output| raise(py, output.keep_whole()))
     }
 
     /// Removes what was written.

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -37,9 +38,14 @@ struct ServeArguments {
 
 impl ServeArguments {
     fn settings(self, device: Option<SimulatedDevice>) -> Result<Settings, String> {
+        if !(self.speed.is_finite() && self.speed > 0.0) {
+            return Err(format!("--speed: expected a number above 0, found {}", self.speed));
+        }
         let bytes = self.bytes.or_else(|| {
-            // Where it cannot be opened, starting the server says so.
-            let mut file = File::open(self.file.as_ref()?).ok()?;
+            // Where it cannot be opened, starting the server says so. A pipe would be waited for.
+            let path = self.file.as_ref()?;
+            std::fs::metadata(path).ok().filter(|found| !found.file_type().is_fifo())?;
+            let mut file = File::open(path).ok()?;
             file.seek(SeekFrom::End(0)).ok()
         });
         let page_bytes = u64::from(self.page_bytes.max(1));
@@ -107,6 +113,9 @@ pub struct Server {
     /// Any client that reaches the machine may connect.
     #[pyo3(get)]
     is_open: bool,
+    /// Who may connect besides the user, as a sentence.
+    #[pyo3(get)]
+    warning: Option<&'static str>,
     /// The policy of a replay of the record, with what the store has told it.
     #[pyo3(get)]
     replayed: String,
@@ -140,6 +149,7 @@ impl Server {
             export_bytes: serving.export_bytes(),
             frames: settings.options.frames,
             is_open: settings.server.address.is_open(),
+            warning: settings.server.address.warning(),
             replayed: serving.replayed().to_string(),
             serving: Mutex::new(serving),
         })
@@ -158,6 +168,16 @@ impl Server {
             Some(Ok(metrics)) => Ok(Some(serde_json::json!(metrics).to_string())),
             Some(Err(failed)) => Err(raised(py, &failed)),
         }
+    }
+
+    /// What went wrong since the last call: how many times, and the last one as a sentence.
+    fn complaints(&self, py: Python<'_>) -> (u64, Option<String>) {
+        py.detach(|| self.serving().complaints())
+    }
+
+    /// What became of the file that is served, if its name does not lead to it any more.
+    fn lost_file(&self) -> Option<String> {
+        self.serving().lost_file()
     }
 
     /// Ends all connections and flushes; the last counts as JSON, and what went wrong.

@@ -14,7 +14,9 @@ exit status, never a traceback:
   70  our own bug
   74  output could not be written
   77  not permitted
+ 129  the terminal hung up
  130  interrupted
+ 131  quit
  141  the reader of a pipe has gone (without a word)
  143  terminated
 ====  =====================================================================

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import click
 
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
+from destage.base.io.names import printable
 from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, apply, flag
 from destage.cli.output import file_flag, look_at
 from destage.cli.screen import note, warn
@@ -97,7 +99,7 @@ def record(
         if made.ended_by == "--max-bytes":
             click.echo("the output has the size of --max-bytes: the recording ended")
         click.echo(made.summary)
-        click.echo(f"destage advise {' '.join(made.files)}")
+        click.echo(printable(shlex.join(["destage", "advise", *made.files])))
     if made.lost_events:
         warn(
             f"{number(made.lost_events)} events were lost: --buffer 256MiB, or a faster disk for"

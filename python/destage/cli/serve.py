@@ -72,7 +72,7 @@ SERVING = [
     flag("--stats", type=OUTPUT, metavar="FILE", help="Write counters at the end, as JSON."),
 ]
 
-#: Seconds between two looks at what clients do wrong, where no lines are wanted.
+#: Seconds between two looks at what went wrong.
 LOOK_S = 1.0
 
 
@@ -101,8 +101,9 @@ def serve(
 
     FILE may be :memory:.
 
-    FILE is byte for byte the block device. SIGTERM, Ctrl-C and --for end the server: it finishes
-    requests under way, flushes, and exits with status 0, or 74 if the flush failed.
+    FILE is byte for byte the block device. SIGTERM, SIGHUP, SIGQUIT, Ctrl-C and --for end the
+    server: it finishes requests under way, flushes, and exits with status 0, or 74 if the flush
+    failed.
     """
     period_s = 0.0 if every.strip() in ("0", "0s") else seconds_of(every, "--every")
     seconds = math.inf if for_s is None else seconds_of(for_s, "--for")
@@ -113,10 +114,8 @@ def serve(
     ended = "signal"
     try:
         server = start(file, record=record, **options)
-        if server.is_open:
-            warn(
-                "NBD has no authentication here: every client that connects can read and write FILE"
-            )
+        if server.warning is not None:
+            warn(server.warning)
         ready = {"ready": True, "uri": server.uri, "export_bytes": server.export_bytes}
         _say({**ready, "pid": os.getpid()})
         _watch(server, period_s, time.monotonic() + seconds)
@@ -133,24 +132,33 @@ def serve(
     finally:
         if sys.stdout.isatty():
             click.echo()
+        _complain(server)
+        if (lost := server.lost_file()) is not None:
+            warn(lost)
         if stats is not None:
             write_whole(stats, json.dumps(server.stats(), indent=1) + "\n")
 
 
 def _watch(server: Server, period_s: float, end: float) -> None:
     """Say what happens, until the end."""
-    next_line = time.monotonic() + (period_s or LOOK_S)
+    now = time.monotonic()
+    next_look, next_line = now + LOOK_S, now + (period_s or math.inf)
     while (now := time.monotonic()) < end:
-        if now < next_line:
-            time.sleep(min(next_line, end) - now)
+        if now < min(next_look, next_line):
+            time.sleep(min(next_look, next_line, end) - now)
             continue
-        next_line += period_s or LOOK_S
-        told, interval = server.interval()
-        if interval["complaints"]:
-            more = interval["complaints"] - 1
-            warn(interval["complaint"] + (f" (and {more} more)" if more else ""))
-        if period_s:
-            _line(told, interval)
+        if now >= next_look:
+            next_look += LOOK_S
+            _complain(server)
+        if now >= next_line:
+            next_line += period_s
+            _line(*server.interval())
+
+
+def _complain(server: Server) -> None:
+    count, last = server.complaints()
+    if last is not None:
+        warn(last + (f" (and {count - 1} more)" if count > 1 else ""))
 
 
 def _line(told: dict[str, Any], interval: dict[str, Any]) -> None:

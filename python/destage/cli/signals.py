@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a command at once; a second one always does.
+"""Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end a command at once; a second one always does.
 
 The first raises `Stopped`, so that everything is put away on the way out. Work that waits for a
 pipe and does not hear of it is left after a second, and the process ends here.
@@ -15,6 +15,8 @@ __all__ = ["Stopped", "arm", "is_heard", "listen", "said", "status"]
 
 #: What is listened to, and what the user is told.
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+if sys.platform != "win32":
+    SIGNALS |= {signal.SIGHUP: "the terminal hung up", signal.SIGQUIT: "quit"}
 
 _first: signal.Signals | None = None
 

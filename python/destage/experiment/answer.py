@@ -13,6 +13,7 @@ from typing import Any
 from destage import _destage
 from destage.base.errors import MissingExtra, UsageError
 from destage.base.io.interruptible import interruptible
+from destage.base.io.names import text_of
 from destage.experiment.memory import available
 from destage.experiment.rows import kinds
 from destage.lab.options import thread_count
@@ -91,6 +92,7 @@ def asked_in_sql(
         raise MissingExtra(
             "a query needs duckdb, which is not installed: pip install 'destage[sql]'"
         ) from None
+    text_of(query, "sql")
     most = _MOST + sum(map(len, columns.values()))
     known = {name: kind for name, kind in kinds().items() if name in columns}
     with tempfile.TemporaryDirectory(prefix="destage-sql-") as folder:
@@ -110,6 +112,8 @@ def asked_in_sql(
                     connection.execute(f"SET {name} = {value}")
             try:
                 answer = interruptible(lambda: connection.execute(query), connection.interrupt)
+                if answer is None:
+                    raise UsageError("sql: expected a query, found none")
                 names = [column[0] for column in answer.description or ()]
                 rows: list[tuple[Any, ...]] = []
                 while piece := answer.fetchmany(_PIECE):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from destage.base.errors import DataError, UsageError
-from destage.base.io.names import printable
+from destage.base.io.names import home_path_of, printable
 from destage.experiment.spec import SPEC_DRIVE, SweepSpec, toml_value
 from destage.lab.options import device_options
 from destage.lab.ssd import Device, open_device
@@ -119,7 +119,8 @@ def _placed(text: str, folder: Path) -> str:
     name, bracket, rest = text.partition("[")
     if not name.endswith(".toml"):
         return text
-    return f"{(folder / Path(name).expanduser()).resolve()}{bracket}{rest}"
+    path = (folder / home_path_of(name, "device")).resolve()
+    return f"{path}{bracket}{rest}"
 
 
 def _draws(drive: Device, said: str, seed: int | None) -> bool:

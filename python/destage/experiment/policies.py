@@ -12,6 +12,7 @@ from typing import Any
 
 from destage.base.errors import DataError, UsageError
 from destage.base.io.files import unreadable
+from destage.base.io.names import home_path_of
 from destage.lab.policy_base import OwnPolicy, PolicyLike, Spec, expanded, policy_specs, spec_label
 from destage.lab.user_policies.files import split
 from destage.lab.user_policies.trust import is_in_a_file, may_run
@@ -90,7 +91,7 @@ class PolicyAsked:
         params = json.dumps(spec.params, sort_keys=True)
         if not is_in_a_file(spec.name):
             return cls(spec.name, params, spec_label(spec), given=spec)
-        file = Path(split(spec.name)[0]).expanduser().resolve()
+        file = home_path_of(split(spec.name)[0], "policy").resolve()
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         return cls(spec.name, params, spec_label(spec), str(file), content, given=spec)
 
@@ -166,7 +167,7 @@ def policies_asked(
 
 def _in_file(text: str, folder: Path) -> PolicyAsked:
     path, cls, params = split(text)
-    whole = (folder / Path(path).expanduser()).resolve()
+    whole = (folder / home_path_of(path, "policy")).resolve()
     bracket = f"[{';'.join(f'{k}={_typed(v)}' for k, v in params.items())}]" if params else ""
     own = OwnPolicy.in_file(f"{whole}:{cls}" if cls else str(whole))
     name = path + own.name.removeprefix(str(whole))

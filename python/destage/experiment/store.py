@@ -132,7 +132,7 @@ class Store:
             version = int(found["version"]) if found["format"] == FORMAT else 0
         except FileNotFoundError:
             return
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             # It follows from the parts: it is written again.
             with suppress(OutputError):
                 self._write(MANIFEST, _json({"format": FORMAT, "version": VERSION}))
@@ -219,9 +219,8 @@ class Store:
         """Plans of the sweeps; one whose file is damaged is left out."""
         found = []
         for path in sorted(self.folder.glob(f"{_SWEEP}*.json")):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                data = json.loads(path.read_bytes())
-                found.append(StoredSweep(data["id"], data["called"], tuple(data["tasks"])))
+            with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+                found.append(_sweep_of(json.loads(path.read_bytes())))
         return found
 
     def has_sweep(self, plan: Plan) -> bool:
@@ -281,8 +280,9 @@ class Store:
         found: list[dict[str, Any]] = []
         for path in sorted(self.folder.glob(f"{_TIMES}*.jsonl")):
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-                with suppress(ValueError):
-                    found.append(json.loads(line))
+                with suppress(ValueError, RecursionError):
+                    told = json.loads(line)
+                    found += [told] if isinstance(told, dict) else []
         return found
 
     def side_files(self) -> list[Path]:
@@ -324,6 +324,33 @@ class Store:
                 old = time.time() - path.stat().st_mtime > _ABANDONED_S
                 if old or (host == host_mark() and not is_alive(int(rest.partition("-")[0]))):
                     path.unlink()
+
+
+def _sweep_of(data: Any) -> StoredSweep:
+    """The plan of a sweep out of its file. Raises `ValueError`, `KeyError`, `TypeError`."""
+
+    def checked(value: Any, *kinds: type) -> Any:
+        if not isinstance(value, kinds):
+            raise TypeError
+        return value
+
+    absent = type(None)
+    tasks = []
+    for task in checked(data["tasks"], list):
+        checked(task["trace"], str)
+        checked(task["device"], str, absent)
+        for run, label, cache in checked(task["runs"], list):
+            checked(run, str)
+            checked(label, str)
+            checked(cache, str, absent)
+        checked(json.loads(checked(task.get("options"), str, absent) or "{}"), dict)
+        for frames in (checked(task.get("frames"), dict, absent) or {}).values():
+            checked(frames, int, absent)
+        for name in ("page_bytes", "unique_pages", "seed", "queue_depth"):
+            checked(task.get(name), int, absent)
+        checked(task.get("ftl"), str, absent)
+        tasks.append(task)
+    return StoredSweep(checked(data["id"], str), checked(data["called"], str), tuple(tasks))
 
 
 #: Columns that distinguish rows.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from destage.base.errors import MissingFile
-from destage.base.io.names import printable
+from destage.base.io.names import home_path_of, printable
 from destage.lab.catalogue import reader_options
 from destage.lab.options import ProgressCallback, is_separate
 from destage.lab.ssd import Device
@@ -148,7 +148,7 @@ def _check_there(paths: Sequence[Path], given: Sequence[str]) -> None:
 
 
 def _files(text: str, folder: Path, options: Mapping[str, Any]) -> Iterator[tuple[str, TraceAsked]]:
-    whole = folder / Path(text).expanduser()
+    whole = folder / home_path_of(text, "trace")
     if whole.is_dir():
         inside = sorted(p for p in whole.iterdir() if p.is_file() and p.name[0] not in "._")
         if not inside:

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from destage import _destage
+from destage.base.io.names import text_of
 
 __all__ = [
     "FAMILIES",
@@ -159,7 +160,7 @@ def canonical(text: str) -> str:
 
     What is no name of a policy in any case is left as it is.
     """
-    return ",".join(_one(part) for part in parts(text))
+    return ",".join(_one(part) for part in parts(text_of(text, "policy")))
 
 
 def _one(part: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.files import Destination
+from destage.base.io.names import path_of
 from destage.base.io.path_conflicts import Named, refuse
 from destage.base.io.recording import recording
 from destage.experiment.execute import run_own
@@ -398,5 +398,5 @@ def _check_recording(
 
 def _apart(trace: Trace, **outputs: Destination | None) -> None:
     """Raise `UsageError` if what is recorded would replace the trace, or one the other."""
-    given = [Named.output(name, os.fspath(path)) for name, path in outputs.items() if path]
+    given = [Named.output(name, path_of(path, name)) for name, path in outputs.items() if path]
     refuse(given, [Named.input("the trace", source) for source in trace.identity["sources"]])

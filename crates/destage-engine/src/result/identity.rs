@@ -1,7 +1,7 @@
 //! Which trace was replayed.
 
 use destage_trace::Trace;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Which trace was replayed, and how it was read.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -24,7 +24,13 @@ pub struct TraceIdentity {
     /// First to last arrival, nanoseconds; `None` if the trace has no times.
     pub duration_ns: Option<u64>,
     /// How the trace was read and decoded: what `rerun` needs to read it again.
+    #[serde(deserialize_with = "object")]
     pub options: serde_json::Value,
+}
+
+/// An object of any content.
+fn object<'de, D: Deserializer<'de>>(given: D) -> Result<serde_json::Value, D::Error> {
+    serde_json::Map::deserialize(given).map(serde_json::Value::Object)
 }
 
 impl TraceIdentity {

@@ -53,8 +53,7 @@ impl Client {
     pub fn ready(folder: &Path) -> Client {
         let mut client = Client::greeted(folder, 3);
         client.option(1, b"").unwrap();
-        let told = client.read(10).unwrap();
-        assert_eq!(told[..8], BYTES.to_be_bytes());
+        client.read(10).unwrap();
         client
     }
 

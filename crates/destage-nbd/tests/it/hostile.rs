@@ -1,7 +1,8 @@
 //! Whatever clients send, the server goes on, and its memory stays bounded.
 
-use crate::client::{Client, serve};
+use crate::client::{Client, PAGE, serve};
 use destage_core::SplitMix64;
+use destage_nbd::{Serving, Source};
 use std::io::Write;
 use std::net::Shutdown;
 use std::path::Path;
@@ -71,8 +72,9 @@ fn three_thousand_malformed_conversations_stop_nothing() {
     assert_eq!(client.get(0, 10), b"still here");
     let told = server.snapshot();
     assert_eq!(told.connections.accepted, 3_201);
-    assert!(told.interval.complaints > 500, "{told:?}");
-    assert!(told.interval.complaint.unwrap().starts_with("connection "));
+    let (count, complaint) = server.complaints();
+    assert!(count > 500, "{count}");
+    assert!(complaint.unwrap().starts_with("connection "));
 }
 
 #[test]
@@ -159,4 +161,110 @@ fn clients_that_take_no_replies_hold_no_more_than_their_share() {
         assert_eq!(slow.reply().unwrap().1, 0);
         assert_eq!(slow.read(1 << 19).unwrap().len(), 1 << 19);
     }
+}
+
+/// Largest request of the protocol, bytes.
+const MOST: u32 = 32 << 20;
+
+fn large(folder: &Path) -> Serving {
+    serve(folder, |settings| settings.source = Source::Memory { bytes: 2 * u64::from(MOST) })
+}
+
+/// Misses, hits and writes of another client are answered.
+fn serves_others(folder: &Path) {
+    let mut client = Client::ready(folder);
+    for page in 0..200 {
+        let at = page * u64::from(PAGE);
+        assert_eq!(client.get(at, PAGE).len(), PAGE as usize);
+        client.put(at, &[page as u8; 20_000]);
+    }
+}
+
+#[test]
+fn clients_that_take_no_replies_to_the_largest_reads_stop_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = large(folder.path());
+    let _deaf: Vec<Client> = (0..20)
+        .map(|_| {
+            let mut client = Client::ready(folder.path());
+            (0..16).for_each(|cookie| client.send(0, 0, cookie, 4096, MOST));
+            client
+        })
+        .collect();
+    serves_others(folder.path());
+}
+
+#[test]
+fn halves_of_the_largest_writes_stop_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = large(folder.path());
+    let _silent: Vec<Client> = (0..20)
+        .map(|_| {
+            let mut client = Client::ready(folder.path());
+            client.send(0, 1, 0, u64::from(MOST), MOST);
+            client.0.write_all(&[1; 100_000]).unwrap();
+            client
+        })
+        .collect();
+    serves_others(folder.path());
+}
+
+#[test]
+fn requests_larger_than_the_memory_of_a_connection_are_carried_out_in_pieces() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = large(folder.path());
+    let mut client = Client::ready(folder.path());
+    let (at, length) = (12_345, 9_000_001);
+    let data: Vec<u8> = (0..length).map(|n| (n * 7 % 251) as u8).collect();
+    assert_eq!(client.call(1, 1, at, length, &data).0, 0, "written and flushed");
+    assert_eq!(server.snapshot().counters.store.pending_writes, 0);
+    assert!(client.get(at, length) == data);
+    assert_eq!(client.get(at + 8_000_000, 3)[..], data[8_000_000..8_000_003]);
+    // Errors are found before any data, and a write's data are taken in all the same.
+    let beyond = 2 * u64::from(MOST) - 100;
+    assert_eq!(client.call(0, 0, beyond, length, &[]).0, 22);
+    assert_eq!(client.call(1, 0, beyond, length, &data).0, 28);
+    assert_eq!(client.get(0, 1), [0]);
+    let told = server.stop().0;
+    assert_eq!((told.requests.read, told.requests.write), (3, 1));
+    assert_eq!((told.bytes_read, told.bytes_written), (9_000_005, 9_000_001));
+    let partial = told.counters.store.partial_fetches;
+    assert_eq!(partial, 2, "only the two ends are parts of pages");
+}
+
+#[test]
+fn a_read_that_fails_after_its_first_piece_ends_the_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    let server = serve(folder.path(), |settings| {
+        settings.source = Source::File { path: path.clone(), bytes: Some(16 << 20), direct: false };
+    });
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(6 << 20).unwrap();
+    let mut client = Client::ready(folder.path());
+    assert_eq!(client.call(0, 0, 5 << 20, 2 << 20, &[]).0, 5, "EIO, before any data");
+    client.send(0, 0, 1, 0, 12 << 20);
+    assert_eq!(client.reply().unwrap(), (1, 0));
+    client.read(6 << 20).unwrap();
+    assert!(client.is_closed());
+    let told = server.snapshot();
+    assert_eq!(told.requests.errors, 2);
+    let complaint = server.complaints().1.unwrap();
+    assert!(complaint.contains("a read failed at offset 6291456"), "{complaint}");
+}
+
+#[test]
+fn a_refused_client_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = serve(folder.path(), |settings| settings.server.max_connections = 2);
+    let mut idle = [0, 1].map(|_| Client::ready(folder.path()));
+    idle.iter_mut().for_each(|client| assert_eq!(client.get(0, 1), [0]));
+    assert!(Client::raw(folder.path()).is_closed());
+    let told = server.snapshot();
+    assert_eq!(told.connections.refused, 1);
+    let complaint = server.complaints().1.unwrap();
+    assert!(
+        complaint.starts_with("all 2 connections are in use (--max-connections)"),
+        "{complaint}"
+    );
 }

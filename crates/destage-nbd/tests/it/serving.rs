@@ -91,6 +91,123 @@ fn what_cannot_be_served_is_named() {
 }
 
 #[test]
+fn a_pipe_is_no_file_to_serve_and_no_file_is_made_for_less_than_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let base = settings(folder.path());
+    let pipe = error(&Settings { source: file(&path, None), ..base.clone() });
+    assert!(matches!(&pipe, ServeError::Io(what) if what.contains("pipe")), "{pipe}");
+    let record = error(&Settings { record: Some(path), ..base.clone() });
+    assert!(matches!(&record, ServeError::Io(_)), "nobody reads it: {record}");
+    let path = folder.path().join("small");
+    for bytes in [0, 4095] {
+        let small = error(&Settings { source: file(&path, Some(bytes)), ..base.clone() });
+        assert!(matches!(&small, ServeError::Usage(what) if what.contains("--size")), "{small}");
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_record_is_emptied_by_the_server_that_writes_it_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (disk, record) = (folder.path().join("disk"), folder.path().join("record"));
+    std::fs::write(&disk, vec![7; 1 << 20]).unwrap();
+    std::fs::hard_link(&disk, &record).unwrap();
+    let with = |socket: &str| {
+        let mut settings = settings(folder.path());
+        settings.server.address = Address::Unix(folder.path().join(socket));
+        settings.record = Some(record.clone());
+        settings
+    };
+    let linked = error(&Settings { source: file(&disk, None), ..with("socket") });
+    assert!(matches!(&linked, ServeError::Usage(what) if what.contains("served")), "{linked}");
+    assert!(std::fs::read(&disk).unwrap() == vec![7; 1 << 20]);
+
+    std::fs::remove_file(&record).unwrap();
+    std::fs::write(&record, "of a week\n").unwrap();
+    let other = serve(folder.path(), |_| {});
+    assert!(matches!(error(&with("socket")), ServeError::Io(_)), "the address is in use");
+    assert_eq!(std::fs::read_to_string(&record).unwrap(), "of a week\n");
+    drop(other);
+
+    let mut first = serve(folder.path(), |settings| settings.record = Some(record.clone()));
+    let second = error(&with("second"));
+    assert!(matches!(&second, ServeError::Io(what) if what.contains("in use")), "{second}");
+    Client::ready(folder.path()).put(0, &[1]);
+    first.stop().1.unwrap();
+    assert_eq!(std::fs::read_to_string(&record).unwrap().lines().count(), 3, "with the last flush");
+    Serving::start(&with("second")).unwrap();
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told_of_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = serve(folder.path(), |settings| settings.record = Some("/dev/full".into()));
+    Client::ready(folder.path()).put(0, &[1]);
+    let told = loop {
+        if let Some(told) = server.complaints().1 {
+            break told;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20)); // within a second
+    };
+    assert!(told.starts_with("record: "), "{told}");
+    let failed = server.stop().1.unwrap_err();
+    assert!(matches!(&failed, ServeError::Io(what) if what.starts_with("record: ")), "{failed}");
+}
+
+#[test]
+fn a_server_removes_its_own_socket_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let first = serve(folder.path(), |_| {});
+    std::fs::remove_file(&path).unwrap();
+    let second = serve(folder.path(), |_| {});
+    drop(first);
+    assert_eq!(Client::ready(folder.path()).get(0, 1), [0]);
+    drop(second);
+    assert!(!path.exists());
+}
+
+#[test]
+fn files_that_others_make_meanwhile_have_the_modes_that_they_ask_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_over = &std::sync::atomic::AtomicBool::new(false);
+    let load = || is_over.load(std::sync::atomic::Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let binds = scope.spawn(|| {
+            (0..300).for_each(|_| drop(serve(folder.path(), |_| {})));
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        let mut modes = std::collections::BTreeSet::new();
+        for number in 0.. {
+            let path = folder.path().join(format!("{}", number % 50));
+            _ = std::fs::remove_file(&path);
+            let made = std::fs::File::create(&path).unwrap();
+            modes.insert(made.metadata().unwrap().permissions().mode());
+            if load() {
+                break;
+            }
+        }
+        assert_eq!(modes.len(), 1, "{modes:?}");
+        binds.join().unwrap();
+    });
+}
+
+#[test]
+fn a_file_that_lost_its_name_while_it_was_served_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("disk");
+    let mut server = serve(folder.path(), |settings| settings.source = file(&path, Some(1 << 20)));
+    assert_eq!(server.lost_file(), None);
+    std::fs::rename(&path, folder.path().join("away")).unwrap();
+    assert!(server.lost_file().unwrap().contains("was removed"));
+    std::fs::write(&path, "another").unwrap();
+    server.stop().1.unwrap();
+    assert!(server.lost_file().unwrap().contains("another file"));
+}
+
+#[test]
 fn requests_are_recorded_and_a_name_with_gz_packs_them() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["record.csv", "record.csv.gz"] {
@@ -111,7 +228,7 @@ fn requests_are_recorded_and_a_name_with_gz_packs_them() {
         let mut text = String::new();
         let bytes = std::fs::read(&path).unwrap();
         if name.ends_with("gz") {
-            let mut packed = flate2::read::GzDecoder::new(&bytes[..]);
+            let mut packed = flate2::read::MultiGzDecoder::new(&bytes[..]);
             std::io::Read::read_to_string(&mut packed, &mut text).unwrap();
         } else {
             text = String::from_utf8(bytes).unwrap();

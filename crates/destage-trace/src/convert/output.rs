@@ -5,6 +5,9 @@
 //! Standard output gets its bytes at the end too: reading may have to start over (see
 //! [`crate::stream::with_stream`]), and what was printed cannot be taken back. A destination that
 //! ends in `.gz`, `.bz2`, `.xz` or `.zst` is compressed.
+//!
+//! A recording cannot be made again. Its temporary name is the destination's with `.part` behind it,
+//! and no later output removes it; what is whole of it can be kept when the disk is full.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -13,20 +16,22 @@ use std::path::{Path, PathBuf};
 use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 use crate::error::{Result, TraceError};
 use crate::files::temporary;
 
 /// Bytes gathered before the system is asked.
 const BUFFER_BYTES: usize = 1 << 16;
+/// Bytes in a member, stream or frame of a compressed recording.
+const MEMBER_BYTES: u64 = 1 << 18;
 /// Preset of xz, the default of its own program.
 const XZ_PRESET: u32 = 6;
 
 /// File that receives the bytes.
 enum Raw {
     /// Beside the destination, for its name.
-    File(NamedTempFile),
+    File(File),
     /// Anywhere, for standard output.
     Stdout(File),
     /// Nowhere: a device or a pipe takes them as they come, and must not be replaced by a file.
@@ -60,6 +65,19 @@ enum Layer {
 }
 
 impl Layer {
+    /// Compression by the ending of the destination.
+    fn new(path: &Path, raw: Raw) -> io::Result<Layer> {
+        let buffered = BufWriter::with_capacity(BUFFER_BYTES, raw);
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+        Ok(match ending.as_str() {
+            "gz" => Layer::Gzip(GzEncoder::new(buffered, flate2::Compression::default())),
+            "bz2" => Layer::Bzip2(BzEncoder::new(buffered, bzip2::Compression::default())),
+            "xz" => Layer::Xz(XzEncoder::new(buffered, XZ_PRESET)),
+            "zst" => Layer::Zstd(zstd::Encoder::new(buffered, zstd::DEFAULT_COMPRESSION_LEVEL)?),
+            _ => Layer::Plain(buffered),
+        })
+    }
+
     fn writer(&mut self) -> &mut dyn Write {
         match self {
             Layer::Plain(w) => w,
@@ -95,7 +113,13 @@ impl Layer {
 /// A destination that is being written.
 pub struct Output {
     path: PathBuf,
-    layer: Layer,
+    /// `None` after an error of ending a member.
+    layer: Option<Layer>,
+    temporary: Option<TempPath>,
+    /// Bytes since the member began.
+    member: u64,
+    /// Bytes of the file that can be read by themselves.
+    whole: u64,
 }
 
 impl Output {
@@ -109,36 +133,40 @@ impl Output {
         if path.as_os_str().is_empty() {
             return Err(TraceError::usage("an output: expected a path, found an empty one (\"\")"));
         }
-        // A name that is too long, or a file where a folder should be, is said before any work.
-        match std::fs::metadata(path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
-            _ => {}
+        if path == Path::new("-") {
+            let raw = Raw::Stdout(tempfile::tempfile().map_err(failed)?);
+            return Self::over(path, raw, None).map_err(failed);
         }
-        let raw = if path == Path::new("-") {
-            Raw::Stdout(tempfile::tempfile().map_err(failed)?)
-        } else if path.is_dir() {
-            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
-        } else if path.exists() && !path.is_file() {
-            Raw::Special(File::options().write(true).open(path).map_err(failed)?)
-        } else {
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty())
-                .unwrap_or(Path::new("."));
-            Raw::File(temporary::create_output(folder).map_err(failed)?)
-        };
-        let buffered = BufWriter::with_capacity(BUFFER_BYTES, raw);
-        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-        let layer = match ending.as_str() {
-            "gz" => Layer::Gzip(GzEncoder::new(buffered, flate2::Compression::default())),
-            "bz2" => Layer::Bzip2(BzEncoder::new(buffered, bzip2::Compression::default())),
-            "xz" => Layer::Xz(XzEncoder::new(buffered, XZ_PRESET)),
-            "zst" => Layer::Zstd(
-                zstd::Encoder::new(buffered, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(failed)?,
-            ),
-            _ => Layer::Plain(buffered),
-        };
-        Ok(Output { path: path.to_owned(), layer })
+        if let Some(special) = special(path).map_err(failed)? {
+            return Self::over(path, special, None).map_err(failed);
+        }
+        let (file, temporary) = temporary::create_output(folder_of(path)).map_err(failed)?;
+        Self::over(path, Raw::File(file), Some(temporary)).map_err(failed)
+    }
+
+    /// Opens `path` for a recording, under the name `path.part` as long as it lasts. Also what
+    /// recordings of this name that were killed have left.
+    ///
+    /// # Errors
+    ///
+    /// `Write` if the folder is not there or cannot be written.
+    pub fn create_recording(path: &Path) -> Result<(Output, Vec<PathBuf>)> {
+        let failed = |source| TraceError::Write { path: path.to_owned(), source };
+        if let Some(special) = special(path).map_err(failed)? {
+            return Ok((Self::over(path, special, None).map_err(failed)?, Vec::new()));
+        }
+        let (file, temporary, left) = temporary::create_recording(path).map_err(failed)?;
+        let output = Self::over(path, Raw::File(file), Some(temporary)).map_err(failed)?;
+        Ok((output, left))
+    }
+
+    fn over(path: &Path, raw: Raw, temporary: Option<TempPath>) -> io::Result<Output> {
+        let layer = Some(Layer::new(path, raw)?);
+        Ok(Output { path: path.to_owned(), layer, temporary, member: 0, whole: 0 })
+    }
+
+    fn layer(&mut self) -> io::Result<&mut Layer> {
+        self.layer.as_mut().ok_or_else(|| io::Error::other("an earlier write has failed"))
     }
 
     /// The destination, as messages name it.
@@ -156,19 +184,51 @@ impl Output {
     }
 
     /// Hands everything over to the system, so that what is there can be read after a crash, and
-    /// returns the size of the file so far; 0 of a device or a pipe.
+    /// returns the size of the file so far; 0 of a device or a pipe. The bytes end with a line.
     ///
     /// # Errors
     ///
     /// `Write`.
     pub fn sync(&mut self) -> Result<u64> {
-        self.flush().map_err(|source| self.failed(source))?;
-        let size = match self.layer.file() {
-            Raw::File(file) => file.as_file().metadata(),
-            Raw::Stdout(file) => file.metadata(),
+        self.synced().map_err(|source| self.failed(source))
+    }
+
+    fn synced(&mut self) -> io::Result<u64> {
+        self.flush()?;
+        let is_plain = matches!(self.layer()?, Layer::Plain(_));
+        let ends = !is_plain && self.temporary.is_some() && self.member >= MEMBER_BYTES;
+        if ends && let Some(layer) = self.layer.take() {
+            self.member = 0;
+            self.layer = Some(Layer::new(&self.path, layer.finish()?)?);
+        }
+        let size = match self.layer()?.file() {
+            Raw::File(file) | Raw::Stdout(file) => file.metadata()?.len(),
             Raw::Special(_) => return Ok(0),
         };
-        size.map(|data| data.len()).map_err(|source| self.failed(source))
+        if is_plain || ends {
+            self.whole = size;
+        }
+        Ok(size)
+    }
+
+    /// After an error of writing: gives the file its name with the part that can be read, which it
+    /// then has the size of; 0 if there is none, and no file.
+    ///
+    /// # Errors
+    ///
+    /// `Write`.
+    pub fn keep_whole(mut self) -> Result<u64> {
+        self.kept().map_err(|source| self.failed(source))
+    }
+
+    fn kept(&mut self) -> io::Result<u64> {
+        drop(self.layer.take()); // with what it still wants to write
+        let Some(temporary) = self.temporary.take().filter(|_| self.whole > 0) else {
+            return Ok(0);
+        };
+        File::options().write(true).open(&temporary)?.set_len(self.whole)?;
+        temporary.persist(&self.path).map_err(|error| error.error)?;
+        Ok(self.whole)
     }
 
     /// An error of the system that names the destination.
@@ -181,30 +241,54 @@ impl Output {
     /// # Errors
     ///
     /// `Write`.
-    pub fn finish(self) -> Result<()> {
-        let Output { path, layer } = self;
-        let failed = |source| TraceError::Write { path: path.clone(), source };
-        match layer.finish().map_err(failed)? {
-            Raw::Stdout(mut file) => {
+    pub fn finish(mut self) -> Result<()> {
+        self.finished().map_err(|source| self.failed(source))
+    }
+
+    fn finished(&mut self) -> io::Result<()> {
+        self.layer()?;
+        match self.layer.take().map(Layer::finish).transpose()? {
+            Some(Raw::Stdout(mut file)) => {
                 let mut out = io::stdout().lock();
-                file.rewind()
-                    .and_then(|()| io::copy(&mut file, &mut out))
-                    .and_then(|_| out.flush())
-                    .map_err(failed)
+                file.rewind()?;
+                io::copy(&mut file, &mut out)?;
+                out.flush()
             }
-            Raw::Special(mut file) => file.flush().map_err(failed),
-            Raw::File(file) => file.persist(&path).map(drop).map_err(|error| failed(error.error)),
+            Some(Raw::Special(mut file)) => file.flush(),
+            Some(Raw::File(_)) | None => match self.temporary.take() {
+                Some(temporary) => temporary.persist(&self.path).map_err(|error| error.error),
+                None => Ok(()),
+            },
         }
+    }
+}
+
+/// The folder of a destination.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A device or a pipe.
+fn special(path: &Path) -> io::Result<Option<Raw>> {
+    // A name that is too long, or a file where a folder should be, is said before any work.
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        Ok(found) if found.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+        Ok(found) if found.is_file() => Ok(None),
+        Ok(_) => Ok(Some(Raw::Special(File::options().write(true).open(path)?))),
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.layer.writer().write(bytes)
+        let written = self.layer()?.writer().write(bytes)?;
+        self.member += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.layer.writer().flush()
+        self.layer()?.writer().flush()
     }
 }
 
@@ -251,16 +335,60 @@ mod tests {
     fn what_was_handed_over_can_be_read_before_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.zst");
-        let mut output = Output::create(&path).unwrap();
+        let (mut output, _) = Output::create_recording(&path).unwrap();
         output.put(b"first").unwrap();
         let size = output.sync().unwrap();
-        let begun = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let begun = folder.path().join("a.zst.part");
         let bytes = std::fs::read(&begun).unwrap();
         assert_eq!(bytes.len() as u64, size);
         let mut back = [0; 5];
         zstd::Decoder::new(&bytes[..]).unwrap().read_exact(&mut back).unwrap();
         assert_eq!(&back, b"first");
         output.finish().unwrap();
+    }
+
+    #[test]
+    fn a_recording_that_cannot_go_on_keeps_what_can_be_read() {
+        let line = |number: u64| format!("{number},line of its own {}\n", number * 7_919);
+        for name in ["a.csv", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.csv.zst"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            std::fs::write(&path, "of last week").unwrap();
+            let (mut output, _) = Output::create_recording(&path).unwrap();
+            let mut text = String::new();
+            for second in 0..10 {
+                let more: String = (second * 3000..(second + 1) * 3000).map(line).collect();
+                output.put(more.as_bytes()).unwrap();
+                output.sync().unwrap();
+                text += &more;
+            }
+            output.put(b"half of a li").unwrap();
+            let size = output.keep_whole().unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), size);
+            let mut back = String::new();
+            let (mut file, packed) = (File::open(&path).unwrap(), &mut back);
+            let read = match name.rsplit('.').next().unwrap() {
+                "gz" => flate2::read::MultiGzDecoder::new(file).read_to_string(packed),
+                "bz2" => bzip2::read::MultiBzDecoder::new(file).read_to_string(packed),
+                "xz" => liblzma::read::XzDecoder::new_multi_decoder(file).read_to_string(packed),
+                "zst" => zstd::Decoder::new(file).unwrap().read_to_string(packed),
+                _ => file.read_to_string(packed),
+            };
+            read.unwrap();
+            assert!(text.starts_with(&back) && back.ends_with('\n'), "{name}");
+            let lost = text.len() - back.len();
+            assert!(lost < 3 << 17, "{name}: {lost} bytes of {} are lost", text.len());
+            assert!(name != "a.csv" || lost == 0);
+            let names = std::fs::read_dir(folder.path()).unwrap().count();
+            assert_eq!(names, 1, "no part is left");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, "of last week").unwrap();
+        let (mut output, _) = Output::create_recording(&path).unwrap();
+        output.put(b"half of a li").unwrap();
+        assert_eq!(output.keep_whole().unwrap(), 0);
+        assert_eq!(std::fs::read(&path).unwrap(), b"of last week");
     }
 
     #[test]

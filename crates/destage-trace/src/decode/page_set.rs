@@ -70,6 +70,13 @@ struct DevicePages {
     claims: BTreeMap<u64, u64>,
 }
 
+impl DevicePages {
+    /// Its bitmap needs more memory than a table.
+    fn is_wasteful(&self) -> bool {
+        self.bytes > BYTES_PER_PAGE * self.unique
+    }
+}
+
 /// Touched pages of a run's devices.
 pub(crate) struct PageSet {
     spaces: Vec<DevicePages>,
@@ -77,6 +84,9 @@ pub(crate) struct PageSet {
     mids: Vec<u32>,
     words: Vec<Word>,
     free_leaves: Vec<u32>,
+    free_mids: Vec<u32>,
+    /// Leaves and mids in use.
+    bytes: u64,
     unique: u64,
     /// Pages of all claims.
     claimed: u64,
@@ -95,6 +105,8 @@ impl PageSet {
             mids: vec![0; MID_LEAVES],
             words: vec![Word::default(); LEAF_WORDS],
             free_leaves: Vec::new(),
+            free_mids: Vec::new(),
+            bytes: 0,
             unique: 0,
             claimed: 0,
             floor_bytes,
@@ -238,22 +250,30 @@ impl PageSet {
     /// Makes the leaf of a page; `None` if the device was turned into the sorted form instead.
     #[cold]
     fn make_leaf(&mut self, device: usize, page: u64) -> Option<usize> {
-        let space = &mut self.spaces[device];
-        let held = (self.words.len() * size_of::<Word>() + self.mids.len() * 4) as u64;
-        let wasteful = held > self.floor_bytes + BYTES_PER_PAGE * self.unique
-            && space.bytes > BYTES_PER_PAGE * space.unique;
-        if page >> ROOT_SHIFT >= ROOT_LIMIT || wasteful {
+        let is_full = self.bytes > self.floor_bytes + BYTES_PER_PAGE * self.unique;
+        if page >> ROOT_SHIFT >= ROOT_LIMIT || is_full && self.spaces[device].is_wasteful() {
             self.sort_instead(device);
             return None;
         }
+        if is_full {
+            // Many devices of a few pages each.
+            let others = (0..self.spaces.len()).filter(|&other| other != device);
+            let wasteful: Vec<usize> = others.filter(|&o| self.spaces[o].is_wasteful()).collect();
+            wasteful.into_iter().for_each(|other| self.sort_instead(other));
+        }
+        let space = &mut self.spaces[device];
+        let before = space.bytes;
         let top = (page >> ROOT_SHIFT) as usize;
         if space.root.len() <= top {
             space.root.resize(top + 1, 0);
         }
         if space.root[top] == 0 {
-            space.root[top] = (self.mids.len() / MID_LEAVES) as u32;
+            space.root[top] = self.free_mids.pop().unwrap_or_else(|| {
+                let mid = (self.mids.len() / MID_LEAVES) as u32;
+                self.mids.resize(self.mids.len() + MID_LEAVES, 0);
+                mid
+            });
             space.bytes += 4 * MID_LEAVES as u64;
-            self.mids.resize(self.mids.len() + MID_LEAVES, 0);
         }
         let leaf = self.free_leaves.pop().unwrap_or_else(|| {
             let leaf = (self.words.len() / LEAF_WORDS) as u32;
@@ -261,6 +281,7 @@ impl PageSet {
             leaf
         });
         space.bytes += (LEAF_WORDS * size_of::<Word>()) as u64;
+        self.bytes += space.bytes - before;
         let mid = space.root[top] as usize;
         self.mids[mid * MID_LEAVES + (page / LEAF_PAGES) as usize % MID_LEAVES] = leaf;
         Some(leaf as usize * LEAF_WORDS + (page >> 6) as usize % LEAF_WORDS)
@@ -276,13 +297,17 @@ impl PageSet {
                 sorted.insert(page, 0);
             });
         });
-        for_each_leaf(&root, &self.mids, |_, leaf| self.free_leaves.push(leaf as u32));
-        for leaf in &self.free_leaves {
-            let at = *leaf as usize * LEAF_WORDS;
-            self.words[at..at + LEAF_WORDS].fill(Word::default());
+        for_each_leaf(&root, &self.mids, |_, leaf| {
+            self.free_leaves.push(leaf as u32);
+            self.words[leaf * LEAF_WORDS..(leaf + 1) * LEAF_WORDS].fill(Word::default());
+        });
+        for &mid in root.iter().filter(|mid| **mid != 0) {
+            self.free_mids.push(mid);
+            self.mids[mid as usize * MID_LEAVES..(mid as usize + 1) * MID_LEAVES].fill(0);
         }
-        self.spaces[device].bytes = 0;
-        self.spaces[device].sorted = Some(sorted);
+        let space = &mut self.spaces[device];
+        self.bytes -= std::mem::take(&mut space.bytes);
+        space.sorted = Some(sorted);
     }
 
     /// Gives every page its rank, devices in the order given, and calls `emit` with each device
@@ -472,6 +497,35 @@ mod tests {
         assert!(set.spaces[0].sorted.is_some());
         assert!(set.words.len() * size_of::<Word>() < 1 << 19);
         assert_eq!(set.unique(), 10_000);
+    }
+
+    #[test]
+    fn many_devices_of_a_few_pages_keep_no_bitmaps_and_a_full_one_does() {
+        let mut set = PageSet::with_floor(1 << 20);
+        let devices = 20_000;
+        set.grow(devices + 1);
+        for device in 0..devices {
+            set.mark(device, 7, 7 + device as u64 % 3);
+            if device % 4 == 0 {
+                set.mark(devices, device as u64 * 32, device as u64 * 32 + 127);
+            }
+        }
+        let held = set.words.len() * size_of::<Word>() + set.mids.len() * 4;
+        // A bitmap each would be 84 MB.
+        assert!(held < 30 << 20, "{held} bytes of bitmaps");
+        assert!(set.spaces[devices].sorted.is_none());
+        assert!(set.spaces[0].sorted.is_some());
+        let mut pages = BTreeSet::new();
+        let order: Vec<usize> = (0..=devices).collect();
+        set.number(&order, |device, page| {
+            assert!(pages.insert((device, page)));
+            Ok(())
+        })
+        .expect("few pages");
+        assert_eq!(pages.len() as u64, set.unique());
+        for (rank, &(device, page)) in pages.iter().enumerate() {
+            assert_eq!(set.rank(device, page), rank as u32);
+        }
     }
 
     #[test]

@@ -7,15 +7,18 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// Prefix of temporary files in the cache.
 pub(crate) const TEMPORARY: &str = ".tmp-";
 
 /// Prefix and suffix of temporary outputs, in whatever folder they are.
 const OUTPUT: (&str, &str) = (".destage-", ".part");
+
+/// Suffix of a recording that lasts.
+const RECORDING: &str = ".part";
 
 /// Attempts to create one while others clean up.
 const ATTEMPTS: usize = 16;
@@ -26,7 +29,7 @@ pub(crate) fn create(folder: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// A new one of an output, in `folder`; what killed processes have begun there goes.
-pub(crate) fn create_output(folder: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn create_output(folder: &Path) -> io::Result<(File, TempPath)> {
     let (prefix, suffix) = OUTPUT;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -40,7 +43,30 @@ pub(crate) fn create_output(folder: &Path) -> io::Result<NamedTempFile> {
     // As a program that writes the destination itself would leave it: up to the umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    made_by(&builder, folder)
+    made_by(&builder, folder).map(NamedTempFile::into_parts)
+}
+
+/// One of a recording, `path.part`; also what killed recorders of this path have left, which stays.
+pub(crate) fn create_recording(path: &Path) -> io::Result<(File, TempPath, Vec<PathBuf>)> {
+    let mut left = Vec::new();
+    for number in 0.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(RECORDING);
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        let name = PathBuf::from(name);
+        match File::options().read(true).write(true).create_new(true).open(&name) {
+            Ok(file) => {
+                _ = lock(&file); // there may be no locks
+                return Ok((file, TempPath::try_from_path(name)?, left));
+            }
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            Err(_) if is_being_written(&name) => {}
+            Err(_) => left.push(name),
+        }
+    }
+    unreachable!("there is a number that is free")
 }
 
 fn made_by(builder: &tempfile::Builder<'_, '_>, folder: &Path) -> io::Result<NamedTempFile> {
@@ -108,7 +134,8 @@ mod tests {
     #[cfg(unix)]
     fn the_next_output_of_a_folder_sweeps_up_what_killed_writers_left_there() {
         let folder = tempfile::tempdir().unwrap();
-        let (handle, left) = create_output(folder.path()).unwrap().keep().unwrap();
+        let (handle, left) = create_output(folder.path()).unwrap();
+        let left = left.keep().unwrap();
         let other = folder.path().join(".destage-not-ours");
         std::fs::write(&other, "x").unwrap();
         let beside = create_output(folder.path()).unwrap();
@@ -116,6 +143,24 @@ mod tests {
         drop(handle);
         let next = create_output(folder.path()).unwrap();
         assert!(!left.exists() && other.exists());
-        assert!(beside.path().exists() && next.path().exists());
+        assert!(beside.1.exists() && next.1.exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_recording_that_was_killed_stays_and_is_named_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("db.csv.zst");
+        let (handle, first, left) = create_recording(&path).unwrap();
+        assert_eq!((first.file_name().unwrap(), left.len()), ("db.csv.zst.part".as_ref(), 0));
+        let (_beside, second, left) = create_recording(&path).unwrap();
+        assert_eq!((second.file_name().unwrap(), left.len()), ("db.csv.zst.part-1".as_ref(), 0));
+        let killed = first.keep().unwrap();
+        drop(handle);
+        let (_next, third, left) = create_recording(&path).unwrap();
+        assert_eq!(third.file_name().unwrap(), "db.csv.zst.part-2");
+        assert_eq!(left, [killed.clone()]);
+        drop(create_output(folder.path()).unwrap());
+        assert!(killed.exists());
     }
 }

@@ -8,7 +8,17 @@ from pathlib import Path
 
 from destage.base.errors import UsageError
 
-__all__ = ["check_page", "PathLike", "near_file", "path_of", "paths_of", "printable", "shown"]
+__all__ = [
+    "PathLike",
+    "check_page",
+    "home_path_of",
+    "near_file",
+    "path_of",
+    "paths_of",
+    "printable",
+    "shown",
+    "text_of",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -43,6 +53,26 @@ def path_of(name: object, what: str = "file") -> str:
     except UnicodeEncodeError as e:
         raise UsageError(f"{what}: {printable(path)}: no file can have this name") from e
     return path
+
+
+def home_path_of(name: object, what: str = "file") -> Path:
+    """The path that is meant, `~` and `~user` in front expanded. Raises `UsageError`."""
+    path = path_of(name, what)
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as e:
+        raise UsageError(f"{what}: {printable(path)}: there is no such home folder") from e
+
+
+def text_of(value: object, what: str) -> str:
+    """The text that is meant. Raises `UsageError` for what is none, lone surrogates too."""
+    if not isinstance(value, str):
+        raise UsageError(f"{what}: expected a text, got {shown(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as e:
+        raise UsageError(f"{what}: {printable(value)}: it is no Unicode text") from e
+    return value
 
 
 def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from destage.base.errors import DataError, MissingFile, UsageError
-from destage.base.io.names import near_file, printable
+from destage.base.io.names import home_path_of, near_file, printable
 from destage.lab.user_policies.trust import split_name
 from destage.model.naming import members
 
@@ -108,7 +108,7 @@ def _meant(path: Path) -> str:
 
 def _module(path: str) -> ModuleType:
     """The file as a module."""
-    where = Path(path).expanduser()
+    where = home_path_of(path, "policy")
     try:
         text = where.read_bytes()
     except OSError as e:
@@ -141,7 +141,7 @@ def _module(path: str) -> ModuleType:
 
 def source_sha256(path: str) -> str:
     """The SHA-256 of the file as it was loaded."""
-    return _loaded[Path(path).expanduser().resolve()][0]
+    return _loaded[home_path_of(path, "policy").resolve()][0]
 
 
 def _line_of(error: Exception, path: Path) -> str:

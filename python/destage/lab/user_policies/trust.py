@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from destage.base.errors import UsageError
-from destage.base.io.names import printable
+from destage.base.io.names import home_path_of, printable
 
 __all__ = ["from_command_line", "from_data", "is_in_a_file", "may_run", "split_name"]
 
@@ -54,7 +54,7 @@ def split_name(text: str) -> tuple[str, str | None, str] | None:
 
 def _resolved(path: str, name: str | None) -> tuple[Path, str | None]:
     # `load` takes a class in any case.
-    return Path(path).expanduser().resolve(), None if name is None else name.lower()
+    return home_path_of(path, "policy").resolve(), None if name is None else name.lower()
 
 
 @contextmanager

@@ -219,7 +219,7 @@ def _policy_of(name: str) -> str:
     text = canonical(name.strip().removeprefix(_PREFIX))
     plain = text.partition("[")[0].strip()
     try:
-        made = _destage.Cache(text, 1).policy
+        made = _destage.Cache(text, 1)._given
     except UsageError as refused:
         raise AttributeError(f"{__name__}: {name!r}: {refused}") from None
     if plain not in _names():

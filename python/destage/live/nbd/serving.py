@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import shlex
 import tempfile
@@ -35,6 +36,7 @@ class Server:
         export_bytes: size of the block device.
         frames: frames of the cache.
         is_open: the address is not of this machine alone; NBD has no authentication here.
+        warning: who may connect besides the user, as a sentence; None with a Unix socket.
     """
 
     def __init__(self, native: _destage.Server, config: dict[str, Any], folder: str | None) -> None:
@@ -47,6 +49,7 @@ class Server:
         self.export_bytes = native.export_bytes
         self.frames = native.frames
         self.is_open = native.is_open
+        self.warning = native.warning
 
     def stats(self) -> dict[str, Any]:
         """Counts so far, as `destage serve --stats` writes them."""
@@ -60,6 +63,14 @@ class Server:
             "connections": snapshot["open_connections"],
             **snapshot["interval"],
         }
+
+    def complaints(self) -> tuple[int, str | None]:
+        """What went wrong since the last call: how many times, and the last one as a sentence."""
+        return self._native.complaints()
+
+    def lost_file(self) -> str | None:
+        """What became of the file if its name does not lead to it any more, as a sentence."""
+        return self._native.lost_file()
 
     def _device(self) -> dict[str, Any] | None:
         """The metrics of the simulated SSD, which take a copy of it."""
@@ -129,7 +140,7 @@ class Server:
             return None
         words = ["destage", "compare", config["record"], "-p", self._native.replayed]
         words += ["-c", f"{self.frames}p", "--page-size", f"{config['page_bytes']}"]
-        words += ["--trim", "drop"]
+        words += ["--trim", "drop", "--warmup", "0"]
         if config["device"] is not None:
             words += ["-d", config["device"], "--flush", config["flush"]]
             return shlex.join(words)
@@ -207,6 +218,8 @@ def _drive(
     pages_per_block: int | None,
 ) -> Device | None:
     """The simulated SSD, if there is one."""
+    if not (math.isfinite(speed) and speed > 0):
+        raise UsageError(f"--speed: expected a number above 0, found {speed:g}")
     if device is not None:
         if pages_per_block is not None:
             raise UsageError("--pages-per-block: the erase block is the device's with --device")

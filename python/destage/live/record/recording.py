@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -80,7 +80,6 @@ class Recording:
 class _Options:
     event: str
     seconds: float | None
-    most_bytes: int | None
     anonymise: bool
 
 
@@ -91,7 +90,8 @@ def _signals() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield heard
         return
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+    each = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    numbers = [n for n in each if signal.getsignal(n) != signal.SIG_IGN]
     before = {n: signal.signal(n, lambda number, _: heard.append(number)) for n in numbers}
     # Who counts signals (`end_at_second_signal`) would end the process.
     wakeup = signal.set_wakeup_fd(-1)
@@ -222,7 +222,7 @@ class _Recorder:
                 why = signal.Signals(heard[0]).name
             elif limit is not None and looked >= limit:
                 why = "--for"
-            elif self.options.most_bytes and self.out.written_bytes >= self.options.most_bytes:
+            elif self.out.is_full:
                 why = "--max-bytes"
         self.instance.stop_starts()
         ended = time.monotonic()
@@ -332,10 +332,10 @@ def record(
         raise UsageError("--anonymise leaves out who submitted a request: it takes no --pid")
     seconds = None if duration_s is None else seconds_of(duration_s, "--for")
     most = None if max_bytes is None else bytes_of(max_bytes, "--max-bytes")
-    options = _Options(event, seconds, most, anonymise)
+    options = _Options(event, seconds, anonymise)
     kept = _checked_ops(ops)
     rotate = None if rotate_bytes is None else bytes_of(rotate_bytes, "--rotate")
-    out = TraceFile(path_of(output, "output"), rotate_bytes=rotate, with_pid=pid)
+    out = TraceFile(path_of(output, "output"), rotate_bytes=rotate, most_bytes=most, with_pid=pid)
     found = _checked_devices([devices] if isinstance(devices, str) else list(devices))
     if not include_output:
         _check_output(output, found)
@@ -364,18 +364,39 @@ def _recorded(
             start = datetime.now(UTC).isoformat(timespec="microseconds")
         stack.callback(out.discard)
         heard = stack.enter_context(_signals())
-        out.begin(_header(found, event, options, start, ",".join(sorted(kept))))
-        if begun is not None:
-            begun(_announced(found, EVENTS[event][0][0], options.seconds))
-        cpu_s, clock = time.process_time(), time.monotonic()
-        why = recorder.run(heard)
-        made = _result(recorder, event, start, time.monotonic() - clock)
-        made.ended_by, made.cpu_s = why, time.process_time() - cpu_s
-        if not sum(made.requests.values()):
-            raise DataError(_nothing(found, made.duration_s))
-        out.finish(_footer(made))
-        made.files = tuple(out.files)
-        return made
+        with _kept(out):
+            out.begin(_header(found, event, options, start, ",".join(sorted(kept))))
+            if begun is not None:
+                for left in out.left:
+                    begun(f"{printable(left)}: a recording that was killed has left it")
+                begun(_announced(found, EVENTS[event][0][0], options.seconds))
+            cpu_s, clock = time.process_time(), time.monotonic()
+            why = recorder.run(heard)
+            made = _result(recorder, event, start, time.monotonic() - clock)
+            made.ended_by, made.cpu_s = why, time.process_time() - cpu_s
+            if sum(made.requests.values()):
+                out.finish(_footer(made))
+                made.files = tuple(out.files)
+                return made
+        raise DataError(_nothing(found, made.duration_s))
+
+
+@contextmanager
+def _kept(out: TraceFile) -> Iterator[None]:
+    """After an error of the output, keep what can be read of it, and say where it is."""
+    try:
+        yield
+    except OutputError as failed:
+        with suppress(OutputError):
+            out.keep_whole()
+        if not out.files:
+            raise
+        names = ", ".join(map(printable, out.files))
+        raise OutputError(f"{failed}; the recording ended there: {names} can be read") from failed
+    except BaseException:
+        with suppress(OutputError):
+            out.keep_whole()
+        raise
 
 
 def _announced(devices: Sequence[BlockDevice], event: str, seconds: float | None) -> str:

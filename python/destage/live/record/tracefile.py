@@ -19,7 +19,11 @@ __all__ = ["TraceFile"]
 
 COLUMNS = ("time_ns", "device", "op", "offset_bytes", "length_bytes", "response_ns", "flags")
 FURTHER = ("pid", "process")
-_ENDING = re.compile(r"(\.csv)?(\.gz|\.bz2|\.xz|\.zst)?$")
+_ENDING = re.compile(r"\.csv(\.gz|\.bz2|\.xz|\.zst)?$", re.IGNORECASE)
+#: Text that is handed over at a time, so that a file is not much larger than it may be.
+_PIECE_CHARS = 32 << 10
+#: Or this share of the size that a file may have.
+_PIECE_SHARE = 16
 
 Row = tuple[int, str, str, int, int, int | None, str, int, str]
 
@@ -27,26 +31,38 @@ Row = tuple[int, str, str, int, int, int | None, str, int, str]
 class TraceFile:
     """Rows of a recording, written as they come; the file has its name when it is complete."""
 
-    def __init__(self, path: str, *, rotate_bytes: int | None, with_pid: bool) -> None:
+    def __init__(
+        self, path: str, *, rotate_bytes: int | None, most_bytes: int | None, with_pid: bool
+    ) -> None:
         """Take the name. Raises `UsageError` for one that cannot be."""
-        self.path, self.with_pid, self.rotate_bytes = path, with_pid, rotate_bytes
+        self.path, self.with_pid = path, with_pid
+        self.rotate_bytes, self.most_bytes = rotate_bytes, most_bytes
         self._is_parquet = path.lower().endswith(".parquet")
         if path == "-":
             raise UsageError("-o: a recording goes to a file, not to standard output")
+        if not self._is_parquet and not _ENDING.search(path) and not _is_special(path):
+            raise UsageError(
+                f"-o: expected a name that ends in .csv, .csv.gz, .csv.zst or .parquet, found"
+                f" {printable(path)}"
+            )
         if self._is_parquet and rotate_bytes is not None:
             raise UsageError("--rotate writes text: name the output .csv or .csv.zst")
         self.header: list[str] = []
         self.files: list[str] = []
+        self.left: list[str] = []
+        """Files that recordings of this name have left which were killed."""
         self._done_bytes = self._now_bytes = 0
-        self._is_full = False
+        limits = [n // _PIECE_SHARE for n in (rotate_bytes, most_bytes) if n is not None]
+        self._piece = max(1, min([_PIECE_CHARS, *limits]))
         self._output: _destage.TraceOutput | None = None
         self._text = io.StringIO()
         self._writer = csv.writer(self._text, lineterminator="\n")
 
     @property
-    def written_bytes(self) -> int:
-        """Bytes of all files, as of the last `sync`."""
-        return self._done_bytes + self._now_bytes
+    def is_full(self) -> bool:
+        """Whether all files together have the size that they may have, as of the last `sync`."""
+        written = self._done_bytes + self._now_bytes
+        return self.most_bytes is not None and written >= self.most_bytes
 
     def begin(self, header: Sequence[str]) -> None:
         """Open the first file with these comments."""
@@ -58,20 +74,25 @@ class TraceFile:
         self._text.write(f"# {printable(line)}\n")
 
     def rows(self, rows: Iterable[Row]) -> None:
-        """Write rows."""
+        """Write rows, as many as there is room for; a file that is full is followed by a next."""
         count = len(COLUMNS) + (len(FURTHER) if self.with_pid else 0)
-        cut = [row[:count] for row in rows]
-        if cut and self._is_full:
-            self._close()
-            self._open()
-        self._writer.writerows(cut)
+        if self.is_full:
+            return
+        for row in rows:
+            if self.rotate_bytes is not None and self._now_bytes >= self.rotate_bytes:
+                self._close()
+                self._open()
+            self._writer.writerow(row[:count])
+            if self._text.tell() >= self._piece:
+                self.sync()
+                if self.is_full:
+                    return
 
     def sync(self) -> None:
-        """Hand over what was written; the next rows begin a file where this one is full."""
+        """Hand over what was written."""
         assert self._output is not None
         self._output.put(self._taken())
         self._now_bytes = self._output.sync()
-        self._is_full = self.rotate_bytes is not None and self._now_bytes >= self.rotate_bytes
 
     def finish(self, footer: Sequence[str]) -> None:
         """Write the last comments and give the file its name."""
@@ -85,6 +106,13 @@ class TraceFile:
             self._output.discard()
             self._output = None
 
+    def keep_whole(self) -> None:
+        """After an error: keep what can be read of the file that is not complete."""
+        if self._output is not None:
+            output, self._output = self._output, None
+            if output.keep_whole():
+                self.files.append(self._text_name(self._name(len(self.files))))
+
     def _taken(self) -> bytes:
         text = self._text.getvalue()
         self._text.seek(0)
@@ -92,10 +120,10 @@ class TraceFile:
         return text.encode()
 
     def _open(self) -> None:
-        self._is_full = False
         name = self._name(len(self.files))
         writing(Path(name))
-        self._output = _destage.TraceOutput(f"{name}.csv" if self._is_parquet else name)
+        self._output = _destage.TraceOutput(self._text_name(name))
+        self.left += map(str, self._output.left)
         for line in self.header:
             self.comment(line)
         self._writer.writerow([*COLUMNS, *(FURTHER if self.with_pid else ())])
@@ -111,11 +139,14 @@ class TraceFile:
         self._now_bytes = 0
         self.files.append(name)
         if self._is_parquet:
-            text = f"{name}.csv"
-            try:
-                convert(text, name, to="parquet")
-            finally:
-                os.unlink(text)
+            text = self._text_name(name)
+            self.files[-1] = text
+            convert(text, name, to="parquet")
+            os.unlink(text)
+            self.files[-1] = name
+
+    def _text_name(self, name: str) -> str:
+        return f"{name}.csv" if self._is_parquet else name
 
     def _name(self, number: int) -> str:
         """`t.csv.zst`, or `t.000.csv.zst` where files follow each other."""
@@ -124,3 +155,8 @@ class TraceFile:
         ending = _ENDING.search(self.path)
         at = ending.start() if ending else len(self.path)
         return f"{self.path[:at]}.{number:03}{self.path[at:]}"
+
+
+def _is_special(path: str) -> bool:
+    """A pipe or a device, whose name says nothing."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
