@@ -132,11 +132,12 @@ impl LineParser for BlockEvents {
             time_ns: time(line, event.time, "time", "seconds", SECOND_NS)?,
             offset_bytes: 0,
             length_bytes: 0,
-            device: context.devices.index(&device),
+            device: 0,
             op,
             ..Record::EMPTY
         };
         if op == RecordOp::Flush {
+            record.device = context.devices.index(&device);
             return Ok(record.into());
         }
         // The command in parentheses and the process in brackets may hold anything.
@@ -150,6 +151,7 @@ impl LineParser for BlockEvents {
         record.offset_bytes = whole_bytes(line, sector, "sector", "sectors", SECTOR_BYTES)?;
         record.length_bytes =
             whole_bytes(line, sectors.clone(), "length", "sectors", SECTOR_BYTES)?;
+        record.device = context.devices.index(&device);
         context.extent_field = sectors;
         if record.length_bytes == 0 && op == RecordOp::Write {
             // FWS 0 + 0: nothing but the pre-flush.
