@@ -12,8 +12,17 @@ __all__ = ["check_document", "check_rates", "last_document"]
 
 #: Relative difference of fio's rate from requests in flight / latency that is refused.
 MOST_DIFFERENCE = 0.2
-#: Steps whose requests in flight change while they run: their rate is no fixed one.
-_CHANGING = ("burst-", "fill-", "overwrite-", "read-batch-", "tail-", "uniform-", "zones")
+#: Steps whose rate is no fixed one: requests in flight change, or the script waits between writes.
+_CHANGING = (
+    "write-qd1",
+    "burst-",
+    "fill-",
+    "overwrite-",
+    "read-batch-",
+    "tail-",
+    "uniform-",
+    "zones",
+)
 #: Options that keep a device waiting, or fio from measuring.
 _LIMITS = ("rate", "rate_iops", "thinktime", "rate_process")
 _SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap")

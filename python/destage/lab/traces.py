@@ -303,10 +303,7 @@ def _for_device(
 
 
 def _fitted(make: Callable[[int | None], Trace], device: Device | None, wrap: str | None) -> Trace:
-    """A trace that fits its device; `make` takes the pages to wrap into.
-
-    Without `wrap` the device's file decides; else it is an error.
-    """
+    """A trace that fits its device, as `wrap` or the device's file says; else it is an error."""
     trace = make(None)
     if device is None:
         return trace
@@ -346,9 +343,9 @@ def open_trace(
     Parameters:
         paths: a file or several; archives and compressed files are unpacked; `-` is standard input.
             Or a trace in memory: page numbers (a list, a NumPy array), all reads, or columns
-            by name (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, and
-            `pages` or `length_bytes`, `op`, `time_ns` to `time_s` or `time` (dates), `device`,
-            `response_ns`; with `columns=` and units by any names, as a CSV file.
+            (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, `pages` or
+            `length_bytes`, `op`, `time_ns` to `time_s` or `time` (dates), `device`, `response_ns`.
+            With `columns=` and units the columns have any names, as in a CSV file.
         page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
             page-reference traces. With a device it is the device's.
         device: the SSD to run it in front of, as in `open_device`; give `compare` the same.

@@ -64,7 +64,7 @@ const TIMES: &str = "s, ms, us or ns";
 const SIZES: &str = "byte, sector, page or a number of bytes";
 
 /// Lines of a message that propose the mapping, or none where the text is no table of requests.
-/// What the options say already holds.
+/// Options that are given take precedence.
 pub(crate) fn draft(sample: &Sample, given: &ReaderOptions) -> Option<String> {
     let table = Table::of(sample)?;
     if let Some(objects) = objects(&table) {
@@ -144,7 +144,7 @@ fn shown(record: &Record, start_ns: u64) -> String {
     )
 }
 
-/// What a table of objects of a cache or a store is called; none for other tables.
+/// Name of a table of objects of a cache or a store; none for other tables.
 fn objects(table: &Table) -> Option<String> {
     let named = (0..table.width()).find(|&k| is_object(&table.words(k)));
     let address =

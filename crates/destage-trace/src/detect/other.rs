@@ -1,4 +1,4 @@
-//! Text that looks like a trace and is none that Destage reads: what it is, and what to do.
+//! Text that looks like a trace and is none that Destage reads, called by its name.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::format::Sample;
 /// Lines that are looked at.
 const LINES: usize = 50;
 
-/// What the text is, and what to do; none if it may be a table of requests.
+/// Name of the text, and advice; none if it may be a table of requests.
 pub(super) fn other(sample: &Sample) -> Option<(String, String)> {
     json_lines(sample).or_else(|| memory(sample))
 }

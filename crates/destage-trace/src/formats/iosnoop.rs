@@ -47,7 +47,7 @@ fn is_header(line: &[u8]) -> bool {
     f.count >= 7 && line.trim_ascii_end().ends_with(b"LATms")
 }
 
-/// What the tool says before and after the table.
+/// Lines of the tool before and after the table.
 fn is_frame(line: &[u8]) -> bool {
     line.starts_with(b"Tracing ") || line.starts_with(b"Ending tracing")
 }

@@ -248,7 +248,7 @@ impl LmCache {
         Ok(Some(frame))
     }
 
-    /// What one frame asks for; the fault of one that is malformed.
+    /// Requests of one frame; the fault of one that is malformed.
     fn take(
         &mut self,
         frame: &[u8],

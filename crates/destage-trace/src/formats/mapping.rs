@@ -60,7 +60,7 @@ impl Clock {
         }
     }
 
-    /// What a column of this unit holds, for messages.
+    /// Contents of a column of this unit, for messages.
     pub(crate) fn expected(self) -> String {
         match self {
             Clock::Dates => self.unit().to_owned(),

@@ -88,7 +88,7 @@ impl Layout {
 /// First lines that decide how the others are read.
 const LOOK_LINES: usize = 100;
 
-/// What the first lines have.
+/// Contents of the first lines.
 #[derive(Clone, Copy, Default)]
 struct First {
     /// One of them has a time.

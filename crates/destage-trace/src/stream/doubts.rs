@@ -28,7 +28,7 @@ const MANY_UNITS: f64 = 1024.0;
 /// Steps back that are kept, the longest; as many are no recordings that follow each other.
 pub(crate) const STEPS_KEPT: usize = 64;
 
-/// What a doubt is about.
+/// Subject of a doubt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
@@ -47,11 +47,11 @@ pub enum About {
 /// A number that a workload can hardly have.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Doubt {
-    /// What it is about.
+    /// Its subject.
     pub about: About,
-    /// What was found, and its likely cause.
+    /// The finding, and its likely cause.
     pub cause: String,
-    /// What to type.
+    /// The option or command that mends it.
     pub remedy: String,
 }
 
@@ -232,7 +232,7 @@ impl Reading<'_> {
         OPTIONS.iter().any(|f| f.key.name == key && f.key.applies_to(self.format.name))
     }
 
-    /// What to type for these settings.
+    /// Flags for these settings.
     fn remedy(&self, changes: &[(&str, String)]) -> String {
         if changes.iter().all(|(key, _)| self.has(key)) {
             return flags(changes.iter().map(|(key, value)| (*key, value.as_str())));
@@ -251,7 +251,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What to type for a larger unit of time (`up`), or a smaller one, until `fits`.
+    /// Flags for a larger unit of time (`up`), or a smaller one, until `fits`.
     fn other_unit(&self, up: bool, fits: impl Fn(f64) -> bool) -> String {
         let Some(at) = self.time_unit() else { return self.by_columns() };
         let (_, _, now_ns) = LADDER[at];
@@ -354,7 +354,7 @@ impl Reading<'_> {
         Some((cause, remedy))
     }
 
-    /// Times are milliseconds because nobody said otherwise.
+    /// Times are milliseconds by default.
     fn is_in_ms(&self) -> bool {
         matches!(self.format.name, "disksim" | "mooncake") && self.options.time_unit.is_none()
     }

@@ -101,7 +101,7 @@ fn threads_of_each(files: usize) -> usize {
     (processors.min(MOST) / files.max(1)).max(1)
 }
 
-/// The format that the options say: whoever names columns or fields has a table of those.
+/// The format that the options imply: columns are of `csv` or `parquet`, fields of `bin`.
 fn implied(options: &ReaderOptions, sample: &Sample) -> Option<&'static Format> {
     if options.fields.is_some() {
         return Some(&formats::bin::FORMAT);

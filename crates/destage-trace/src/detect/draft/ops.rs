@@ -3,7 +3,7 @@
 use crate::formats::blkparse::{Rwbs, rwbs};
 use crate::record::RecordOp;
 
-/// What the values of a column mean.
+/// Meaning of the values of a column.
 #[derive(Default, Debug, PartialEq)]
 pub(super) struct Meaning {
     /// Values by the option that they belong to.
@@ -115,7 +115,7 @@ pub(super) fn is_object_op(value: &str) -> bool {
     OPS.contains(&rest.unwrap_or(&lower).replace(['_', '-'], "").as_str())
 }
 
-/// What the values of a column mean; `words` are those of its name.
+/// Meaning of the values of a column; `words` are its name.
 pub(super) fn meaning(values: &[String], words: &[String]) -> Meaning {
     let mut distinct: Vec<&str> =
         values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
