@@ -53,7 +53,6 @@ def everything(advised: Advised) -> dict[str, Any]:
             "duration_ns": advised.trace.duration_ns,
             "unique_pages": advised.trace.unique_pages,
             "page_bytes": advised.trace.page_bytes,
-            "doubts": list(advised.trace.doubts),
         },
         "device": advised.drive,
         "tier2": advised.below or None,

@@ -56,7 +56,6 @@ def everything(advised: KvAdvised) -> dict[str, Any]:
             "fingerprint": advised.trace.fingerprint,
             "duration_ns": advised.trace.duration_ns,
             "page_bytes": advised.trace.page_bytes,
-            "doubts": list(advised.trace.doubts),
         },
         "within": advised.within,
         "worth_it": advised.worth,
