@@ -463,7 +463,7 @@ def test_a_table_of_no_format_gets_a_draft_of_its_mapping(destage: Destage, tmp_
     table = tmp_path / "io.txt"
     table.write_text("when_ms;rw;lba;bytes\n0,5;R;2048;4096\n1,25;W;16;8192\n2,0;R;8;512\n")
     done = destage("trace", "info", str(table))
-    refused(done, 65, "cannot tell its format", "0.000750 s  write  byte 8192, 8192 bytes")
+    refused(done, 65, "no format fits", "0.000750 s  write  byte 8192, 8192 bytes")
     command = next(line for line in done.err.splitlines() if "if that is right: " in line)
     accepted = destage(*shlex.split(command.partition(": destage ")[2]))
     assert accepted.status == 0, accepted

@@ -250,7 +250,7 @@ def test_an_original_of_no_known_format_is_refused_before_anything_runs(
     done = destage("reproduce", *asked, "--out", tmp_path / "results")
     said = done.err
     assert done.status == 65
-    assert 'prxy_0.csv: cannot tell its format: its first line is "garbage"' in said
+    assert 'prxy_0.csv: no format fits: its first line is "garbage"' in said
     assert "by its name it is MSR Cambridge prxy_0" in said
     assert "--format" not in said, "reproduce has no such flag"
     assert not re.search(r"(acr|ecr) \d+/", said), "no comparison was begun"

@@ -50,6 +50,8 @@ pub struct TraceInfo {
     pub volumes: Vec<DeviceMeta>,
     /// Effect of wrapping.
     pub wrap: Option<WrapCounts>,
+    /// Numbers that a workload can hardly have: what each is about, its cause, and what to type.
+    pub doubts: serde_json::Value,
     /// Report of the reading.
     pub summary: serde_json::Value,
 }
@@ -290,6 +292,7 @@ impl TraceInfo {
             rereference: distances.profile(),
             volumes: meta.devices.clone(),
             wrap: meta.wrap.clone(),
+            doubts: meta.summary.get("doubts").cloned().unwrap_or_else(|| Vec::<u8>::new().into()),
             summary: meta.summary.clone(),
         })
     }

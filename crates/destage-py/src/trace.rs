@@ -180,7 +180,10 @@ pub fn open_trace(
     })?;
     let trace = raise(py, opened)?;
     let sources = paths.iter().map(|p| p.display().to_string()).collect();
-    let options = decoded_with(json!({ "reader": reader.to_map() }), &trace, &decode);
+    let files = trace.meta().summary.get("files").and_then(Value::as_array);
+    let formats = files.into_iter().flatten().filter_map(|file| file.get("format")?.as_str());
+    let applied = reader.applied_to(formats);
+    let options = decoded_with(json!({ "reader": applied }), &trace, &decode);
     Ok((Trace { trace, sources, options }, watch.take_notes()))
 }
 

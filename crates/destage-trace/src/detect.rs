@@ -6,6 +6,7 @@
 //! that look like traces are known and refused with a hint.
 
 mod draft;
+mod other;
 
 pub(crate) use draft::draft;
 
@@ -13,13 +14,15 @@ use std::sync::Arc;
 
 use crate::error::{Location, Result, TraceError};
 use crate::format::{
-    Candidate, Format, FormatKind, Opening, Sample, Tally, Verdict,
+    Candidate, Facts, Format, FormatKind, Opening, Sample, Tally, Verdict,
     fields::{Fields, parse_u64},
 };
-use crate::formats::FORMATS;
+use crate::formats::csv::{is_attached, is_export};
+use crate::formats::{FORMATS, tracefs};
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
 use crate::record::{DeviceTable, Record};
+use crate::stream::doubts::{About, sampled_doubts};
 use destage_keys::printable;
 
 /// Verdict of all formats together.
@@ -76,13 +79,27 @@ fn says_yes(format: &Format, sample: &Sample) -> bool {
     matches!((format.detect)(sample), Verdict::Yes(_))
 }
 
-/// [`detect`], with everything but a known format as an error.
-pub fn require(sample: &Sample) -> Result<Candidate> {
+/// [`detect`], with everything but a known format as an error. What the options say already is in
+/// the mapping that the error proposes.
+pub fn require(sample: &Sample, options: &ReaderOptions) -> Result<Candidate> {
     let refuse = |message: String, hint: &str| {
         Err(TraceError::data(sample.name, Location::File, message).with_hint(hint))
     };
     match detect(sample) {
-        Detected::Known(format, why) => Ok((format, why)),
+        Detected::Known(format, why) => match doubted(sample, format) {
+            None => Ok((format, why)),
+            Some(doubt) => {
+                let message = format!(
+                    "its format is not clear; it could be {} ({why}), but {doubt}",
+                    format.name
+                );
+                let format = format!("if it is {}: --format {}", format.name, format.name);
+                match draft(sample, options) {
+                    Some(draft) => refuse(message, &format!("{draft}\n  {format}")),
+                    None => refuse(message, &format),
+                }
+            }
+        },
         Detected::Refused(message, hint) => refuse(message.to_owned(), hint),
         Detected::Unknown => {
             let plain = if sample.is_text() || sample.bytes.is_empty() {
@@ -91,21 +108,39 @@ pub fn require(sample: &Sample) -> Result<Candidate> {
                 "--format NAME says it; `destage trace formats` lists them, bin reads any table of \
                  records"
             };
-            let draft = draft(sample);
+            if let Some((message, hint)) = other::other(sample) {
+                return refuse(message, &hint);
+            }
+            let draft = draft(sample, options);
             refuse(
-                format!("cannot tell its format: {}", looks_like(sample)),
+                format!("no format fits: {}", looks_like(sample)),
                 draft.as_deref().unwrap_or(plain),
             )
         }
         Detected::Open(candidates) => {
             let list: Vec<String> =
                 candidates.iter().map(|(f, why)| format!("{} ({why})", f.name)).collect();
-            refuse(
-                format!("its format is not clear; it could be {}", list.join("; or ")),
-                "--format NAME decides",
-            )
+            let decides = "--format NAME decides";
+            let message = format!("its format is not clear; it could be {}", list.join("; or "));
+            match draft(sample, options).filter(|_| list.len() == 1) {
+                Some(draft) => refuse(message, &format!("{decides}; {draft}")),
+                None => refuse(message, decides),
+            }
         }
     }
+}
+
+/// Why the first requests can hardly be of a format, though its columns fit.
+fn doubted(sample: &Sample, format: &'static Format) -> Option<String> {
+    if format.kind != FormatKind::Text || format.exact {
+        return None;
+    }
+    let options = ReaderOptions::default();
+    let lines = sample.lines(SAMPLE_LINES * 10).join(&b'\n');
+    let read = read_lines(sample.name, lines, format, &options)?;
+    let doubts = sampled_doubts(read.records, read.devices, format, read.facts, &options);
+    let columns = doubts.into_iter().find(|doubt| doubt.about == About::Columns);
+    columns.map(|doubt| doubt.cause)
 }
 
 /// Whether a file's name names the format or has a part that its files have.
@@ -140,14 +175,13 @@ fn refused(sample: &Sample) -> Option<(&'static str, &'static str)> {
             "`destage report FILE` draws them, `destage rerun FILE` makes them again",
         ));
     }
-    if first.starts_with(b"# tracer:") {
+    if first.starts_with(b"# tracer:") && (tracefs::FORMAT.detect)(sample) == Verdict::No {
         return Some((
-            "this is text of tracefs, whose lines differ between kernels",
-            "record with blktrace, or with the tracer blk in its binary form (its option bin)",
+            "this is text of tracefs without block events among its first lines",
+            "record the events block:block_rq_issue and block:block_rq_complete, or use blktrace",
         ));
     }
-    let attached = |line: &[u8]| line.starts_with(b"Attach") && line.contains(&b' ');
-    if attached(first) && lines.iter().any(|line| memchr::memmem::find(line, b"probe").is_some()) {
+    if is_attached(first) && !lines.iter().any(|line| is_export(line)) {
         return Some((
             "this is the output of a bpftrace script, whose columns are what its author prints",
             "record with bcc's biosnoop, or read the table in it with --format csv and columns",
@@ -245,16 +279,35 @@ const SAMPLE_LINES: usize = 100;
 
 /// Requests that a reader finds in the first lines of a sample.
 fn read_sample(sample: &Sample, format: &'static Format, options: ReaderOptions) -> Vec<Record> {
-    let options =
-        Arc::new(ReaderOptions { on_error: OnError::Skip, max_errors: Some(u64::MAX), ..options });
+    let lines = sample.lines(SAMPLE_LINES).join(&b'\n');
+    read_lines(sample.name, lines, format, &options).map_or_else(Vec::new, |read| read.records)
+}
+
+/// Some lines as a format reads them.
+struct ReadLines {
+    records: Vec<Record>,
+    devices: u64,
+    facts: Facts,
+}
+
+/// Reads lines; `None` if the format needs an option.
+fn read_lines(
+    name: &str,
+    lines: Vec<u8>,
+    format: &'static Format,
+    options: &ReaderOptions,
+) -> Option<ReadLines> {
+    let skipping = OnError::Skip;
+    let options = Arc::new(ReaderOptions {
+        on_error: skipping,
+        max_errors: Some(u64::MAX),
+        ..options.clone()
+    });
     let mut tally = Tally::new(&options);
     let threads = Arc::default();
     let opening = Opening { options, format, detected: true, closest: None, draft: None, threads };
-    let lines = sample.lines(SAMPLE_LINES).join(&b'\n');
-    let Ok(mut reader) = (format.open)(Input::from_bytes(sample.name, lines), &opening) else {
-        return Vec::new();
-    };
-    let (mut out, mut devices) = (Vec::new(), DeviceTable::new());
-    while reader.fill(&mut out, &mut devices, &mut tally).unwrap_or(false) {}
-    out
+    let mut reader = (format.open)(Input::from_bytes(name, lines), &opening).ok()?;
+    let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
+    while reader.fill(&mut records, &mut devices, &mut tally).unwrap_or(false) {}
+    Some(ReadLines { records, devices: devices.len() as u64, facts: reader.facts() })
 }

@@ -349,12 +349,23 @@ def flag(*names: str, **kwargs: Any) -> Decorated:
 
 
 def reader_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The reader options among a command's arguments that were given, by key."""
-    return {
-        name.removeprefix(READER): value
-        for name, value in arguments.items()
-        if name.startswith(READER) and value is not None
-    }
+    """The reader options among a command's arguments that were given, by key.
+
+    `defaults` are those of a `--config` file: without effect on a format that does not have them.
+    """
+    values: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name.startswith(READER) and value not in (None, ()):
+            # A flag that may come again has a tuple of texts, each with commas or without.
+            several = isinstance(value, (tuple, list))
+            parts = (
+                [part.strip() for text in value for part in text.split(",")] if several else value
+            )
+            values[name.removeprefix(READER)] = parts
+    ctx = click.get_current_context(silent=True)
+    source = click.core.ParameterSource.DEFAULT_MAP
+    stated = [key for key in values if ctx and ctx.get_parameter_source(READER + key) is source]
+    return {**values, "defaults": stated} if stated else values
 
 
 @contextmanager

@@ -66,6 +66,8 @@ def _reader_flag(option: ReaderOption) -> Decorated:
     shared["hidden"] = option.key not in COMMON_READING
     if option.values == "true or false":
         return flag(f"{option.flag}/--no-{option.flag[2:]}", name, **shared)
+    if option.is_list:
+        shared |= {"default": (), "multiple": True}
     metavar = {"format": "NAME", "volume": "NAME,...", "requests": "N", "max_errors": "N"}
     words = option.values.replace(", or several", "").replace(" or ", ", ").split(", ")
     is_choice = all(len(w.split()) == 1 for w in words) and len(words) > 1
@@ -157,7 +159,7 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
             known = _not_the_drives(entries)
         for key, value in entries.items():
             if key in known:
-                values[known[key]] = _text(value)
+                values[known[key]] = _texts(value) if known[key] in LISTS else _text(value)
                 taken.append((table, key))
             elif table != "cache" or "device" not in data:
                 raise DataError(f"{path}: [{table}]: {_unknown('key', key, list(known))}")
@@ -186,8 +188,22 @@ def _text(value: Any) -> Any:
     if isinstance(value, list):
         return ",".join(str(_text(v)) for v in value)
     if isinstance(value, dict):
-        return ",".join(f"{k}={_text(v)}" for k, v in value.items())
+        return ",".join(f"{k}={_part(v)}" for k, v in value.items())
     return str(value)
+
+
+def _part(value: Any) -> str:
+    """A column of a mapping, or several that are one name."""
+    return "+".join(map(str, value)) if isinstance(value, list) else str(_text(value))
+
+
+def _texts(value: Any) -> list[str]:
+    """A value of TOML as a flag that may come again has it."""
+    return [str(v) for v in value] if isinstance(value, list) else [str(value)]
+
+
+#: Flags that may come again.
+LISTS = {READER + option.key for option in reader_options() if option.is_list}
 
 
 #: Flags of commands that run a trace, with a device or without.

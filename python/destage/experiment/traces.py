@@ -70,6 +70,9 @@ class TraceAsked:
                     given[key] = reader[key]
             return [(self.name, synth(self.synth, **given, **parameters))]
         options = {**reader, **self.options}
+        # What is said of all traces need not mean something to each.
+        if reader:
+            options["defaults"] = [key for key in reader if key not in self.options]
         if is_separate(options) and drive is None:
             del given["device"]
             found = open_volumes(self.paths, **given, **options)

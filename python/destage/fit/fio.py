@@ -12,6 +12,12 @@ from typing import Any
 from destage.base.errors import DataError
 from destage.base.io.files import read_text
 from destage.base.io.names import printable
+from destage.fit.contradictions import (
+    check_document,
+    check_rates,
+    last_document,
+    why_no_latency,
+)
 from destage.fit.fiotext import is_text, json_of
 from destage.fit.gridcsv import Point, chosen, is_grid, points
 from destage.fit.probing import bytes_of
@@ -214,7 +220,7 @@ def _job(
     read, write = (_direction(job.get(d), where) for d in ("read", "write"))
     measures = write if rw in ("write", "randwrite") else read
     if measures is None:
-        made.left_out[called] = "it has no latencies"
+        made.left_out[called] = why_no_latency(options)
         return None
     level = _level(job, depth)
     order = len(made.names)
@@ -272,7 +278,7 @@ def _fewest(name: str) -> int:
     return 1 if name.startswith(sized) else FEWEST
 
 
-def _load(text: str, path: str) -> Mapping[str, Any]:
+def _load(text: str, path: str, made: Measurement) -> Mapping[str, Any]:
     if is_text(text):
         return json_of(text, path)
     begin = text.find("{")
@@ -281,11 +287,21 @@ def _load(text: str, path: str) -> Mapping[str, Any]:
             f"{printable(path)}: expected fio's JSON (--output-format=json+), its normal output,"
             " or a grid as CSV with the columns rw, iodepth, numjobs, iops"
         )
-    try:
-        data, _ = json.JSONDecoder().raw_decode(text[begin:])
-    except json.JSONDecodeError as e:
-        line = text[:begin].count("\n") + e.lineno
-        raise DataError(f"{printable(path)}:{line}:{e.colno}: fio's JSON: {e.msg}") from e
+    documents: list[Any] = []
+    while begin >= 0:
+        try:
+            one, end = json.JSONDecoder().raw_decode(text[begin:])
+        except json.JSONDecodeError as e:
+            if documents:
+                break  # the run was stopped while it wrote the next one
+            line = text[:begin].count("\n") + e.lineno
+            raise DataError(f"{printable(path)}:{line}:{e.colno}: fio's JSON: {e.msg}") from e
+        documents.append(one)
+        begin = text.find("{", begin + end)
+    data, warning = last_document(path, documents)
+    made.warnings += [warning] if warning else []
+    if isinstance(data, dict):
+        check_document(path, data)
     if not isinstance(data, dict) or not isinstance(data.get("jobs"), list):
         raise DataError(f"{printable(path)}: expected fio's JSON with jobs")
     return data
@@ -305,7 +321,8 @@ def read_fio(
         if is_grid(text):
             of_points(chosen(points(text, path), where or {}), made)
             continue
-        data = _load(text, path)
+        data = _load(text, path, made)
+        steps: list[tuple[str, float, str]] = []
         version = str(data.get("fio version", ""))
         if version.startswith("fio-2"):
             raise DataError(f"{printable(path)}: {version}: expected fio 3 or newer")
@@ -317,16 +334,21 @@ def read_fio(
             one = _job(job, common, path, made) if isinstance(job, Mapping) else None
             if one is None:
                 continue
+            steps.append((one.name, one.rate, one.job))
             if one.direction.requests < _fewest(one.name):
                 made.left_out[one.job] = f"it has {one.direction.requests} requests"
                 too_short.append(one)
                 continue
             _take(made, one)
+        check_rates(path, data, steps)
     if not needs_reads and any(True for _ in _all(made)):
         return made
     reads = [s for s in _all(made) if s.rw in ("read", "randread")]
     if not reads and any(s.rw in ("read", "randread") for s in too_short):
         raise DataError("every read step has fewer than 1,000 requests")
+    if not reads and made.left_out:
+        job, why = next(iter(made.left_out.items()))
+        raise DataError(f"{printable(paths[0])}: no read step: {printable(job)}: {why}")
     if not reads:
         raise DataError(f"{printable(paths[0])}: no read step: expected read-qd1 or random reads")
     return made

@@ -335,6 +335,11 @@ class ReaderOption:
     """Formats it means something to; empty for all."""
 
     @property
+    def is_list(self) -> bool:
+        """Whether it is a list of texts, whose flag may come again."""
+        return self.key.startswith("op_")
+
+    @property
     def flag(self) -> str:
         """As on the command line."""
         return "--" + self.key.replace("_", "-")

@@ -45,6 +45,9 @@ T = TypeVar("T")
 #: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
 USUAL = default_policies("compared")
 
+#: The size of a run without a cache, which it does not use.
+NO_CACHE = "1p"
+
 
 def sizes_json(cache: str | Sequence[str]) -> str:
     """Cache sizes as JSON; commas separate."""
@@ -176,7 +179,10 @@ def asked(
             raise UsageError(
                 f"{spec.name} looks at the device behind the cache: add a device (device=)"
             )
-    if cache is not None or drive is None or not drive.cache:
+    if cache is None and all(is_none(spec) for spec in specs):
+        # Without a cache there is nothing to size: one run.
+        sizes = sizes_json(NO_CACHE)
+    elif cache is not None or drive is None or not drive.cache:
         sizes = sizes_json("auto" if cache is None else cache)
     else:
         sizes = sizes_json(drive.cache)
@@ -297,7 +303,7 @@ def asked_once(
     if cache is None and (drive is None or not drive.cache):
         if not is_none(specs[0]):
             raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
-        sizes = sizes_json("1p")
+        sizes = sizes_json(NO_CACHE)
     return specs[0], sizes
 
 

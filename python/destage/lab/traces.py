@@ -151,6 +151,11 @@ class Trace:
         return (*self.meta["summary"].get("notes", ()), *self._said)
 
     @property
+    def doubts(self) -> tuple[Mapping[str, str], ...]:
+        """Numbers that a workload can hardly have, each with its `cause` and `remedy`."""
+        return tuple(self.meta["summary"].get("doubts", ()))
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings: reasons why a result may be wrong."""
         said = list(self.meta["summary"].get("warnings", ()))
@@ -298,10 +303,7 @@ def _for_device(
 
 
 def _fitted(make: Callable[[int | None], Trace], device: Device | None, wrap: str | None) -> Trace:
-    """A trace that fits its device; `make` takes the pages to wrap into.
-
-    Without `wrap` the device's file decides; else it is an error.
-    """
+    """A trace that fits its device, as `wrap` or the device's file says; else it is an error."""
     trace = make(None)
     if device is None:
         return trace
@@ -341,8 +343,9 @@ def open_trace(
     Parameters:
         paths: a file or several; archives and compressed files are unpacked; `-` is standard input.
             Or a trace in memory: page numbers (a list, a NumPy array), all reads, or columns
-            by name (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, and
-            `pages` or `length_bytes`, `op`, `time_ns` or `time_s`, `device`, `response_ns`.
+            (a mapping, a data frame, an Arrow table): `page` or `offset_bytes`, `pages` or
+            `length_bytes`, `op`, `time_ns` to `time_s` or `time` (dates), `device`, `response_ns`.
+            With `columns=` and units the columns have any names, as in a CSV file.
         page_size: bytes, or text such as `"4KiB"`; the default is 4096, and the trace's own unit in
             page-reference traces. With a device it is the device's.
         device: the SSD to run it in front of, as in `open_device`; give `compare` the same.
@@ -362,7 +365,7 @@ def open_trace(
     >>> len(trace), trace.unique_pages, trace.head(1)[0].page
     (4, 3, 1)
     """
-    made = from_memory(paths, _memory_folder())
+    made = from_memory(paths, _memory_folder(), options)
     if made is not None:
         options = made[1] | options
     files = paths_of(cast("PathLike", made[0] if made else paths))
@@ -414,9 +417,10 @@ def opened_again(
         return synth_decoded(json.dumps(options["synth"]), page_size, cache, progress, wrap)
     if "reader" not in options:
         raise DataError("result: trace.options: expected how the trace was read (reader or synth)")
-    return read_decoded(
-        paths, json.dumps(stored_reader(options["reader"])), page_size, cache, progress, wrap, align
-    )
+    reader = stored_reader(options["reader"])
+    # Old results hold options without effect on their format.
+    text = json.dumps({**reader, "defaults": list(reader)})
+    return read_decoded(paths, text, page_size, cache, progress, wrap, align)
 
 
 def sources_of(identity: Mapping[str, Any]) -> tuple[str, ...]:
@@ -475,7 +479,8 @@ def _reader_options(device: Device | None, options: Mapping[str, Any]) -> str:
     stated = device.trace_options if device else {}
     given = {k.rstrip("_"): v for k, v in options.items() if v is not None}
     check_keywords(given)
-    given = {**stated, **given}
+    defaults = [*given.get("defaults", ()), *(k for k in stated if k not in given)]
+    given = {**stated, **given} | ({"defaults": defaults} if defaults else {})
     if device is not None and is_separate(given):
         raise UsageError(
             f"--volumes separate (volumes=): in front of the device {device.name} the volumes of a"

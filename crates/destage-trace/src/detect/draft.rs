@@ -1,203 +1,132 @@
 //! A draft of the mapping of a table that no format recognises: which column may be what, in which
 //! unit, and the first requests that follow. It is a proposal in a message; nothing is read by it
 //! before the user has typed it.
+//!
+//! ```text
+//!  table   a table of text by its columns       names   names of columns, and their roles
+//!  ops     values of an operation column        (here)  roles, units, what stays open, the message
+//! ```
+//!
+//! With a header only names give roles; without one the values do, which the message says. A unit
+//! that neither a name nor the values show stays open, and the message asks for it.
 
-use destage_keys::printable;
+mod names;
+mod ops;
+mod table;
 
 use crate::format::Sample;
-use crate::format::fields::{parse_decimal, parse_u64};
-use crate::formats::csv::{delimiter_of, values};
-use crate::options::ReaderOptions;
+use crate::formats::csv::FORMAT;
+use crate::options::flags::{flags, shell};
+use crate::options::{OPTIONS, ReaderOptions};
 use crate::record::Record;
+use names::{device_part, is_object, is_surely_op, role_of, time_unit_of};
+use ops::{is_object_op, meaning, op_of};
+use table::{Table, is_number, number};
 
-/// Lines that are looked at.
-const LINES: usize = 50;
 /// Requests that are shown.
 const SHOWN: usize = 3;
 /// A request is hardly longer.
 const MOST_BYTES: u64 = 64 << 20;
+/// A word in a command that the user replaces.
+const UNIT: &str = "UNIT";
 
-/// Names of columns in lower case, letters only, that mean a role.
-const NAMES: [(&str, &[&str]); 6] = [
-    ("time", &["time", "ts", "timestamp", "arrival", "arrivaltime", "when", "starttime", "t"]),
-    (
-        "op",
-        &[
-            "op",
-            "rw",
-            "type",
-            "operation",
-            "direction",
-            "dir",
-            "iotype",
-            "cmd",
-            "opcode",
-            "kind",
-            "rwbs",
-            "action",
-            "command",
-        ],
-    ),
-    (
-        "offset",
-        &[
-            "offset",
-            "lba",
-            "lbn",
-            "sector",
-            "address",
-            "addr",
-            "block",
-            "blkno",
-            "blocknumber",
-            "start",
-            "startsector",
-            "pos",
-            "position",
-            "page",
-            "slba",
-            "logicalblockaddress",
-        ],
-    ),
-    (
-        "length",
-        &[
-            "length",
-            "len",
-            "size",
-            "bytes",
-            "count",
-            "nblocks",
-            "sectors",
-            "iosize",
-            "nbytes",
-            "blocks",
-            "nlb",
-            "requestsize",
-            "reqsize",
-            "pages",
-            "transfersize",
-        ],
-    ),
-    (
-        "device",
-        &[
-            "device", "dev", "disk", "volume", "vol", "volumeid", "deviceid", "file", "lun",
-            "diskid",
-        ],
-    ),
-    (
-        "response",
-        &[
-            "response",
-            "latency",
-            "lat",
-            "responsetime",
-            "duration",
-            "elapsed",
-            "service",
-            "servicetime",
-        ],
-    ),
-];
-
-/// Letters of an operation column and the option that they belong to.
-const OPS: [(&str, &[&str]); 4] = [
-    ("op_read", &["r", "read", "rd", "rs", "ra", "reads"]),
-    ("op_write", &["w", "write", "wr", "ws", "writes", "wfs", "wsm"]),
-    ("op_trim", &["d", "discard", "trim", "unmap", "t", "ds"]),
-    ("op_flush", &["f", "flush", "sync", "fsync", "ff"]),
-];
-
-/// A table of text by its columns.
-struct Table {
-    /// Names in the first line, or none.
-    names: Vec<String>,
-    /// Values of each column.
-    columns: Vec<Vec<String>>,
+/// A mapping, and what it leaves open.
+#[derive(Default)]
+struct Draft {
+    settings: Vec<(&'static str, String)>,
+    /// Questions, a sentence each.
+    open: Vec<String>,
 }
 
-impl Table {
-    fn of(sample: &Sample) -> Option<Table> {
-        let lines = sample.lines(LINES);
-        let delimiter = delimiter_of(&lines);
-        let mut rows: Vec<Vec<String>> = lines.iter().map(|line| values(line, delimiter)).collect();
-        let width = rows.first()?.len();
-        rows.retain(|row| row.len() == width);
-        let named = !rows[0].iter().any(|value| is_number(value));
-        let names = if named { rows.remove(0) } else { Vec::new() };
-        if width < 2 || rows.len() < 2 || rows.len() + 1 < lines.len() / 2 {
-            return None;
+impl Draft {
+    fn set(&mut self, key: &'static str, value: impl Into<String>) {
+        self.settings.push((key, value.into()));
+    }
+
+    /// Sets a unit, or asks for it.
+    fn unit(&mut self, key: &'static str, column: &str, unit: Option<&str>, units: &str) {
+        if unit.is_none() {
+            let flag = key.replace('_', "-");
+            let column = shown_name(column);
+            self.open.push(format!("the unit of {column} is not in the file: --{flag} {units}"));
         }
-        let column = |k: usize| rows.iter().map(|row| row[k].clone()).collect();
-        Some(Table { names, columns: (0..width).map(column).collect() })
-    }
-
-    /// How the option `columns` calls a column.
-    fn called(&self, k: usize) -> String {
-        let plain = |name: &&String| {
-            name.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-.".contains(&c))
-                && name.bytes().any(|c| c.is_ascii_alphabetic())
-        };
-        self.names.get(k).filter(plain).cloned().unwrap_or_else(|| k.to_string())
-    }
-
-    /// The name of a column in lower case, as words of letters.
-    fn words(&self, k: usize) -> Vec<String> {
-        let name = self.names.get(k).map_or("", String::as_str).to_ascii_lowercase();
-        let words = name.split(|c: char| !c.is_ascii_alphabetic());
-        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    }
-
-    fn whole(&self, k: usize) -> Option<Vec<u64>> {
-        self.columns[k].iter().map(|value| parse_u64(value.as_bytes()).ok()).collect()
-    }
-
-    fn rises(&self, k: usize) -> bool {
-        let numbers: Vec<f64> = self.columns[k].iter().filter_map(|value| number(value)).collect();
-        let all = numbers.len() == self.columns[k].len();
-        all && numbers.is_sorted() && numbers.first() != numbers.last()
+        self.set(key, unit.unwrap_or(UNIT));
     }
 }
 
-fn number(text: &str) -> Option<f64> {
-    parse_decimal(text.replace(',', ".").as_bytes(), 1).ok()?;
-    text.replace(',', ".").parse().ok()
+/// A column in a sentence.
+fn shown_name(column: &str) -> String {
+    let is_number = column.bytes().all(|c| c.is_ascii_digit());
+    if is_number { format!("column {column}") } else { column.to_owned() }
 }
 
-fn is_number(text: &str) -> bool {
-    number(text).is_some()
-}
-
-fn op_of(value: &str) -> Option<&'static str> {
-    let word = value.to_ascii_lowercase();
-    OPS.iter().find(|(_, words)| words.contains(&word.as_str())).map(|&(key, _)| key)
-}
+const TIMES: &str = "s, ms, us or ns";
+const SIZES: &str = "byte, sector, page or a number of bytes";
 
 /// Lines of a message that propose the mapping, or none where the text is no table of requests.
-pub(crate) fn draft(sample: &Sample) -> Option<String> {
+/// Options that are given take precedence.
+pub(crate) fn draft(sample: &Sample, given: &ReaderOptions) -> Option<String> {
     let table = Table::of(sample)?;
-    let settings = settings(&table)?;
-    let mut options = ReaderOptions::default();
-    for (key, value) in &settings {
-        options.set_text(key, value).ok()?;
+    if let Some(objects) = objects(&table) {
+        return Some(objects);
     }
-    let records = super::read_sample(sample, &crate::formats::csv::FORMAT, options);
-    if records.len() < 2 {
+    let mut draft = drafted(&table)?;
+    for field in OPTIONS.iter().filter(|field| field.key.of.contains(&FORMAT.name)) {
+        let key = field.key.name;
+        if field.get(given) != field.get(&ReaderOptions::default()) {
+            draft.settings.retain(|(k, _)| *k != key);
+            draft
+                .open
+                .retain(|question| !question.contains(&format!("--{}", key.replace('_', "-"))));
+            draft.set(key, plain_text(&field.get(given)));
+        }
+    }
+    message(sample, &table, &draft)
+}
+
+/// A value of an option as a flag has it.
+fn plain_text(value: &destage_keys::Value) -> String {
+    use destage_keys::Value;
+    match value {
+        Value::List(values) => values.iter().map(Value::spelled).collect::<Vec<_>>().join(","),
+        Value::Map(pairs) => {
+            let pair = |(role, value): &(String, Value)| match value {
+                Value::List(several) => {
+                    let several: Vec<String> = several.iter().map(Value::spelled).collect();
+                    format!("{role}={}", several.join("+"))
+                }
+                one => format!("{role}={}", one.spelled()),
+            };
+            pairs.iter().map(pair).collect::<Vec<_>>().join(",")
+        }
+        other => other.spelled(),
+    }
+}
+
+/// The message of a draft; none if its requests cannot be read although nothing is open.
+fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
+    let (mut options, mut complete) = (ReaderOptions::default(), draft.open.is_empty());
+    for (key, value) in &draft.settings {
+        complete &= options.set_text(key, value).is_ok();
+    }
+    let records = if complete { super::read_sample(sample, &FORMAT, options) } else { Vec::new() };
+    if draft.open.is_empty() && records.is_empty() {
         return None;
     }
-    let flag =
-        |(key, value): &(&str, String)| format!("--{} {}", key.replace('_', "-"), shell(value));
-    let flags: Vec<String> = settings.iter().map(flag).collect();
-    let mut lines =
-        vec!["it may be a table; with the flags below its first requests are".to_owned()];
-    let start_ns = records[0].time_ns;
-    lines.extend(records.iter().take(SHOWN).map(|record| shown(record, start_ns)));
-    lines.push(format!(
-        "if that is right: destage trace info {} {}",
-        shell(sample.name),
-        flags.join(" ")
-    ));
+    let mut lines = Vec::new();
+    if let Some(first) = records.first() {
+        lines.push("it may be a table; with the flags below its first requests are".to_owned());
+        lines.extend(records.iter().take(SHOWN).map(|record| shown(record, first.time_ns)));
+    } else {
+        lines.push("it may be a table, of which the flags below leave something open".to_owned());
+    }
+    if table.names.is_empty() {
+        lines.push("the columns have no names: the values decided which is which".to_owned());
+    }
+    lines.extend(draft.open.iter().cloned());
+    let typed = flags(draft.settings.iter().map(|(key, value)| (*key, value.as_str())));
+    let when = if records.is_empty() { "with these filled in" } else { "if that is right" };
+    lines.push(format!("{when}: destage trace info {} {typed}", shell(sample.name)));
     lines.push(
         "else change them (`destage trace formats csv`), or name another format with --format NAME"
             .to_owned(),
@@ -215,205 +144,283 @@ fn shown(record: &Record, start_ns: u64) -> String {
     )
 }
 
-/// A word as a shell takes it.
-fn shell(text: &str) -> String {
-    let plain = |c: u8| c.is_ascii_alphanumeric() || b"_-./=,:%+@".contains(&c);
-    let text = printable(text.as_bytes());
-    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+/// Name of a table of objects of a cache or a store; none for other tables.
+fn objects(table: &Table) -> Option<String> {
+    let named = (0..table.width()).find(|&k| is_object(&table.words(k)));
+    let address =
+        (0..table.width()).any(|k| matches!(role_of(&table.words(k)), Some(("offset", _))));
+    let asks = (0..table.width()).find(|&k| {
+        let values = &table.columns[k];
+        values.iter().all(|value| is_object_op(value) || op_of(value).is_some())
+            && values.iter().any(|value| is_object_op(value))
+    });
+    let column = match (named, asks) {
+        (Some(key), _) if !address => format!("{} names an object", table.called(key)),
+        (_, Some(op)) => {
+            format!("{} is an operation on objects ({})", table.called(op), table.columns[op][0])
+        }
+        _ => return None,
+    };
+    let repeats = (0..table.width()).any(|k| table.words(k) == ["op", "count"]);
+    let repeats =
+        if repeats { "\n  op_count is how many times a line's request was made" } else { "" };
+    Some(format!(
+        "it is a key-value trace: {column}, so that no column is an address on a device{repeats}\n  \
+         Destage reads traces of objects in libCacheSim's formats oracle-general and lcs: convert \
+         it with libCacheSim's traceConv, then destage trace info FILE.oracleGeneral --object opaque"
+    ))
+}
+
+/// Columns of the roles.
+struct Places {
+    time: Option<usize>,
+    op: Option<usize>,
+    offset: Option<usize>,
+    length: Option<usize>,
+    response: Option<usize>,
+    device: Vec<usize>,
 }
 
 /// Options of the reader that fit the header, and where it has none, the values.
-fn settings(table: &Table) -> Option<Vec<(&'static str, String)>> {
-    let width = table.columns.len();
-    let mut roles: Vec<Option<&'static str>> = (0..width).map(|k| named(table, k)).collect();
-    for role in NAMES.map(|(role, _)| role) {
-        // Of several columns of one name, the first.
-        let mut first = true;
-        for found in roles.iter_mut().filter(|found| **found == Some(role)) {
-            if !std::mem::take(&mut first) {
-                *found = None;
-            }
+fn drafted(table: &Table) -> Option<Draft> {
+    let places = if table.names.is_empty() { by_values(table)? } else { by_names(table)? };
+    let offset = places.offset?;
+    let mut draft = Draft::default();
+    let called = |k: usize| table.called(k);
+    let mut columns = Vec::new();
+    let mut put = |role: &str, places: &[usize]| {
+        if !places.is_empty() {
+            let names: Vec<String> = places.iter().map(|&k| called(k)).collect();
+            columns.push(format!("{role}={}", names.join("+")));
+        }
+    };
+    put("time", places.time.as_slice());
+    put("op", places.op.as_slice());
+    put("offset", &[offset]);
+    put("length", places.length.as_slice());
+    put("device", &places.device);
+    // A response whose unit is not known is left out: it only compares.
+    let time_unit = places.time.and_then(|k| time_unit(table, k));
+    let response = places.response.and_then(|k| Some((k, response_unit(table, k, time_unit)?)));
+    put("response", response.map(|(k, _)| k).as_slice());
+    draft.set("format", "csv");
+    draft.set("columns", columns.join(","));
+    if let Some(k) = places.time {
+        draft.unit("time_unit", &called(k), time_unit, TIMES);
+    }
+    let offset_unit = offset_unit(table, offset, places.length.is_none());
+    draft.unit("offset_unit", &called(offset), offset_unit, SIZES);
+    match places.length {
+        Some(k) => {
+            draft.unit("length_unit", &called(k), length_unit(table, k, offset_unit), SIZES);
+        }
+        None if offset_unit != Some("page") => draft.open.push(
+            "no column is named a length: --columns ...,length=NAME, or --offset-unit page for \
+             requests of one page each"
+                .to_owned(),
+        ),
+        None => {}
+    }
+    if let Some((_, unit)) = response {
+        draft.set("response_unit", unit);
+    }
+    ops(table, places.op, &mut draft);
+    Some(draft)
+}
+
+/// The options of the operation column, or of a table without one.
+fn ops(table: &Table, op: Option<usize>, draft: &mut Draft) {
+    let Some(k) = op else {
+        if !table.names.is_empty() {
+            draft.open.push(
+                "no column is named an operation: --columns ...,op=NAME with --op-read and \
+                 --op-write, else all are taken as --default-op read"
+                    .to_owned(),
+            );
+        }
+        return draft.set("default_op", "read");
+    };
+    let meaning = meaning(&table.columns[k], &table.words(k));
+    for (key, values) in meaning.lists {
+        draft.set(key, values.join(","));
+    }
+    let column = shown_name(&table.called(k));
+    if meaning.is_asked {
+        draft.open.push(format!(
+            "{column} is 0 or 1, and the file does not say which of them reads: here 0 does; \
+             change --op-read and --op-write where 1 does"
+        ));
+    }
+    if !meaning.unknown.is_empty() {
+        let mut unknown = meaning.unknown;
+        let more = if unknown.len() > 8 { ", ..." } else { "" };
+        unknown.truncate(8);
+        draft.open.push(format!(
+            "{column} has the values {}{more}, whose meaning is not known: add them to --op-read, \
+             --op-write, --op-trim or --op-flush",
+            unknown.join(", ")
+        ));
+    }
+}
+
+/// The columns that the header gives a role, of several the best name, then the first.
+fn by_names(table: &Table) -> Option<Places> {
+    let best = |role: &str, fits: &dyn Fn(usize) -> bool| {
+        let named = (0..table.width()).filter_map(|k| {
+            let (found, rank) = role_of(&table.words(k))?;
+            (found == role && fits(k)).then_some((rank, k))
+        });
+        named.min().map(|(_, k)| k)
+    };
+    let is_op = |k: usize| {
+        let known = meaning(&table.columns[k], &table.words(k));
+        is_surely_op(&table.words(k)) || known.unknown.is_empty() && !known.lists.is_empty()
+    };
+    let is_whole = |k: usize| table.whole(k).is_some();
+    Some(Places {
+        time: best("time", &|k| table.is_time(k)),
+        op: best("op", &is_op),
+        offset: best("offset", &is_whole),
+        length: best("length", &is_whole),
+        response: best("response", &|k| table.columns[k].iter().all(|v| is_number(v))),
+        device: devices(table),
+    })
+}
+
+/// The columns that together name a device: host, device, and numbers beneath it. Of two that name
+/// the same, the one with letters.
+fn devices(table: &Table) -> Vec<usize> {
+    let mut found: Vec<(usize, usize)> =
+        (0..table.width()).filter_map(|k| Some((device_part(&table.words(k))?, k))).collect();
+    found.sort_unstable();
+    let letters =
+        |k: usize| table.columns[k].iter().any(|v| v.bytes().any(|c| c.is_ascii_alphabetic()));
+    let mut kept: Vec<(usize, usize)> = Vec::new();
+    for (part, k) in found {
+        match kept.iter_mut().find(|(other, at)| *other == part || table.alike(*at, k)) {
+            Some(same) if letters(k) && !letters(same.1) => same.1 = k,
+            Some(_) => {}
+            None => kept.push((part, k)),
         }
     }
-    let is_op = |k: usize| table.columns[k].iter().all(|value| op_of(value).is_some());
-    fill(&mut roles, "op", is_op);
-    fill(&mut roles, "time", |k| table.rises(k));
-    let lengths = |k: usize| {
+    // A host alone is no device, and a column of files is one where nothing else is.
+    if kept.iter().all(|&(part, _)| part == 0) {
+        kept.clear();
+        let file = (0..table.width()).find(|&k| {
+            matches!(role_of(&table.words(k)), Some(("device", _)))
+                && device_part(&table.words(k)).is_none()
+        });
+        return file.into_iter().collect();
+    }
+    kept.into_iter().map(|(_, k)| k).collect()
+}
+
+/// Roles of a table without names: by what their values look like.
+fn by_values(table: &Table) -> Option<Places> {
+    let mut open: Vec<usize> = (0..table.width()).collect();
+    let mut take = |fits: &dyn Fn(usize) -> bool| {
+        let at = open.iter().position(|&k| fits(k))?;
+        Some(open.remove(at))
+    };
+    let is_word = |k: usize| table.columns[k].iter().all(|value| op_of(value).is_some());
+    let op = take(&is_word);
+    let time = take(&|k| table.is_date(k) || table.rises(k) && table.columns[k].len() > 2);
+    let is_flag = |k: usize| {
+        let has = |flag: &str| table.columns[k].iter().any(|value| value == flag);
+        has("0") && has("1") && table.columns[k].iter().all(|value| value == "0" || value == "1")
+    };
+    let op = op.or_else(|| take(&is_flag));
+    // A table that rises by one a row is numbered.
+    let numbers = |k: usize| {
+        let numbers = table.whole(k).unwrap_or_default();
+        numbers.len() > 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1)
+    };
+    let time = time.filter(|&k| !numbers(k));
+    let largest = open.iter().copied().max_by_key(|&k| (table.largest(k), std::cmp::Reverse(k)));
+    let offset = largest.filter(|&k| table.largest(k) > 1)?;
+    let is_length = |k: usize| {
         let numbers = table.whole(k).unwrap_or_default();
         !numbers.is_empty() && numbers.iter().all(|&n| n > 0 && n <= MOST_BYTES)
     };
-    let largest = |k: usize| table.whole(k).and_then(|all| all.into_iter().max()).unwrap_or(0);
-    let open: Vec<usize> = (0..width).filter(|&k| roles[k].is_none()).collect();
-    let offset = open.iter().copied().max_by_key(|&k| largest(k)).filter(|&k| largest(k) > 0);
-    fill(&mut roles, "offset", |k| Some(k) == offset);
-    fill(&mut roles, "length", |k| lengths(k) && largest(k) > 1);
-    let place = |role: &str| roles.iter().position(|found| *found == Some(role));
-    let (offset, length) = (place("offset")?, place("length"));
-    table.whole(offset)?;
-
-    let used: Vec<String> = NAMES
-        .iter()
-        .filter_map(|(role, _)| Some(format!("{role}={}", table.called(place(role)?))))
-        .collect();
-    let mut found = vec![("format", "csv".to_owned()), ("columns", used.join(","))];
-    if let Some(k) = place("time") {
-        found.push(("time_unit", time_unit(table, k).to_owned()));
-    }
-    let offset_unit = unit(table, offset, length.is_none());
-    found.push(("offset_unit", offset_unit.to_owned()));
-    if let Some(k) = length {
-        found.push(("length_unit", unit(table, k, false).to_owned()));
-    } else if offset_unit != "page" {
-        return None;
-    }
-    if let Some(k) = place("response") {
-        found.push(("response_unit", response_unit(table, k).to_owned()));
-    }
-    match place("op") {
-        None => found.push(("default_op", "read".to_owned())),
-        Some(k) => found.extend(operations(&table.columns[k])?),
-    }
-    Some(found)
+    let length =
+        open.iter().copied().find(|&k| k != offset && is_length(k) && table.largest(k) > 1);
+    Some(Places { time, op, offset: Some(offset), length, response: None, device: Vec::new() })
 }
 
-/// Gives a role that no column has to the first open column that fits.
-fn fill(roles: &mut [Option<&'static str>], role: &'static str, fits: impl Fn(usize) -> bool) {
-    if roles.contains(&Some(role)) {
-        return;
+/// Unit of a time column: as its name ends, a date, or an epoch that its size shows.
+fn time_unit(table: &Table, k: usize) -> Option<&'static str> {
+    if let Some(unit) = time_unit_of(&table.words(k)) {
+        return Some(unit);
     }
-    if let Some(k) = (0..roles.len()).find(|&k| roles[k].is_none() && fits(k)) {
-        roles[k] = Some(role);
+    if table.is_date(k) {
+        return Some("date");
     }
+    let first = table.columns[k].first().and_then(|value| number(value))?;
+    // Years 2000 to 2100.
+    let epochs = [("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)];
+    let is_epoch = |factor: f64| (946_684_800.0..4_102_444_800.0).contains(&(first / factor));
+    let filetime = (125_911_584_000_000_000.0..157_469_088_000_000_000.0).contains(&first);
+    let unit = epochs.into_iter().find(|&(_, factor)| is_epoch(factor)).map(|(unit, _)| unit);
+    unit.or(filetime.then_some("filetime"))
 }
 
-/// The role that the header gives a column, if its values can be that.
-fn named(table: &Table, k: usize) -> Option<&'static str> {
-    let words = table.words(k);
-    let whole = words.concat();
-    let means = |(_, names): &&(&'static str, &[&str])| {
-        names.contains(&whole.as_str())
-            || words.first().is_some_and(|w| names.contains(&w.as_str()))
-    };
-    let (role, _) = NAMES.iter().find(means)?;
-    let fits = match *role {
-        "time" | "response" => table.columns[k].iter().all(|value| is_number(value)),
-        "offset" | "length" => table.whole(k).is_some(),
-        "op" => operations(&table.columns[k]).is_some(),
-        _ => true,
-    };
-    fits.then_some(role)
+fn response_unit(table: &Table, k: usize, time_unit: Option<&'static str>) -> Option<&'static str> {
+    let of_times = time_unit.filter(|unit| *unit != "date" && !table.rises(k));
+    time_unit_of(&table.words(k)).or(of_times)
 }
 
-/// The options that say what the values of the op column mean; of 0 and 1, 0 is a read.
-fn operations(values: &[String]) -> Option<Vec<(&'static str, String)>> {
-    let mut distinct: Vec<&str> = values.iter().map(String::as_str).collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    if distinct.iter().all(|value| ["0", "1"].contains(value)) {
-        return Some(vec![("op_read", "0".to_owned()), ("op_write", "1".to_owned())]);
-    }
-    let mut found = Vec::new();
-    for (key, _) in OPS {
-        let ours: Vec<&str> =
-            distinct.iter().copied().filter(|value| op_of(value) == Some(key)).collect();
-        if !ours.is_empty() {
-            found.push((key, ours.join(",")));
-        }
-    }
-    distinct.iter().all(|value| op_of(value).is_some()).then_some(found)
+/// Whether a column's name has one of these words.
+fn says(table: &Table, k: usize, words: &[&str]) -> bool {
+    table.words(k).iter().any(|word| words.contains(&word.as_str()))
 }
 
-/// Unit of a time column: as its name ends, else as its size suggests.
-fn time_unit(table: &Table, k: usize) -> &'static str {
-    if let Some(unit) = named_time_unit(table, k) {
-        return unit;
-    }
-    let first = table.columns[k].first().map_or("", String::as_str);
-    let digits = first.bytes().take_while(u8::is_ascii_digit).count();
-    match digits {
-        _ if first.contains(['.', ',']) => "s",
-        0..=10 if digits == 10 => "s",
-        0..=12 => "us",
-        13 => "ms",
-        14..=16 => "us",
-        17..=18 => "filetime",
-        _ => "ns",
-    }
-}
+const BYTES: &[&str] = &["byte", "bytes", "nbytes", "nbyte"];
+const SECTORS: &[&str] =
+    &["sector", "sectors", "nsectors", "nsector", "nrsectors", "lba", "lbn", "slba", "blkno"];
+const PAGES: &[&str] = &["page", "pages", "npages", "lpn", "lpa", "pageid"];
 
-fn named_time_unit(table: &Table, k: usize) -> Option<&'static str> {
-    match table.words(k).last().map_or("", String::as_str) {
-        "s" | "sec" | "secs" | "seconds" => Some("s"),
-        "ms" | "msec" | "milliseconds" => Some("ms"),
-        "us" | "usec" | "microseconds" => Some("us"),
-        "ns" | "nsec" | "nanoseconds" => Some("ns"),
-        _ => None,
-    }
-}
-
-fn response_unit(table: &Table, k: usize) -> &'static str {
-    let decimal = table.columns[k].iter().any(|value| value.contains(['.', ',']));
-    named_time_unit(table, k).unwrap_or(if decimal { "ms" } else { "us" })
-}
-
-/// Unit of an address or a length: as its name says, else bytes if all are multiples of a sector.
-fn unit(table: &Table, k: usize, alone: bool) -> &'static str {
-    let says = |words: &[&str]| {
-        table.words(k).iter().any(|word| words.iter().any(|name| word.starts_with(name)))
-    };
-    if says(&["byte", "nbyte"]) {
-        return "byte";
-    }
-    if says(&["page"]) || alone {
-        return "page";
-    }
-    if says(&["sector", "lba", "lbn", "blk", "block", "slba", "nlb", "nblock"]) {
-        return "sector";
-    }
+/// Whether all numbers of a column are whole sectors in bytes.
+fn is_sectors_in_bytes(table: &Table, k: usize) -> bool {
     let numbers = table.whole(k).unwrap_or_default();
-    if numbers.iter().all(|n| n % 512 == 0) { "byte" } else { "sector" }
+    numbers.iter().all(|n| n % 512 == 0) && numbers.iter().any(|&n| n > 0)
+}
+
+/// Unit of an address: as its name says, else bytes if all are whole sectors.
+fn offset_unit(table: &Table, k: usize, alone: bool) -> Option<&'static str> {
+    if says(table, k, BYTES) {
+        return Some("byte");
+    }
+    if says(table, k, PAGES) {
+        return Some("page");
+    }
+    if says(table, k, SECTORS) {
+        return Some("sector");
+    }
+    match is_sectors_in_bytes(table, k) {
+        true => Some("byte"),
+        false if alone && table.names.is_empty() => Some("page"),
+        false => None,
+    }
+}
+
+/// Unit of a length: as its name says; bytes if all are whole sectors; else that of the address, if
+/// it counts sectors.
+fn length_unit(table: &Table, k: usize, offset: Option<&'static str>) -> Option<&'static str> {
+    if says(table, k, BYTES) {
+        return Some("byte");
+    }
+    if says(table, k, SECTORS) {
+        return Some("sector");
+    }
+    if says(table, k, PAGES) {
+        return Some("page");
+    }
+    let counts = says(table, k, &["count", "blocks", "nblocks", "num"]);
+    match is_sectors_in_bytes(table, k) {
+        true if !counts => Some("byte"),
+        _ => offset.filter(|unit| *unit == "sector"),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn drafted(text: &str) -> Option<String> {
-        draft(&Sample { bytes: text.as_bytes(), whole: true, size: None, name: "my io.csv" })
-    }
-
-    #[test]
-    fn a_header_says_which_column_is_what() {
-        let text = "when_ms;vol;rw;lba;bytes\n0,5;a;R;2048;4096\n1,25;a;W;16;8192\n2,0;b;R;8;512\n";
-        assert_eq!(
-            drafted(text).unwrap(),
-            "it may be a table; with the flags below its first requests are\n    \
-             0.000000 s  read  byte 1048576, 4096 bytes\n    \
-             0.000750 s  write  byte 8192, 8192 bytes\n    \
-             0.001500 s  read  byte 4096, 512 bytes\n  \
-             if that is right: destage trace info 'my io.csv' --format csv --columns \
-             time=when_ms,op=rw,offset=lba,length=bytes,device=vol --time-unit ms --offset-unit \
-             sector --length-unit byte --op-read R --op-write W\n  \
-             else change them (`destage trace formats csv`), or name another format with --format \
-             NAME"
-        );
-    }
-
-    #[test]
-    fn without_a_header_values_decide() {
-        let text = "0.10 read 1048576 4096\n0.35 write 8192 8192\n0.40 read 0 512\n";
-        let found = drafted(text).unwrap();
-        assert!(found.contains("--columns time=0,op=1,offset=2,length=3 --time-unit s"), "{found}");
-        assert!(found.contains("--offset-unit byte --length-unit byte"), "{found}");
-        assert!(found.contains("0.250000 s  write  byte 8192, 8192 bytes"), "{found}");
-    }
-
-    #[test]
-    fn what_is_no_table_of_requests_has_no_draft() {
-        for text in
-            ["one\ntwo\nthree\n", "a,b\nx,y\nz,w\n", "{\n \"runs\": [\n  1,\n  2\n ]\n}\n", ""]
-        {
-            assert_eq!(drafted(text), None, "{text}");
-        }
-    }
-}
+mod tests;

@@ -3,10 +3,12 @@
 //! ```text
 //!  (here)  the row, the reader, the outcome of one record
 //!  sample  the first bytes, for detection
+//!  dates   dates as text
 //!  fields  fields of a text line: splitting, numbers, times, messages
 //!  tally   counts of what was read, skipped and rejected
 //! ```
 
+pub mod dates;
 pub mod fields;
 mod sample;
 mod tally;
@@ -22,6 +24,7 @@ use crate::record::{DeviceTable, Record};
 
 pub(crate) use sample::most_lines;
 pub use sample::{SAMPLE_BYTES, Sample, Verdict};
+pub(crate) use tally::add_once;
 pub use tally::{Limits, Ruling, Skips, Tally};
 
 /// Records that one call of [`RecordReader::fill`] adds at most, about: they stay in the cache.
@@ -82,8 +85,9 @@ pub type Candidate = (&'static Format, String);
 /// Names the formats nearest to a sample, but for the one of the name given.
 pub type Closest = fn(&Sample, &str) -> Vec<Candidate>;
 
-/// Proposes columns and units of a table from a sample of it, if it is a table of requests.
-pub type Draft = fn(&Sample) -> Option<String>;
+/// Proposes columns and units of a table from a sample of it, if it is a table of requests; what the
+/// options say already holds.
+pub type Draft = fn(&Sample, &ReaderOptions) -> Option<String>;
 
 /// Inputs of a reader when it is opened.
 #[derive(Clone, Debug)]
@@ -148,6 +152,12 @@ pub struct Facts {
     pub has_ops: Option<bool>,
     /// Bytes of one page reference, in a page-reference trace.
     pub page_bytes: Option<u64>,
+    /// Whether units are those of the program that wrote it ([`Format::exact`]).
+    pub exact: bool,
+    /// Most digits behind the point of the first times; 0 where the format has no use for them.
+    pub time_digits: usize,
+    /// Why columns of the first lines can hardly be what the format has there.
+    pub odd_columns: Option<&'static str>,
 }
 
 /// Storage of a format.
@@ -199,12 +209,28 @@ pub struct Format {
     /// Makes the reader.
     #[serde(skip)]
     pub open: fn(Input, &Opening) -> Result<Box<dyn RecordReader>>,
+    /// The recorder writes the units itself: none can be another than the format's.
+    #[serde(skip)]
+    pub exact: bool,
+    /// Its requests are those of a block device, in whole sectors.
+    #[serde(skip)]
+    pub blocks: bool,
+    /// Times count from an epoch: the clock's value, in ns, at the beginning of the year 2000.
+    #[serde(skip)]
+    pub year_2000_ns: Option<u64>,
+    /// Options of `csv` that read the same columns, to be changed where a file has them in other
+    /// units; empty where no mapping does.
+    #[serde(skip)]
+    pub as_csv: &'static [(&'static str, &'static str)],
     /// Other files that belong to a given one (blktrace's CPUs); `None` for most formats.
     #[serde(skip)]
     pub siblings: Option<fn(&Path) -> Vec<PathBuf>>,
 }
 
 impl Format {
+    /// [`Format::year_2000_ns`] of a clock that counts from 1970.
+    pub const UNIX_2000_NS: Option<u64> = Some(946_684_800_000_000_000);
+
     /// A binary format with times, operations and devices; rows change what differs.
     pub const fn binary(
         name: &'static str,
@@ -237,6 +263,10 @@ impl Format {
             confirmed: true,
             name_parts: &[],
             layered: false,
+            exact: false,
+            blocks: true,
+            year_2000_ns: None,
+            as_csv: &[],
             detect,
             open,
             siblings: None,

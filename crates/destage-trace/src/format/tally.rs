@@ -236,7 +236,8 @@ impl Tally {
     }
 }
 
-fn add_once(list: &mut Vec<String>, text: String) {
+/// Adds a text, once.
+pub(crate) fn add_once(list: &mut Vec<String>, text: String) {
     if !list.contains(&text) {
         list.push(text);
     }

@@ -12,6 +12,15 @@ use super::text_format::*;
 
 /// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=4,device=0,op=1,offset=2,length=3"),
+        ("time_unit", "us"),
+        ("offset_unit", "byte"),
+        ("length_unit", "byte"),
+        ("op_read", "R"),
+        ("op_write", "W"),
+    ],
+    year_2000_ns: Format::UNIX_2000_NS,
     confirmed: false,
     ..Format::text(
         "alibaba",

@@ -69,7 +69,7 @@ fn spelled_out(layout: &Layout, given: &ReaderOptions) -> Result<(ReaderOptions,
     let mut options = ReaderOptions {
         columns: Columns {
             time: column(&roles.time),
-            device: column(&roles.device),
+            device: roles.device.iter().map(|part| Column::Number(part.at)).collect(),
             op: column(&roles.op),
             offset: column(&roles.offset),
             length: column(&roles.length),
@@ -149,6 +149,9 @@ impl RecordReader for Bin {
             has_times: Some(self.mapping.time.is_some()),
             has_ops: Some(self.layout.roles.op.is_some()),
             page_bytes: self.page_bytes,
+            exact: false,
+            time_digits: 0,
+            odd_columns: None,
         }
     }
 }
@@ -182,7 +185,7 @@ impl Bin {
         if let (Some(part), Some(clock)) = (&roles.response, mapping.response) {
             record.response_ns = time_ns("response", value(part), clock)?;
         }
-        record.device = match &roles.device {
+        record.device = match roles.device.first() {
             Some(part) => devices.index(value(part).spelled().as_bytes()),
             None => devices.index(self.file_device.as_bytes()),
         };

@@ -1,32 +1,64 @@
-//! `biosnoop`: the tool of bcc.
+//! `biosnoop`: the tool of bcc, and of its libbpf-tools.
 //!
 //! ```text
 //! TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)
 //! 0.001400    my db          1950   nvme0n1 W 2048       4096       0.40
+//! 0.002000    mount          163467 sde     WSM 41944043 524288    1.422
 //! ```
 //! A line is printed on completion: arrival is TIME minus LAT, and minus QUE where that column
-//! (`-Q`) stands before it. COMM may hold blanks, so columns are counted from the right. Sectors
-//! are of 512 bytes; T other than R and W is an ignored event. `Possibly lost N samples` becomes a
-//! warning.
+//! (`-Q`) stands before it. Behind BYTES may stand P, whether the access is random or sequential
+//! (`-P`). COMM may hold blanks, so columns are counted from the right. Sectors are of 512 bytes. T
+//! is a letter, or rwbs of the kernel (see `blkparse`): a flush has no extent. `Possibly lost N
+//! samples` and `Lost N events` become a warning.
 
+use super::blkparse::{Rwbs, rwbs};
 use super::text_format::*;
 
 /// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_response: true,
     confirmed: false,
     ..Format::text(
         "biosnoop",
-        "biosnoop (bcc)",
-        "TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms); arrival = TIME - LAT - QUE",
+        "biosnoop (bcc, libbpf-tools)",
+        "TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)] LAT(ms); arrival = TIME - LAT - QUE",
         detect,
-        |input, opening| TextReader::boxed(input, opening, BioSnoop { queue: None }),
+        |input, opening| TextReader::boxed(input, opening, BioSnoop { tail: None }),
     )
 };
 
+/// Columns behind BYTES.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Tail {
+    pattern: bool,
+    queue: bool,
+}
+
+impl Tail {
+    const ALL: [Tail; 4] = [
+        Tail { pattern: false, queue: false },
+        Tail { pattern: false, queue: true },
+        Tail { pattern: true, queue: false },
+        Tail { pattern: true, queue: true },
+    ];
+
+    /// As the header says.
+    fn of_header(line: &[u8]) -> Tail {
+        let mut names = line.split(|&c| is_blank(c)).skip_while(|name| *name != b"BYTES");
+        let pattern = names.clone().any(|name| name == b"P");
+        Tail { pattern, queue: names.any(|name| name == b"QUE(ms)") }
+    }
+
+    /// Columns behind BYTES, LAT among them.
+    fn count(self) -> usize {
+        1 + usize::from(self.pattern) + usize::from(self.queue)
+    }
+}
+
 fn detect(sample: &Sample) -> Verdict {
     most_lines(sample, "biosnoop's header or TIME COMM PID DISK T SECTOR BYTES LAT", |line| {
-        is_header(line) || [false, true].iter().any(|&queue| fits(line, queue))
+        is_header(line) || Tail::ALL.iter().any(|&tail| fits(line, tail))
     })
 }
 
@@ -34,41 +66,68 @@ fn is_header(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"TIME(s)")
 }
 
-/// Whether a line can be read with (or without) a QUE column.
-fn fits(line: &[u8], queue: bool) -> bool {
+/// Whether a line can be read with these columns at its end.
+fn fits(line: &[u8], tail: Tail) -> bool {
     let columns = blank_columns(line);
-    let tail = 3 + usize::from(queue);
-    let Some(op) = columns.len().checked_sub(tail + 1).filter(|&op| op >= 4) else { return false };
+    let Some(op) = columns.len().checked_sub(tail.count() + 3).filter(|&op| op >= 4) else {
+        return false;
+    };
     let text = |i: usize| &line[columns[i].clone()];
-    text(op).len() == 1
-        && text(op)[0].is_ascii_uppercase()
+    let times = columns.len() - 1 - usize::from(tail.queue)..columns.len();
+    // A letter of one's own is an event that is ignored.
+    let is_op = text(op).len() == 1 && text(op)[0].is_ascii_uppercase();
+    (is_op || rwbs(text(op)).is_some())
         && text(0).contains(&b'.')
-        && (op + 3..columns.len()).chain([0]).all(|i| parse_decimal(text(i), 1).is_ok())
+        && (!tail.pattern || text(op + 3).iter().all(u8::is_ascii_alphabetic))
+        && parse_u64(text(op + 1)).is_ok()
+        && parse_u64(text(op + 2)).is_ok()
+        && times.chain([0]).all(|i| parse_decimal(text(i), 1).is_ok())
 }
 
 #[derive(Clone)]
 struct BioSnoop {
-    /// Whether there is a QUE column; `None` before the header or the first line.
-    queue: Option<bool>,
+    /// Columns behind BYTES; `None` before the header or the first line.
+    tail: Option<Tail>,
+}
+
+/// The operation of a T column; an event by its name for other letters.
+pub(super) fn asked(
+    line: &[u8],
+    at: std::ops::Range<usize>,
+) -> std::result::Result<RecordOp, Line> {
+    let text = &line[at.clone()];
+    match rwbs(text) {
+        Some(Rwbs::Op { op, .. }) => Ok(op),
+        Some(Rwbs::Flush) => Ok(RecordOp::Flush),
+        Some(_) => Err(Ok(Parsed::Skip(Skipped::Event(format!("T = {}", printable(text)))))),
+        _ if text.len() == 1 && text[0].is_ascii_uppercase() => {
+            Err(Ok(Parsed::Skip(Skipped::Event(format!("T = {}", printable(text))))))
+        }
+        _ => Err(Err(unexpected(line, at, Category::UnknownOp, "T", "letters such as R or WS"))),
+    }
 }
 
 impl LineParser for BioSnoop {
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if is_header(line) {
-            self.queue = Some(memchr::memmem::find(line, b"QUE(ms)").is_some());
+            self.tail = Some(Tail::of_header(line));
             return Ok(Parsed::Skip(Skipped::Header));
         }
-        if memchr::memmem::find(line, b"ossibly lost").is_some() {
-            let text = destage_keys::printable(line.trim_ascii());
+        let lost = memchr::memmem::find(line, b"ossibly lost").is_some();
+        if lost || line.starts_with(b"Lost ") && line.ends_with(b" events") {
+            let text = printable(line.trim_ascii());
             context.tally.warn(format!("biosnoop lost events: {text}"));
             return Ok(Parsed::Skip(Skipped::Comment));
         }
-        let queue = match self.queue {
-            Some(queue) => queue,
-            None => *self.queue.insert(!fits(line, false) && fits(line, true)),
+        let tail = match self.tail {
+            Some(tail) => tail,
+            None => {
+                let found = Tail::ALL.into_iter().find(|&tail| fits(line, tail));
+                *self.tail.insert(found.unwrap_or(Tail::ALL[0]))
+            }
         };
         let columns = blank_columns(line);
-        let least = 8 + usize::from(queue);
+        let least = 7 + tail.count();
         if columns.len() < least {
             return Err(Fault::line(
                 Category::TooFewFields,
@@ -76,32 +135,39 @@ impl LineParser for BioSnoop {
             ));
         }
         let right = |i: usize| columns[columns.len() - i].clone();
-        let shift = usize::from(queue);
+        let shift = tail.count() - 1;
         let latency_ns = time(line, right(1), "LAT", "milliseconds", MILLISECOND_NS)?;
-        let queued_ns =
-            if queue { time(line, right(2), "QUE", "milliseconds", MILLISECOND_NS)? } else { 0 };
-        let done_ns = time(line, columns[0].clone(), "TIME", "seconds", SECOND_NS)?;
-        let op_at = right(4 + shift);
-        let op = match &line[op_at.clone()] {
-            b"R" => RecordOp::Read,
-            b"W" => RecordOp::Write,
-            other if other.len() == 1 && other[0].is_ascii_alphabetic() => {
-                return Ok(Parsed::Skip(Skipped::Event(format!("T = {}", other[0] as char))));
-            }
-            _ => return Err(unexpected(line, op_at, Category::UnknownOp, "T", "one letter")),
+        let queued_ns = match tail.queue {
+            true => time(line, right(2), "QUE", "milliseconds", MILLISECOND_NS)?,
+            false => 0,
         };
-        let offset_bytes = whole_bytes(line, right(3 + shift), "SECTOR", "sectors", SECTOR_BYTES)?;
-        let length_bytes = whole(line, right(2 + shift), "BYTES", "bytes", Category::BadNumber)?;
+        let done_ns = time(line, columns[0].clone(), "TIME", "seconds", SECOND_NS)?;
+        let op = match asked(line, right(4 + shift)) {
+            Ok(op) => op,
+            Err(other) => return other,
+        };
         let response_ns = latency_ns.saturating_add(queued_ns);
         if response_ns > done_ns {
             context
                 .tally
                 .note("biosnoop: requests issued before the first event are put at time 0");
         }
-        let device = context.devices.index(&line[right(5 + shift)]);
-        context.extent_field = right(2 + shift);
-        let time_ns = done_ns.saturating_sub(response_ns);
-        Ok(Record { time_ns, offset_bytes, length_bytes, response_ns, device, op, ..Record::EMPTY }
-            .into())
+        let mut record = Record {
+            time_ns: done_ns.saturating_sub(response_ns),
+            offset_bytes: 0,
+            length_bytes: 0,
+            response_ns,
+            device: context.devices.index(&line[right(5 + shift)]),
+            op,
+            ..Record::EMPTY
+        };
+        if op != RecordOp::Flush {
+            let sector = right(3 + shift);
+            record.offset_bytes = whole_bytes(line, sector, "SECTOR", "sectors", SECTOR_BYTES)?;
+            let bytes = right(2 + shift);
+            record.length_bytes = whole(line, bytes, "BYTES", "bytes", Category::BadNumber)?;
+            context.extent_field = right(2 + shift);
+        }
+        Ok(record.into())
     }
 }

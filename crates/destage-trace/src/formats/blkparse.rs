@@ -22,6 +22,7 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    exact: true,
     layered: true,
     ..Format::text(
         "blkparse",
@@ -111,14 +112,14 @@ struct BlkParse {
 
 /// Request of the rwbs column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rwbs {
+pub(crate) enum Rwbs {
     Op { op: RecordOp, flush: bool },
     Flush,
     None,
     Zone,
 }
 
-fn rwbs(field: &[u8]) -> Option<Rwbs> {
+pub(crate) fn rwbs(field: &[u8]) -> Option<Rwbs> {
     let (flush, rest) = match field {
         [b'F'] => return Some(Rwbs::Flush),
         [b'F', b'N', ..] => return Some(Rwbs::Flush),
@@ -159,7 +160,13 @@ impl LineParser for BlkParse {
             }
             return Err(f.unexpected(0, Category::BadDevice, "device", "major,minor"));
         }
-        self.in_summary = false;
+        if std::mem::take(&mut self.in_summary) {
+            context.tally.warn(
+                "events follow the summary of blkparse: there are several runs in this file, whose \
+                 times all begin at 0: --order file keeps the stored order; --concat puts files one \
+                 after another, with a file for each run",
+            );
+        }
         if f.count < 6 {
             f.expect(7..=7)?;
         }

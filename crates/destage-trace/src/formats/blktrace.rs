@@ -188,6 +188,7 @@ impl Head {
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    exact: true,
     name_parts: &[".blktrace."],
     layered: true,
     siblings: Some(siblings),

@@ -9,9 +9,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::mapping::{self, Mapping, Roles};
+use super::mapping::{self, Clock, Mapping, Roles};
 use super::text_format::*;
-use crate::options::{Column, Columns, ReaderOptions, Unit};
+use crate::options::{Column, Columns, Unit};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
@@ -44,15 +44,25 @@ fn detect(sample: &Sample) -> Verdict {
     }
 }
 
-fn is_export(first: &[u8]) -> bool {
+pub(crate) fn is_export(first: &[u8]) -> bool {
     let mut columns = first.trim_ascii_end().split(|&c| c == b',');
     let known = |name: &[u8]| RECORDED_COLUMNS.iter().any(|column| column.as_bytes() == name);
     EXPORT_COLUMNS.iter().all(|name| columns.next() == Some(name.as_bytes())) && columns.all(known)
 }
 
-/// A line that `destage record` writes for people.
+/// A line beside the table: one that `destage record` writes for people, or bpftrace.
 fn is_comment(line: &[u8]) -> bool {
-    line.first() == Some(&b'#')
+    line.first() == Some(&b'#') || is_attached(line) || is_loss(line)
+}
+
+/// `Attaching 2 probes...`, which bpftrace writes before what a script prints.
+pub(crate) fn is_attached(line: &[u8]) -> bool {
+    line.starts_with(b"Attach") && memchr::memmem::find(line, b" probe").is_some()
+}
+
+/// `Lost 12 events`, which bpftrace writes where the script could not follow.
+fn is_loss(line: &[u8]) -> bool {
+    line.starts_with(b"Lost ") && line.ends_with(b" events")
 }
 
 /// The delimiter of these lines.
@@ -79,7 +89,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let options = own.as_ref().unwrap_or(&opening.options);
     let delimiter = options.delimiter.unwrap_or_else(|| find_delimiter(&lines));
     if options.columns == Columns::default()
-        && let Some(draft) = opening.draft.and_then(|draft| draft(&sample))
+        && let Some(draft) = opening.draft.and_then(|draft| draft(&sample, options))
     {
         return Err(mapping::usage(format!("csv: say which column is what\n  {draft}")));
     }
@@ -87,7 +97,9 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let mut parser = CsvLines {
         delimiter,
         header: None,
+        again: false,
         has_comments: is_export,
+        is_export: own.is_some(),
         roles: Roles::default(),
         count: None,
         mapping,
@@ -98,9 +110,14 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     if let Some(first) = lines.first() {
         split(first, delimiter, &mut parser.fields);
         let names: Vec<String> = parser.fields.iter().map(|f| printable(&f.value(first))).collect();
-        let with_header = options.header.unwrap_or_else(|| has_header(options, &names));
-        let found = if with_header { names.as_slice() } else { &[] };
+        let named = options.columns.roles().concat();
+        let named = named.iter().any(|column| matches!(column, Column::Name(_)));
+        let with_names = options.header == Some(true) || named && options.header.is_none();
+        let found = if with_names { names.as_slice() } else { &[] };
         parser.roles = mapping::resolve(FORMAT.name, options, found, names.len())?;
+        let with_header = options.header.unwrap_or_else(|| named || !parser.has_value(first));
+        // A line that is data too, though it was called a header, may come again as data.
+        parser.again = with_header && !parser.has_value(first);
         parser.header = with_header.then(|| first.to_vec());
         parser.count = (delimiter != b' ').then_some(names.len());
     }
@@ -125,25 +142,6 @@ fn find_delimiter(lines: &[&[u8]]) -> u8 {
         }
     }
     best.1
-}
-
-/// Whether the first line names the columns: the mapping uses a name, or the offset is no number.
-fn has_header(options: &ReaderOptions, first: &[String]) -> bool {
-    let columns = &options.columns;
-    let roles = [
-        &columns.time,
-        &columns.device,
-        &columns.op,
-        &columns.offset,
-        &columns.length,
-        &columns.response,
-    ];
-    let named = roles.iter().any(|role| matches!(role, Some(Column::Name(_))));
-    let offset = match &columns.offset {
-        Some(Column::Number(number)) => first.get(*number),
-        _ => None,
-    };
-    named || offset.is_some_and(|field| fields::parse_u64(field.as_bytes()).is_err())
 }
 
 /// One field of a line: its bytes without the quotes around it.
@@ -231,10 +229,14 @@ fn closing_quote(line: &[u8], mut at: usize) -> Option<(usize, bool)> {
 #[derive(Clone)]
 struct CsvLines {
     delimiter: u8,
-    /// The line that names the columns; repeated ones are headers too.
+    /// The line that names the columns.
     header: Option<Vec<u8>>,
+    /// Lines equal to it are headers too.
+    again: bool,
     /// Lines that begin with `#` are comments.
     has_comments: bool,
+    /// Our own export, by its own mapping.
+    is_export: bool,
     roles: Roles<usize>,
     /// Fields of every line; `None` between blanks, where texts may hold blanks too.
     count: Option<usize>,
@@ -249,9 +251,15 @@ impl LineParser for CsvLines {
 
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         if self.header.as_deref() == Some(line) {
+            if !self.again {
+                self.header = None;
+            }
             return Ok(Parsed::Skip(Skipped::Header));
         }
         if self.has_comments && is_comment(line) {
+            if is_loss(line) {
+                context.tally.warn(format!("bpftrace lost events: {}", printable(line)));
+            }
             return Ok(Parsed::Skip(Skipped::Comment));
         }
         let closed = split(line, self.delimiter, &mut self.fields);
@@ -265,16 +273,16 @@ impl LineParser for CsvLines {
         if let (Some(i), Some(clock)) = (self.roles.time, self.mapping.time) {
             record.time_ns = clock
                 .parse_ns(&self.value(line, i))
-                .map_err(|why| self.bad_time(line, i, "time", clock.unit(), why))?;
+                .map_err(|why| self.bad_time(line, i, "time", clock, why))?;
         }
-        record.device = match self.roles.device {
-            None => context.devices.index(context.file_device.as_bytes()),
-            Some(i) => match &*self.value(line, i) {
-                b"" => {
-                    return Err(self.unexpected(line, i, Category::BadDevice, "device", "a name"));
-                }
-                name => context.devices.index(name),
-            },
+        record.device = match *self.roles.device {
+            [] => context.devices.index(context.file_device.as_bytes()),
+            [i] => context.devices.index(&self.device(line, i)?),
+            _ => {
+                let parts = self.roles.device.iter().map(|&i| self.device(line, i));
+                let parts = parts.collect::<std::result::Result<Vec<_>, _>>()?;
+                context.devices.index(&parts.join(&b'_'))
+            }
         };
         if let (Some(i), Some(clock)) = (self.roles.response, self.mapping.response) {
             let field = self.value(line, i);
@@ -282,7 +290,7 @@ impl LineParser for CsvLines {
             if !field.is_empty() {
                 record.response_ns = clock
                     .parse_ns(&field)
-                    .map_err(|why| self.bad_time(line, i, "response", clock.unit(), why))?;
+                    .map_err(|why| self.bad_time(line, i, "response", clock, why))?;
             }
         }
         if op == RecordOp::Flush {
@@ -306,6 +314,9 @@ impl LineParser for CsvLines {
             has_times: Some(self.mapping.time.is_some() && self.roles.time.is_some()),
             has_ops: Some(self.roles.op.is_some()),
             page_bytes: self.page_bytes,
+            exact: self.is_export,
+            time_digits: 0,
+            odd_columns: None,
         }
     }
 }
@@ -318,9 +329,10 @@ impl CsvLines {
             return Err(Fault { category: Category::TooFewFields, field, message });
         }
         let roles = &self.roles;
-        let last = [roles.time, roles.device, roles.op, roles.offset, roles.length, roles.response]
+        let last = [roles.time, roles.op, roles.offset, roles.length, roles.response]
             .into_iter()
             .flatten()
+            .chain(roles.device.iter().copied())
             .max()
             .unwrap_or(0);
         let (found, expected) = (self.fields.len(), self.count.unwrap_or(last + 1));
@@ -342,6 +354,37 @@ impl CsvLines {
         self.fields[i].value(line)
     }
 
+    /// Part of a device's name.
+    fn device<'a>(&self, line: &'a [u8], i: usize) -> std::result::Result<Cow<'a, [u8]>, Fault> {
+        match self.value(line, i) {
+            name if name.is_empty() => {
+                Err(self.unexpected(line, i, Category::BadDevice, "device", "a name"))
+            }
+            name => Ok(name),
+        }
+    }
+
+    /// Whether any mapped column of a line holds a value of its kind, which a header has not.
+    fn has_value(&self, line: &[u8]) -> bool {
+        let (roles, mapping) = (&self.roles, &self.mapping);
+        let value = |i: usize| self.fields.get(i).map(|field| field.value(line));
+        let is = |role: Option<usize>, fits: &dyn Fn(&[u8]) -> bool| {
+            role.and_then(value).is_some_and(|field| fits(&field))
+        };
+        // `0x10` is a bad number, but no name.
+        let is_number = |field: &[u8]| {
+            field.strip_prefix(b"-").unwrap_or(field).first().is_some_and(u8::is_ascii_digit)
+        };
+        let is_time = |field: &[u8]| {
+            is_number(field) || mapping.time.is_some_and(|clock| clock.parse_ns(field).is_ok())
+        };
+        is(roles.offset, &is_number)
+            || is(roles.length, &is_number)
+            || is(roles.time, &is_time)
+            || is(roles.response, &is_number)
+            || is(roles.op, &|field| mapping.op(field).is_some())
+    }
+
     fn op(&self, line: &[u8], i: usize) -> std::result::Result<RecordOp, Fault> {
         self.mapping.op(&self.value(line, i)).ok_or_else(|| {
             let known = format!("one of {}", self.mapping.known_ops());
@@ -361,7 +404,13 @@ impl CsvLines {
             field: self.fields[i].at.clone(),
             message: format!("{name}: {} does not fit 64 bits", quoted(&self.value(line, i))),
         };
-        match fields::parse_u64(&self.value(line, i)) {
+        let field = self.value(line, i);
+        let count = fields::parse_u64(&field);
+        let other = |_| match field.starts_with(b"0x") {
+            true => parse_hex(&field, true),
+            false => fields::parse_u64(without_fraction(&field)),
+        };
+        match count.or_else(other) {
             Ok(count) => count.checked_mul(unit).ok_or_else(too_large),
             Err(Misread::TooLarge) => Err(too_large()),
             Err(Misread::NotANumber) => {
@@ -370,15 +419,12 @@ impl CsvLines {
         }
     }
 
-    fn bad_time(&self, line: &[u8], i: usize, name: &str, unit: &str, why: Misread) -> Fault {
+    fn bad_time(&self, line: &[u8], i: usize, name: &str, clock: Clock, why: Misread) -> Fault {
+        let unit = clock.unit();
         match why {
-            Misread::NotANumber => self.unexpected(
-                line,
-                i,
-                Category::BadTime,
-                name,
-                &format!("a decimal number of {unit}"),
-            ),
+            Misread::NotANumber => {
+                self.unexpected(line, i, Category::BadTime, name, &clock.expected())
+            }
             Misread::TooLarge => Fault {
                 category: Category::BadTime,
                 field: self.fields[i].at.clone(),
@@ -401,6 +447,16 @@ impl CsvLines {
         let found = quoted(&self.value(line, i));
         let message = format!("{name}: expected {expected}, found {found}");
         Fault { category, field: self.fields[i].at.clone(), message }
+    }
+}
+
+/// `1234` of `1234.0`, as data frames write whole numbers where some are missing.
+fn without_fraction(field: &[u8]) -> &[u8] {
+    match memchr::memchr(b'.', field) {
+        Some(point) if point > 0 && field[point + 1..].iter().all(|&c| c == b'0') => {
+            &field[..point]
+        }
+        _ => field,
     }
 }
 

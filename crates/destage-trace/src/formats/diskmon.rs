@@ -12,6 +12,7 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_response: true,
     ..Format::text(
         "diskmon",

@@ -11,6 +11,15 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=1,device=0,op=2,offset=3,length=4"),
+        ("time_unit", "s"),
+        ("offset_unit", "byte"),
+        ("length_unit", "byte"),
+        ("op_read", "R"),
+        ("op_write", "W"),
+    ],
+    year_2000_ns: Format::UNIX_2000_NS,
     confirmed: false,
     name_parts: &["k5"],
     ..Format::text(

@@ -18,6 +18,7 @@ use super::object::{self, Layout, ObjectReader, OpField};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    blocks: false,
     coarse_ns: Some(object::TICK_NS),
     confirmed: false,
     name_parts: &[".lcs"],

@@ -3,7 +3,11 @@
 //! Nothing is guessed: a column is named or numbered, and every unit is given. What is missing is a
 //! question to the user that names the key and the columns that are there.
 
-use crate::error::{Result, TraceError};
+use std::ops::Range;
+
+use crate::error::{Category, Result, TraceError};
+use crate::format::Fault;
+use crate::format::dates::date_ns;
 use crate::format::fields::{self, Misread};
 use crate::options::{Column, Columns, ReaderOptions, TimeUnit, Unit};
 use crate::record::RecordOp;
@@ -23,6 +27,8 @@ pub(crate) enum Clock {
     Nanoseconds(u64),
     /// Each is a picosecond; what is below a nanosecond is dropped.
     Picoseconds,
+    /// Dates as text, in nanoseconds since 1970.
+    Dates,
 }
 
 impl Clock {
@@ -36,6 +42,7 @@ impl Clock {
             TimeUnit::Ps => Clock::Picoseconds,
             // Counted from 1601, as `msr` does: no origin is another one's.
             TimeUnit::Filetime => Clock::Nanoseconds(100),
+            TimeUnit::Date => Clock::Dates,
             TimeUnit::None => return None,
         })
     }
@@ -49,6 +56,15 @@ impl Clock {
             Clock::Nanoseconds(100) => "100-ns ticks",
             Clock::Nanoseconds(_) => "nanoseconds",
             Clock::Picoseconds => "picoseconds",
+            Clock::Dates => "a date, such as 2024-01-15 10:30:45.123456",
+        }
+    }
+
+    /// Contents of a column of this unit, for messages.
+    pub(crate) fn expected(self) -> String {
+        match self {
+            Clock::Dates => self.unit().to_owned(),
+            _ => format!("a decimal number of {}", self.unit()),
         }
     }
 
@@ -57,6 +73,7 @@ impl Clock {
         match self {
             Clock::Nanoseconds(unit_ns) => units.checked_mul(unit_ns),
             Clock::Picoseconds => Some(units / 1_000),
+            Clock::Dates => None,
         }
     }
 
@@ -65,11 +82,15 @@ impl Clock {
         match self {
             Clock::Nanoseconds(unit_ns) => (unit_ns, 1),
             Clock::Picoseconds => (1, 1_000),
+            Clock::Dates => (1, 1),
         }
     }
 
     /// A decimal field in nanoseconds; its point may be a comma.
     pub(crate) fn parse_ns(self, field: &[u8]) -> std::result::Result<u64, Misread> {
+        if self == Clock::Dates {
+            return date_ns(field);
+        }
         if memchr::memchr(b',', field).is_some() {
             // One comma and no point; any other text with a comma fails below.
             let field: Vec<u8> = field.iter().map(|&c| if c == b',' { b'.' } else { c }).collect();
@@ -79,19 +100,77 @@ impl Clock {
             Clock::Nanoseconds(unit_ns) => fields::parse_decimal(field, unit_ns),
             // Counted in picoseconds, as if they were the nanoseconds of a finer clock.
             Clock::Picoseconds => fields::parse_decimal(field, 1).map(|ps| ps / 1_000),
+            Clock::Dates => date_ns(field),
         }
     }
 }
 
-/// The six roles, each with its column or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The clock of a format that has times, none of them dates.
+///
+/// # Errors
+///
+/// `Usage` for a unit that it cannot have.
+pub(crate) fn clock_of(format: &str, unit: TimeUnit) -> Result<Clock> {
+    match Clock::of(unit) {
+        Some(clock) if clock != Clock::Dates => Ok(clock),
+        _ => Err(usage(format!(
+            "time_unit: format {format} has times in numbers; expected s, ms, us, ns or ps"
+        ))),
+    }
+}
+
+/// A field as a time of a clock, in ns.
+pub(crate) fn time_of(
+    line: &[u8],
+    at: Range<usize>,
+    name: &str,
+    clock: Clock,
+) -> std::result::Result<u64, Fault> {
+    let field = &line[at.clone()];
+    clock.parse_ns(field).map_err(|why| match why {
+        Misread::NotANumber => {
+            fields::unexpected(line, at, Category::BadTime, name, &clock.expected())
+        }
+        Misread::TooLarge => {
+            let message = format!(
+                "{name}: {} {} are more than 2^64 nanoseconds",
+                fields::quoted(field),
+                clock.unit()
+            );
+            Fault { category: Category::BadTime, field: at, message }
+        }
+    })
+}
+
+/// Digits behind the point of a number; 0 without a point.
+pub(crate) fn digits_behind_point(field: &[u8]) -> usize {
+    let point = memchr::memchr(b'.', field);
+    point.map_or(0, |at| field[at + 1..].iter().take_while(|c| c.is_ascii_digit()).count())
+}
+
+/// The six roles, each with its column or none; a device may have several.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Roles<T> {
     pub(crate) time: Option<T>,
-    pub(crate) device: Option<T>,
+    pub(crate) device: Vec<T>,
     pub(crate) op: Option<T>,
     pub(crate) offset: Option<T>,
     pub(crate) length: Option<T>,
     pub(crate) response: Option<T>,
+}
+
+// Not derived: that would ask it of `T`.
+impl<T> Default for Roles<T> {
+    fn default() -> Self {
+        Roles {
+            time: None,
+            device: Vec::new(),
+            op: None,
+            offset: None,
+            length: None,
+            response: None,
+        }
+    }
 }
 
 /// The mapping of the columns that we export ourselves, the rest as the user wants it.
@@ -101,7 +180,7 @@ pub(crate) fn export_mapping(given: &ReaderOptions) -> ReaderOptions {
     ReaderOptions {
         columns: Columns {
             time: column("time_ns"),
-            device: column("device"),
+            device: column("device").into_iter().collect(),
             op: column("op"),
             offset: column("offset_bytes"),
             length: column("length_bytes"),
@@ -138,31 +217,26 @@ pub(crate) fn resolve(
         names => format!("columns found: {}", names.join(", ")),
     };
     let columns = &options.columns;
-    let place = |role: &str, column: &Option<Column>| -> Result<Option<usize>> {
+    let place = |role: &str, column: &Column| -> Result<usize> {
         let (at, named) = match column {
-            None => return Ok(None),
-            Some(Column::Number(number)) => {
-                ((*number < count).then_some(*number), number.to_string())
-            }
-            Some(Column::Name(name)) => {
-                (found.iter().position(|f| f == name), format!("\"{name}\""))
-            }
+            Column::Number(number) => ((*number < count).then_some(*number), number.to_string()),
+            Column::Name(name) => (found.iter().position(|f| f == name), format!("\"{name}\"")),
         };
-        match at {
-            Some(at) => Ok(Some(at)),
-            None => Err(usage(format!(
-                "{format}: columns.{role}: there is no column {named}; {}",
-                listing()
-            ))),
-        }
+        at.ok_or_else(|| {
+            usage(format!("{format}: columns.{role}: there is no column {named}; {}", listing()))
+        })
     };
+    let one = |role: &str, column: &Option<Column>| {
+        column.as_ref().map(|column| place(role, column)).transpose()
+    };
+    let devices = columns.device.iter().map(|column| place("device", column));
     let roles = Roles {
-        time: place("time", &columns.time)?,
-        device: place("device", &columns.device)?,
-        op: place("op", &columns.op)?,
-        offset: place("offset", &columns.offset)?,
-        length: place("length", &columns.length)?,
-        response: place("response", &columns.response)?,
+        time: one("time", &columns.time)?,
+        device: devices.collect::<Result<_>>()?,
+        op: one("op", &columns.op)?,
+        offset: one("offset", &columns.offset)?,
+        length: one("length", &columns.length)?,
+        response: one("response", &columns.response)?,
     };
     if roles.offset.is_none() {
         let example = "columns = { time = ..., op = ..., offset = ..., length = ... }";
@@ -245,7 +319,7 @@ impl Mapping {
         let missing = |key: &str, values: &str| {
             missing(format, &format!("{key} (--{})", key.replace('_', "-")), values)
         };
-        const TIMES: &str = "s, ms, us, ns, ps, filetime or none";
+        const TIMES: &str = "s, ms, us, ns, ps, filetime, date or none";
         const SIZES: &str = "byte, sector, page, or a number of bytes";
 
         let time_unit = match (&columns.time, options.time_unit) {
@@ -317,7 +391,7 @@ mod tests {
             roles,
             Roles {
                 time: Some(0),
-                device: Some(1),
+                device: vec![1],
                 op: Some(2),
                 offset: Some(3),
                 length: Some(4),

@@ -18,9 +18,13 @@ pub mod diskmon;
 pub mod disksim;
 pub mod fio_iolog;
 pub mod fiu;
+pub mod io_tracer;
+pub mod iosnoop;
 pub mod k5cloud;
 pub mod lcs;
+pub mod lmcache;
 pub(crate) mod mapping;
+pub mod moe_routing;
 pub mod mooncake;
 pub mod mqsim;
 pub mod ms_etw;
@@ -39,6 +43,7 @@ pub mod tencent;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text_format;
+pub mod tracefs;
 pub mod vscsi;
 pub mod vscsi_text;
 
@@ -66,12 +71,17 @@ pub static FORMATS: &[&Format] = &[
     &fiu::FORMAT,
     &k5cloud::FORMAT,
     &biosnoop::FORMAT,
+    &iosnoop::FORMAT,
+    &tracefs::FORMAT,
+    &io_tracer::FORMAT,
     &diskmon::FORMAT,
     &strace::FORMAT,
     &arc::FORMAT,
     &pages::FORMAT,
     &mooncake::FORMAT,
     &qwen_bailian::FORMAT,
+    &moe_routing::FORMAT,
+    &lmcache::FORMAT,
     &csv::FORMAT,
     &parquet::FORMAT,
     &bin::FORMAT,

@@ -11,21 +11,27 @@
 //! `block_bytes`: it depends on the model and is not in the file. Every block of a request arrives
 //! with it, in the order of the list, and is marked with its place in the chain ([`ChainMark`]).
 //!
+//! Where the first lines have ids that are hashes (texts, or numbers past 32 bits), an id is a
+//! name: blocks are numbered in the order in which they come. Without times in the first lines the
+//! trace has none; else a line without one takes that of the line before, with a warning.
+//!
 //! Readings. A prompt rarely fills its last block, which is still there as a whole;
 //! `input_length` decides how many of its tokens count. `output_length` and what tools add are read
 //! over. A number of blocks which is not that of `input_length` is a warning: such files have
 //! blocks of another size. There is no operation: all are reads unless `default_op` says otherwise.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::mapping::usage;
+use super::mapping::{Clock, clock_of, digits_behind_point, time_of, usage};
 use super::text_format::*;
 use crate::format::Tally;
-use crate::options::ReaderOptions;
+use crate::options::{ReaderOptions, TimeUnit};
 use crate::record::ChainMark;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    blocks: false,
     has_ops: false,
     has_volumes: false,
     name_parts: &[".jsonl"],
@@ -46,29 +52,77 @@ fn detect(sample: &Sample) -> Verdict {
 }
 
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    Layout { format: "mooncake", unit: ("milliseconds", MILLISECOND_NS), block_tokens: 512 }
-        .open(input, opening)
+    Layout { format: "mooncake", unit: TimeUnit::Ms, block_tokens: 512 }.open(input, opening)
 }
 
 /// Layout of a trace: the differences between the variants.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     pub(super) format: &'static str,
-    /// Unit of the times, and its nanoseconds.
-    pub(super) unit: (&'static str, u64),
+    /// Unit of the times, unless `time_unit` is given.
+    pub(super) unit: TimeUnit,
     /// Tokens of a block, unless its record has a `block_size`.
     pub(super) block_tokens: u64,
 }
 
 impl Layout {
     /// A reader of the layout.
-    pub(super) fn open(self, input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-        let format = self.format;
-        let size = BlockSize::of(format, &opening.options)?;
-        let default_op = opening.options.default_op.unwrap_or(RecordOp::Read);
-        let parser = Chains { layout: self, size, block_tokens: None, default_op, warned: false };
+    pub(super) fn open(self, mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
+        let (format, options) = (self.format, &opening.options);
+        let first = First::of(&Sample::of(&mut input)?.lines(LOOK_LINES));
+        let parser = Chains {
+            layout: self,
+            clock: clock_of(format, options.time_unit.unwrap_or(self.unit))?,
+            first,
+            names: first.has_names.then(HashMap::new),
+            size: BlockSize::of(format, options)?,
+            block_tokens: None,
+            default_op: options.default_op.unwrap_or(RecordOp::Read),
+            last_ns: 0,
+            warned: false,
+        };
         TextReader::boxed(input, opening, parser)
     }
+}
+
+/// First lines that decide how the others are read.
+const LOOK_LINES: usize = 100;
+
+/// Contents of the first lines.
+#[derive(Clone, Copy, Default)]
+struct First {
+    /// One of them has a time.
+    has_times: bool,
+    /// Most digits behind the point of a time.
+    time_digits: usize,
+    /// Ids are hashes, which are names: no numbers, or larger than blocks are numbered.
+    has_names: bool,
+}
+
+impl First {
+    fn of(lines: &[&[u8]]) -> First {
+        let mut first = First::default();
+        for line in lines {
+            let Ok(Object { timestamp, hash_ids: Some(ids), .. }) = Object::of(line) else {
+                continue;
+            };
+            if let Some(at) = timestamp {
+                first.has_times = true;
+                first.time_digits = first.time_digits.max(digits_behind_point(&line[at]));
+            }
+            let ids = blocks_of(line, ids).unwrap_or_default();
+            first.has_names |= ids.into_iter().any(|at| is_name(&line[at]));
+        }
+        first
+    }
+}
+
+/// Whether an id is a hash: a text, or a number with more digits than blocks are numbered with.
+fn is_name(id: &[u8]) -> bool {
+    let digits = id.strip_prefix(b"-").unwrap_or(id);
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    let is_small = parse_u64(digits).is_ok_and(|id| id <= u64::from(u32::MAX));
+    id.len() > 2 && id.starts_with(b"\"") && id.ends_with(b"\"") || is_number && !is_small
 }
 
 /// Size of a block, as the options give it.
@@ -126,7 +180,9 @@ impl Object {
                 json.blanks();
                 let value = json.value()?;
                 match name {
-                    b"\"timestamp\"" => found.timestamp = Some(value),
+                    b"\"timestamp\"" => {
+                        found.timestamp = (&line[value.clone()] != b"null").then_some(value);
+                    }
                     b"\"input_length\"" => found.input_length = Some(value),
                     b"\"block_size\"" => found.block_size = Some(value),
                     b"\"chat_id\"" => found.has_chat = true,
@@ -146,9 +202,9 @@ impl Object {
         Ok(found)
     }
 
-    /// It has a time and blocks.
+    /// It has blocks.
     pub(super) fn has_chain(&self) -> bool {
-        self.timestamp.is_some() && self.hash_ids.is_some()
+        self.hash_ids.is_some()
     }
 }
 
@@ -234,10 +290,16 @@ impl Json<'_> {
 #[derive(Clone)]
 struct Chains {
     layout: Layout,
+    clock: Clock,
+    first: First,
+    /// Numbers of the ids that are names, in the order in which they came.
+    names: Option<HashMap<Vec<u8>, u64>>,
     size: BlockSize,
     /// Tokens of a block, once a record said them.
     block_tokens: Option<u64>,
     default_op: RecordOp,
+    /// Time of the line before.
+    last_ns: u64,
     /// That blocks are of another size is said once.
     warned: bool,
 }
@@ -309,10 +371,19 @@ impl LineParser for Chains {
                 format!("{key}: expected this key in the object, found none"),
             )
         };
-        let time = object.timestamp.ok_or_else(|| missing("timestamp"))?;
         let ids = object.hash_ids.ok_or_else(|| missing("hash_ids"))?;
-        let (unit, unit_ns) = self.layout.unit;
-        let time_ns = fields::time(line, time, "timestamp", unit, unit_ns)?;
+        let time_ns = match object.timestamp {
+            Some(at) if self.first.has_times => time_of(line, at, "timestamp", self.clock)?,
+            None if self.first.has_times => {
+                context.tally.warn(format!(
+                    "{}: lines without timestamp take the time of the line before",
+                    self.layout.format
+                ));
+                self.last_ns
+            }
+            _ => 0,
+        };
+        self.last_ns = time_ns;
         let blocks = blocks_of(line, ids)?;
         if blocks.is_empty() {
             return Ok(Parsed::Skip(Skipped::Event("no block".to_owned())));
@@ -322,8 +393,20 @@ impl LineParser for Chains {
         let prompt = self.prompt(line, object.input_length, sizes, context.tally);
         let block_bytes = self.block_bytes();
         let device = context.devices.index(context.file_device.as_bytes());
+        let default_op = self.default_op;
+        let mut number = |at: Range<usize>| match &mut self.names {
+            None => fields::whole(line, at, "hash_ids", "blocks", Category::BadNumber),
+            Some(_) if !is_name(&line[at.clone()]) && parse_u64(&line[at.clone()]).is_err() => {
+                let expected = "a whole number or a text";
+                Err(unexpected(line, at, Category::BadNumber, "hash_ids", expected))
+            }
+            Some(names) => {
+                let next = names.len() as u64;
+                Ok(*names.entry(line[at].to_vec()).or_insert(next))
+            }
+        };
         let record = |(position, at): (usize, Range<usize>)| {
-            let id = fields::whole(line, at.clone(), "hash_ids", "blocks", Category::BadNumber)?;
+            let id = number(at.clone())?;
             let offset_bytes = id.checked_mul(block_bytes).ok_or_else(|| {
                 let expected = "an id whose block lies within 2^64 bytes";
                 unexpected(line, at.clone(), Category::OutOfRange, "hash_ids", expected)
@@ -338,7 +421,7 @@ impl LineParser for Chains {
                 offset_bytes,
                 length_bytes: block_bytes,
                 device,
-                op: self.default_op,
+                op: default_op,
                 chain: ChainMark::new(tokens, position == 0),
                 ..Record::EMPTY
             })
@@ -348,7 +431,12 @@ impl LineParser for Chains {
     }
 
     fn facts(&self) -> Facts {
-        Facts { page_bytes: Some(self.block_bytes()), ..Facts::default() }
+        Facts {
+            page_bytes: Some(self.block_bytes()),
+            has_times: (!self.first.has_times).then_some(false),
+            time_digits: self.first.time_digits,
+            ..Facts::default()
+        }
     }
 }
 
@@ -490,7 +578,6 @@ mod tests {
             ("{\"timestamp\":-1,\"hash_ids\":[0]}", "x:1:14: timestamp: expected"),
             ("{\"timestamp\":1,\"hash_ids\":3}", "x:1:27: hash_ids: expected a list"),
             ("{\"timestamp\":1}", "x:1: hash_ids: expected this key in the object, found none"),
-            ("{\"hash_ids\":[1]}", "x:1: timestamp: expected this key"),
             ("[1]", "x:1:1: JSON: expected `{`, found \"[\""),
             ("{\"timestamp\":1,\"hash_ids\":[0}", "x:1: JSON: expected `,`, found the end"),
             ("{\"timestamp\":1,\"hash_ids\":[0]", "x:1: JSON: expected `,`, found the end"),
@@ -499,8 +586,8 @@ mod tests {
             ("{\"timestamp", "x:1:2: JSON: expected a text with both its quotes"),
             ("{timestamp:1}", "x:1:2: JSON: expected a key in quotes, found \"timestamp\""),
             (
-                "{\"timestamp\":1,\"hash_ids\":[18446744073709551615]}",
-                "x:1:28: hash_ids: expected an id whose block lies within 2^64 bytes",
+                "{\"timestamp\":1,\"hash_ids\":[18446744073709551615,1.5]}",
+                "x:1:49: hash_ids: expected a whole number or a text",
             ),
         ] {
             let error = error(line);
@@ -512,5 +599,19 @@ mod tests {
             o.on_error = crate::options::OnError::Skip;
         });
         assert_eq!((trace.records.len(), trace.tally.error_count()), (5, 1));
+    }
+
+    #[test]
+    fn hashes_are_numbered_in_the_order_in_which_they_come() {
+        let text = "{\"hash_ids\":[14057331847341543801, 902, \"9f3a\"]}\n\
+                    {\"hash_ids\":[902, -4611686018427387905, \"9f3a\"]}\n";
+        let trace = read_with(&FORMAT, text, "x", of_a_kilobyte);
+        let blocks: Vec<u64> = trace.records.iter().map(|r| r.offset_bytes >> 19).collect();
+        assert_eq!(blocks, [0, 1, 2, 1, 3, 2]);
+        assert_eq!(trace.facts.has_times, Some(false), "no line has a time");
+        let some = "{\"timestamp\":5,\"hash_ids\":[1]}\n{\"hash_ids\":[2]}\n";
+        let trace = read_with(&FORMAT, some, "x", of_a_kilobyte);
+        assert!(trace.records.iter().all(|r| r.time_ns == 5_000_000));
+        assert!(trace.tally.warnings[0].contains("take the time of the line before"));
     }
 }

@@ -9,12 +9,20 @@
 //! MQSim, the device column is heeded, addresses are not wrapped, and a short line is malformed
 //! rather than the end of the trace.
 
-use super::mapping::Clock;
+use super::mapping::{Clock, clock_of};
 use super::text_format::*;
 use crate::options::TimeUnit;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=0,device=1,op=4,offset=2,length=3"),
+        ("time_unit", "ns"),
+        ("offset_unit", "sector"),
+        ("length_unit", "sector"),
+        ("op_read", "1"),
+        ("op_write", "0"),
+    ],
     name_parts: &["ssdsim"],
     ..Format::text(
         "mqsim",
@@ -36,9 +44,7 @@ fn detect(sample: &Sample) -> Verdict {
 
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let unit = opening.options.time_unit.unwrap_or(TimeUnit::Ns);
-    let clock = Clock::of(unit).ok_or_else(|| {
-        TraceError::usage("time_unit: format mqsim has times; expected ns, us, ps, ms or s")
-    })?;
+    let clock = clock_of(FORMAT.name, unit)?;
     let assumed = opening.options.time_unit.is_none().then_some(opening.detected);
     TextReader::boxed(input, opening, MqSim { clock, assumed })
 }

@@ -22,6 +22,7 @@ use crate::options::EtwTime;
 
 /// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_response: true,
     confirmed: false,
     ..Format::text(

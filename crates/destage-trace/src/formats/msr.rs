@@ -16,6 +16,15 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=0,device=1+2,op=3,offset=4,length=5,response=6"),
+        ("time_unit", "filetime"),
+        ("offset_unit", "byte"),
+        ("length_unit", "byte"),
+        ("op_read", "Read"),
+        ("op_write", "Write"),
+    ],
+    year_2000_ns: Some(12_591_158_400_000_000_000),
     has_response: true,
     ..Format::text(
         "msr",

@@ -19,6 +19,7 @@ use super::object::{self, Layout, ObjectReader, OpField};
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    blocks: false,
     has_ops: false,
     has_volumes: false,
     coarse_ns: Some(object::TICK_NS),
@@ -34,6 +35,7 @@ pub static FORMAT: Format = Format {
 
 /// The row of the table.
 pub static FORMAT_OP: Format = Format {
+    blocks: false,
     coarse_ns: Some(object::TICK_NS),
     confirmed: false,
     ..Format::binary(

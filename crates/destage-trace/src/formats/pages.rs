@@ -13,6 +13,7 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[("columns", "offset=0"), ("offset_unit", "page"), ("default_op", "read")],
     has_times: false,
     has_ops: false,
     has_volumes: false,

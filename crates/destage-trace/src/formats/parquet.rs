@@ -11,6 +11,7 @@ mod cursor;
 pub mod meta;
 mod table;
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -235,6 +236,9 @@ impl RecordReader for ParquetRows {
                 has_times: Some(self.table.has_times()),
                 has_ops: Some(self.table.roles.op.is_some()),
                 page_bytes: self.table.page_bytes,
+                exact: false,
+                time_digits: 0,
+                odd_columns: None,
             },
         }
     }
@@ -257,16 +261,15 @@ impl ParquetRows {
 
     fn open_one(&self, number: usize) -> std::result::Result<Group, ParquetError> {
         let group = self.file.get_row_group(number)?;
-        let cursor = |role: &Option<(usize, ColumnType)>| match role {
-            None => Ok(None),
-            Some((place, kind)) => group
-                .get_column_reader(*place)
-                .map(|reader| Some(Cursor { reader, kind: *kind, cells: Vec::new() })),
+        let of = |(place, kind): &(usize, ColumnType)| -> std::result::Result<_, ParquetError> {
+            let reader = group.get_column_reader(*place)?;
+            Ok(Cursor { reader, kind: *kind, cells: Vec::new() })
         };
+        let cursor = |role: &Option<(usize, ColumnType)>| role.as_ref().map(of).transpose();
         let roles = &self.table.roles;
         let columns = Roles {
             time: cursor(&roles.time)?,
-            device: cursor(&roles.device)?,
+            device: roles.device.iter().map(of).collect::<std::result::Result<_, _>>()?,
             op: cursor(&roles.op)?,
             offset: cursor(&roles.offset)?,
             length: cursor(&roles.length)?,
@@ -287,7 +290,8 @@ impl ParquetRows {
     /// Reads the next `rows` cells of every mapped column.
     fn load(&self, columns: &mut Roles<Cursor>, rows: usize) -> Result<()> {
         let Roles { time, device, op, offset, length, response } = columns;
-        for cursor in [time, device, op, offset, length, response].into_iter().flatten() {
+        let single = [time, op, offset, length, response].into_iter().flatten();
+        for cursor in single.chain(device) {
             guarded(&self.name, || {
                 cursor.cells.clear();
                 cursor.kind.read(&mut cursor.reader, rows, &mut cursor.cells)?;
@@ -331,9 +335,9 @@ impl ParquetRows {
             let origin_ns = self.table.export.as_ref().map_or(0, |export| export.origin_ns);
             record.time_ns = column.time_ns(i, "time", mapping.time, origin_ns)?;
         }
-        record.device = match &columns.device {
-            None => devices.index(self.device_name.as_bytes()),
-            Some(column) => self.device(&column.cells[i], devices)?,
+        record.device = match columns.device.as_slice() {
+            [] => devices.index(self.device_name.as_bytes()),
+            several => self.device(several, i, devices)?,
         };
         if let Some(column) = &columns.response
             && column.cells[i] != Cell::Null
@@ -353,8 +357,21 @@ impl ParquetRows {
         Ok(record)
     }
 
-    fn device(&self, cell: &Cell, devices: &mut DeviceTable) -> std::result::Result<u32, RowFault> {
-        let name = cell.name();
+    /// The device of row `i`, whose name is in these columns.
+    fn device(
+        &self,
+        columns: &[Cursor],
+        i: usize,
+        devices: &mut DeviceTable,
+    ) -> std::result::Result<u32, RowFault> {
+        let name = match columns {
+            [one] => one.cells[i].name(),
+            several => {
+                let parts: Vec<_> = several.iter().map(|column| column.cells[i].name()).collect();
+                let whole = parts.iter().all(|part| !part.is_empty());
+                Cow::Owned(if whole { parts.join(&b'_') } else { Vec::new() })
+            }
+        };
         let bad = |expected: &str| {
             (
                 Category::BadDevice,

@@ -13,6 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::mapping::Clock;
+use crate::format::dates::date_ns;
 use crate::format::fields::{Misread, quoted};
 
 /// The Julian day of 1970-01-01, from which an INT96 timestamp counts its days.
@@ -152,14 +153,14 @@ impl ColumnType {
         }
     }
 
-    /// Whether it can be a time.
+    /// Whether it can be a time in a unit.
     pub(super) fn is_time(&self) -> bool {
         self.values != Values::Text
     }
 
     /// Whether it can be an offset or a length.
     pub(super) fn is_number(&self) -> bool {
-        matches!(self.values, Values::Whole { .. } | Values::Decimal { .. })
+        matches!(self.values, Values::Whole { .. } | Values::Decimal { .. } | Values::Float)
     }
 
     /// Whether it can be a device or an operation.
@@ -249,7 +250,14 @@ impl ColumnType {
 
     /// A value as a whole number.
     pub(super) fn whole(&self, cell: &Cell) -> Result<u64, NumberFault> {
-        let Cell::Whole(digits) = *cell else { return Err(NumberFault::NotANumber) };
+        let digits = match *cell {
+            Cell::Whole(digits) => digits,
+            // Data frames write whole numbers so where some are missing.
+            Cell::Float(real) if real.fract() == 0.0 && (0.0..FLOAT_LIMIT).contains(&real) => {
+                real as i128
+            }
+            _ => return Err(NumberFault::NotANumber),
+        };
         let scale = match self.values {
             Values::Decimal { scale } => power_of_ten(scale)?,
             _ => 1,
@@ -288,6 +296,9 @@ impl ColumnType {
                 // From here on a float skips nanoseconds.
                 if ns >= FLOAT_LIMIT { Err(NumberFault::TooLarge) } else { Ok(ns.round() as u64) }
             }
+            (Cell::Text(text), _) if clock == Clock::Dates => {
+                date_ns(text.data()).map_err(NumberFault::from)
+            }
             (Cell::Null | Cell::Text(_), _) => Err(NumberFault::NotANumber),
         }
     }
@@ -296,6 +307,9 @@ impl ColumnType {
     pub(super) fn time_message(&self, name: &str, cell: &Cell, why: NumberFault) -> String {
         let found = self.show(cell);
         match (why, self.values) {
+            (NumberFault::NotANumber, Values::Text) => {
+                format!("{name}: expected {}, found {found}", Clock::Dates.expected())
+            }
             (NumberFault::NotANumber, _) => {
                 format!("{name}: expected a time of 0 or later, found {found}")
             }

@@ -10,9 +10,11 @@
 
 use super::mooncake::{Layout, Object};
 use super::text_format::*;
+use crate::options::TimeUnit;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    blocks: false,
     has_ops: false,
     has_volumes: false,
     name_parts: &[".jsonl"],
@@ -33,8 +35,7 @@ fn detect(sample: &Sample) -> Verdict {
 }
 
 fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
-    Layout { format: "qwen-bailian", unit: ("seconds", SECOND_NS), block_tokens: 16 }
-        .open(input, opening)
+    Layout { format: "qwen-bailian", unit: TimeUnit::S, block_tokens: 16 }.open(input, opening)
 }
 
 #[cfg(test)]

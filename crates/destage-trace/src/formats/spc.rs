@@ -13,6 +13,14 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=4,device=0,op=3,offset=1,length=2"),
+        ("time_unit", "s"),
+        ("offset_unit", "sector"),
+        ("length_unit", "byte"),
+        ("op_read", "R,r"),
+        ("op_write", "W,w"),
+    ],
     name_parts: &[".spc"],
     ..Format::text(
         "spc",

@@ -22,6 +22,7 @@ use super::binary::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_response: true,
     name_parts: &[".srt"],
     ..Format::binary(

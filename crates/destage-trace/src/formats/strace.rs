@@ -21,6 +21,7 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_response: true,
     name_parts: &["strace"],
     ..Format::text(

@@ -13,6 +13,15 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=0,device=3,op=2,offset=4,length=5,response=1"),
+        ("time_unit", "s"),
+        ("offset_unit", "byte"),
+        ("length_unit", "byte"),
+        ("op_read", "R"),
+        ("op_write", "W"),
+    ],
+    year_2000_ns: Format::UNIX_2000_NS,
     has_response: true,
     ..Format::text(
         "systor17",

@@ -12,6 +12,15 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    as_csv: &[
+        ("columns", "time=0,device=4,op=3,offset=1,length=2"),
+        ("time_unit", "s"),
+        ("offset_unit", "sector"),
+        ("length_unit", "sector"),
+        ("op_read", "0"),
+        ("op_write", "1"),
+    ],
+    year_2000_ns: Format::UNIX_2000_NS,
     coarse_ns: Some(SECOND_NS),
     ..Format::text(
         "tencent",

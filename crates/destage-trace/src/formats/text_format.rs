@@ -2,7 +2,7 @@
 
 pub(super) use destage_keys::printable;
 
-pub(super) use crate::error::{Category, Result, TraceError};
+pub(super) use crate::error::{Category, Result};
 pub(super) use crate::format::fields::{
     self, Fields, Misread, blank_columns, eight, is_blank, letter_op, parse_decimal, parse_hex,
     parse_u64, quick_number, quoted, sum_lanes, time, trim, unexpected, whole, whole_bytes,

@@ -136,6 +136,7 @@ impl Fields {
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_volumes: false,
     has_response: true,
     name_parts: &[".vscsi"],

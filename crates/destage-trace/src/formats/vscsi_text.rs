@@ -12,6 +12,7 @@ use super::text_format::*;
 
 /// The row of the table. Not checked against a real file: unconfirmed.
 pub static FORMAT: Format = Format {
+    exact: true,
     has_volumes: false,
     confirmed: false,
     ..Format::text(

@@ -93,6 +93,8 @@ words! {
         Ps = "ps",
         /// 100-nanosecond ticks since 1601.
         Filetime = "filetime",
+        /// Dates as text, such as `2024-01-15 10:30:45.123456`, in UTC unless they say otherwise.
+        Date = "date",
         /// There is no time.
         None = "none",
     }
@@ -170,8 +172,8 @@ pub enum Column {
 pub struct Columns {
     /// Arrival time.
     pub time: Option<Column>,
-    /// Device name.
-    pub device: Option<Column>,
+    /// Device name; several columns are one name, with `_` between.
+    pub device: Vec<Column>,
     /// Operation.
     pub op: Option<Column>,
     /// Address.
@@ -186,24 +188,47 @@ pub struct Columns {
 pub const COLUMN_ROLES: &[&str] = &["time", "device", "op", "offset", "length", "response"];
 
 impl Columns {
-    pub(super) fn role(&mut self, role: &str) -> Option<&mut Option<Column>> {
-        Some(match role {
+    /// Sets a role; `None` if there is no such role, or not that many columns can have it.
+    pub(super) fn set(&mut self, role: &str, mut columns: Vec<Column>) -> Option<()> {
+        if role == "device" {
+            self.device = columns;
+            return Some(());
+        }
+        let place = match role {
             "time" => &mut self.time,
-            "device" => &mut self.device,
             "op" => &mut self.op,
             "offset" => &mut self.offset,
             "length" => &mut self.length,
             "response" => &mut self.response,
             _ => return None,
-        })
+        };
+        *place = columns.pop();
+        columns.is_empty().then_some(())
+    }
+
+    /// The columns of each role, in the order of [`COLUMN_ROLES`].
+    pub(crate) fn roles(&self) -> [&[Column]; 6] {
+        let one = |column| Option::as_slice(column);
+        [
+            one(&self.time),
+            &self.device,
+            one(&self.op),
+            one(&self.offset),
+            one(&self.length),
+            one(&self.response),
+        ]
     }
 
     pub(super) fn value(&self) -> destage_keys::Value {
-        let all = [&self.time, &self.device, &self.op, &self.offset, &self.length, &self.response];
-        let given = COLUMN_ROLES.iter().zip(all).filter_map(|(role, column)| {
-            let value = match column.as_ref()? {
-                Column::Name(name) => name.value(),
-                Column::Number(number) => (*number as u64).value(),
+        let plain = |column: &Column| match column {
+            Column::Name(name) => name.value(),
+            Column::Number(number) => (*number as u64).value(),
+        };
+        let given = COLUMN_ROLES.iter().zip(self.roles()).filter_map(|(role, columns)| {
+            let value = match columns {
+                [] => return None,
+                [one] => plain(one),
+                several => destage_keys::Value::List(several.iter().map(plain).collect()),
             };
             Some((role.to_string(), value))
         });

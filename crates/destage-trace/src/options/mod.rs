@@ -5,6 +5,7 @@
 //! that it does not take, is an error that names the nearest key or the values expected.
 
 mod choices;
+pub(crate) mod flags;
 mod parse;
 mod reader_options;
 mod table;

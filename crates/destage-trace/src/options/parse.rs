@@ -1,12 +1,15 @@
 //! Reader options from and to keys and values.
 
-use destage_keys::{Key, Kind, Typing, find};
+use destage_keys::{Field, Key, Kind, Typing, find};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::reader_options::ReaderOptions;
 use super::table::OPTIONS;
 use crate::error::{Result, TraceError};
+
+/// Beside the keys of a map: which of them are defaults.
+const DEFAULTS: &str = "defaults";
 
 /// Keys of 0.2.0, and what they are called now.
 const RENAMED: &[(&str, &str)] =
@@ -20,9 +23,34 @@ impl ReaderOptions {
     pub fn from_map(map: &Map<String, Value>) -> Result<Self> {
         let mut options = ReaderOptions::default();
         for (key, value) in map {
-            options.set(key, value)?;
+            match (key.as_str(), value) {
+                (DEFAULTS, Value::Array(names)) => {
+                    let names = names.iter().filter_map(Value::as_str);
+                    options.defaults = names.map(str::to_owned).collect();
+                }
+                _ => options.set(key, value)?,
+            }
         }
         Ok(options)
+    }
+
+    /// Keys that were given and that a format does not have.
+    pub fn foreign_to(&self, format: &str) -> Vec<&'static str> {
+        let plain = ReaderOptions::default();
+        let given = |field: &&Field<Self>| field.get(self) != field.get(&plain);
+        let foreign = OPTIONS.iter().filter(|field| !field.key.applies_to(format)).filter(given);
+        foreign.map(|field| field.key.name).collect()
+    }
+
+    /// The keys that had an effect on files of these formats, as [`to_map`](Self::to_map).
+    pub fn applied_to<'a>(&self, formats: impl Iterator<Item = &'a str>) -> Map<String, Value> {
+        let formats: Vec<&str> = formats.collect();
+        let mut map = self.to_map();
+        map.retain(|key, _| {
+            let field = find(OPTIONS, key).expect("what was written is a key");
+            formats.is_empty() || formats.iter().any(|format| field.key.applies_to(format))
+        });
+        map
     }
 
     /// Sets one key. Numbers, sizes and truth values may also come as text, as from a flag.

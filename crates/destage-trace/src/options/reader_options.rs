@@ -52,6 +52,9 @@ pub struct ReaderOptions {
     pub header: Option<bool>,
     pub fields: Option<String>,
     pub bytes_per_token: Option<u64>,
+    /// Keys that stand in a file of defaults: without effect where the format does not have them.
+    /// Not a key.
+    pub defaults: Vec<String>,
     /// Records that the window of `order = "time"` holds; not a key, smaller only in tests.
     pub sort_window_records: usize,
 }
@@ -101,6 +104,7 @@ impl Default for ReaderOptions {
             header: None,
             fields: None,
             bytes_per_token: None,
+            defaults: Vec::new(),
             sort_window_records: 1 << 20,
         }
     }

@@ -16,7 +16,8 @@ const UNIT: Kind = Kind::Form("byte, sector, page, or a number of bytes");
 const TEXTS: Kind = Kind::Form("a text, or several");
 const ADDRESS: Kind = Kind::Form("a size in bytes");
 const COLUMNS: Kind = Kind::Form(
-    "time, device, op, offset, length or response, each with its column: time=ts,offset=3",
+    "time, device, op, offset, length or response, each with its column: time=ts,offset=3; \
+     device=host+disk is a name of two",
 );
 const FIELDS: Kind = Kind::Form("fields such as \"<u32 time,u64 offset,u32 length,u8 op\"");
 const SEPARATOR: Kind = Kind::Form("one character, tab or blank");
@@ -26,7 +27,7 @@ const MAPPED: &[&str] = &["csv", "parquet"];
 /// Formats whose units are options.
 const UNITS: &[&str] = &["csv", "parquet", "bin"];
 const OBJECTS: &[&str] = &["oracle-general", "oracle-general-op", "lcs"];
-const EVENTS: &[&str] = &["blkparse", "blktrace"];
+const EVENTS: &[&str] = &["blkparse", "blktrace", "tracefs"];
 
 /// Every key, in the order of help and documentation: as in TOML and Python; as a flag with `-`
 /// for `_`. A key belongs to the formats that use it.
@@ -72,13 +73,13 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.offset_to, ADDRESS, Nothing, optional_size, AsValue::value)
         .about("keep requests that begin below this byte address"),
     field!(O.time_unit, Kind::Choice(TimeUnit::NAMES), Nothing)
-        .of(&["mqsim", "csv", "parquet", "bin"])
-        .about("unit of the time column"),
+        .of(&["disksim", "mqsim", "mooncake", "qwen-bailian", "csv", "parquet", "bin"])
+        .about("unit of the time column. Default: ms for disksim and mooncake, ns for mqsim"),
     field!(O.block_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
-        .of(&["spc", "disksim", "mooncake", "qwen-bailian"])
+        .of(&["spc", "disksim", "mooncake", "qwen-bailian", "lmcache"])
         .about("unit of block addresses (512), or size of a KV block"),
     field!(O.page_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
-        .of(&["arc", "pages", "csv", "parquet", "bin"])
+        .of(&["arc", "pages", "moe-routing", "csv", "parquet", "bin"])
         .about("bytes of a page reference or of the unit `page`. Default: 512 for arc, 4096 for \
             pages"),
     field!(O.sector_bytes, BYTES, Nothing, unit_size_or_none, AsValue::value)
@@ -123,16 +124,16 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.response_unit, Kind::Choice(RESPONSE_UNITS), Nothing)
         .of(UNITS)
         .about("unit of the response column (default: time_unit)"),
-    field!(O.op_read, TEXTS, Nothing, texts, AsValue::value)
+    field!(O.op_read, TEXTS, Nothing, op_texts, AsValue::value)
         .of(UNITS)
         .about("values of the op column that mean read"),
-    field!(O.op_write, TEXTS, Nothing, texts, AsValue::value)
+    field!(O.op_write, TEXTS, Nothing, op_texts, AsValue::value)
         .of(UNITS)
         .about("values of the op column that mean write"),
-    field!(O.op_trim, TEXTS, Nothing, texts, AsValue::value)
+    field!(O.op_trim, TEXTS, Nothing, op_texts, AsValue::value)
         .of(UNITS)
         .about("values of the op column that mean trim"),
-    field!(O.op_flush, TEXTS, Nothing, texts, AsValue::value)
+    field!(O.op_flush, TEXTS, Nothing, op_texts, AsValue::value)
         .of(UNITS)
         .about("values of the op column that mean flush"),
     field!(O.delimiter, SEPARATOR, Nothing, delimiter, delimiter_text)

@@ -118,6 +118,16 @@ pub(crate) fn is_major_minor(text: &str) -> bool {
     })
 }
 
+/// Texts of an operation column: a list as it is, one text at its commas.
+pub(super) fn op_texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Text(text) if text.len() > 1 => {
+            Some(text.split(',').map(|part| part.trim().to_owned()).collect())
+        }
+        other => texts(other),
+    }
+}
+
 /// One text or a list of texts, taken as they are; a number is its own text.
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     let text = |item: &Value| match item {
@@ -150,29 +160,37 @@ pub(super) fn unit_value(unit: &Option<Unit>) -> Value {
     }
 }
 
-/// A table of roles; as a flag `time=ts,offset=3`.
+/// A table of roles; as a flag `time=ts,device=host+disk,offset=3`.
 pub(super) fn columns(value: &Value) -> Option<Columns> {
     let mut columns = Columns::default();
-    let mut put = |role: &str, column: Column| {
-        *columns.role(role.trim())? = Some(column);
-        Some(())
+    let exact = |column: &Value| match column {
+        Value::Text(name) => Some(Column::Name(name.clone())),
+        other => Some(Column::Number(usize::try_from(other.as_whole()?).ok()?)),
     };
     match value {
         Value::Map(pairs) => {
             for (role, column) in pairs {
-                let column = match column {
-                    Value::Text(name) => Column::Name(name.clone()),
-                    other => Column::Number(usize::try_from(other.as_whole()?).ok()?),
+                let several = match column {
+                    Value::List(several) => several.iter().map(exact).collect::<Option<_>>()?,
+                    one => vec![exact(one)?],
                 };
-                put(role, column)?;
+                columns.set(role.trim(), several)?;
             }
         }
         Value::Text(text) => {
             for part in text.split(',') {
-                let (role, column) = part.split_once('=')?;
-                let column = column.trim();
-                let number = column.parse().map(Column::Number);
-                put(role, number.unwrap_or_else(|_| Column::Name(column.to_owned())))?;
+                let (role, several) = part.split_once('=')?;
+                let role = role.trim();
+                let typed = |column: &str| {
+                    let column = column.trim();
+                    let number = column.parse().map(Column::Number);
+                    number.unwrap_or_else(|_| Column::Name(column.to_owned()))
+                };
+                let several = match role {
+                    "device" => several.split('+').map(typed).collect(),
+                    _ => vec![typed(several)],
+                };
+                columns.set(role, several)?;
             }
         }
         _ => return None,

@@ -7,12 +7,14 @@
 //!  (here)      the merge of the files, the devices that are kept
 //!  shape       ticks spread out, the slice
 //!  summary     the counts of a reading
+//!  doubts      numbers that a workload can hardly have
 //!  missing     errors of a run without requests
 //! ```
 //!
 //! Offsets stay relative to their device, and times stay on the formats' clocks (unless
 //! `time_origin = "file"` or `concat`): the decoder stacks devices and subtracts the smallest time.
 
+pub(crate) mod doubts;
 mod missing;
 mod open_files;
 mod shape;
@@ -25,12 +27,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use doubts::{About, Doubt, Reading, STEPS_KEPT};
 use missing::{no_such_device, nothing};
 use open_files::{known_format, open_files};
 use shape::{Slice, Spreader};
 
 use crate::error::{Location, Result, TraceError};
-use crate::format::{BATCH_RECORDS, Format, Tally};
+use crate::format::{BATCH_RECORDS, Facts, Format, Tally};
 use crate::hooks::ReadControls;
 use crate::options::{ReaderOptions, TimeOrigin, is_major_minor};
 use crate::record::{DeviceTable, Record};
@@ -169,6 +172,7 @@ impl Stream {
             tally,
             stepped_back: 0,
             largest_step_ns: 0,
+            steps_ns: [0; STEPS_KEPT],
             order: options.order,
             reach,
             interrupt: controls.interrupt.clone(),
@@ -271,9 +275,45 @@ impl Stream {
         summary.page_bytes = facts.iter().find_map(|(_, f)| f.page_bytes);
         summary.take_tally(tally);
         if self.ended {
-            summary.warn_of_the_implausible();
+            summary.evidence.steps_ns = self.shared.steps_ns;
+            summary.evidence.records = summary.files.iter().map(|file| file.records).sum();
+            let doubts = self.doubts(&summary);
+            summary.take_doubts(doubts);
         }
         summary
+    }
+
+    /// Doubts about the reading; of several formats, as of the first.
+    fn doubts(&self, summary: &Summary) -> Vec<Doubt> {
+        let Some(file) = self.files.first() else { return Vec::new() };
+        let alike = self.files.iter().all(|other| other.format.name == file.format.name);
+        let facts = Facts { exact: file.facts().exact || !alike, ..file.facts() };
+        doubts::doubts(&Reading { summary, format: file.format, facts, options: &self.options })
+    }
+
+    /// A format that was detected, and whose numbers can hardly be: is it another one?
+    fn question(&self) -> Result<()> {
+        let Some(file) = self.files.iter().find(|file| file.reason.is_some()) else {
+            return Ok(());
+        };
+        let doubts = self.summary().doubts;
+        let open: Vec<&Doubt> = doubts.iter().filter(|d| d.about != About::Order).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let causes: Vec<&str> = open.iter().map(|doubt| doubt.cause.as_str()).collect();
+        let mut remedies: Vec<&str> = open.iter().map(|doubt| doubt.remedy.as_str()).collect();
+        remedies.dedup();
+        let name = file.format.name;
+        Err(TraceError::data(
+            &file.name,
+            Location::File,
+            format!("detected as {name}, but {}", causes.join("; and ")),
+        )
+        .with_hint(format!(
+            "if so: {}\n  if {name} is right: --format {name}",
+            remedies.join("\n      or: ")
+        )))
     }
 
     /// Brings the next records of the merge into `out`; `false` when all files are empty.
@@ -383,7 +423,7 @@ impl Stream {
             let filtered_out = self.slice.filtered_out;
             return Err(nothing(&self.files, &self.shared.tally, filtered_out, &self.options));
         }
-        Ok(())
+        self.question()
     }
 }
 

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use destage_keys::Unknown;
+use serde_json::Value;
 
 use crate::detect;
 use crate::error::{Location, Result, TraceError};
-use crate::format::{Format, Opening, Sample};
+use crate::format::{Format, Opening, Sample, Verdict, add_once};
 use crate::formats;
 use crate::hooks::ReadControls;
 use crate::input::{Input, stream_spool::SpoolBudget};
-use crate::options::ReaderOptions;
+use crate::options::{Columns, OPTIONS, ReaderOptions};
 use crate::source::{self, FoundTrace};
+use crate::stream::doubts::as_csv;
 use crate::stream::sorting::SortedFile;
 use crate::stream::summary::Summary;
 
@@ -55,7 +57,7 @@ pub(super) fn open_files(
             summary.left_out.extend(listing.left_out);
             for leaf in listing.leaves {
                 let (opening, reason, input) =
-                    open_trace(&leaf, options, given, controls, &threads)?;
+                    open_trace(&leaf, options, given, controls, &threads, summary)?;
                 let siblings =
                     opening.format.siblings.filter(|_| ask_siblings && !options.only_this_file);
                 if let (Some(siblings), Some(plain)) = (siblings, input.plain_path()) {
@@ -99,6 +101,62 @@ fn threads_of_each(files: usize) -> usize {
     (processors.min(MOST) / files.max(1)).max(1)
 }
 
+/// The format that the options imply: columns are of `csv` or `parquet`, fields of `bin`.
+fn implied(options: &ReaderOptions, sample: &Sample) -> Option<&'static Format> {
+    if options.fields.is_some() {
+        return Some(&formats::bin::FORMAT);
+    }
+    let is_parquet = || matches!((formats::parquet::FORMAT.detect)(sample), Verdict::Yes(_));
+    let mapped = options.columns != Columns::default();
+    mapped.then(|| if is_parquet() { &formats::parquet::FORMAT } else { &formats::csv::FORMAT })
+}
+
+/// Options that the format does not have are an error: ignored, they would look as if applied. Those
+/// of a file of defaults are a note.
+fn check_options(
+    format: &Format,
+    detected: bool,
+    options: &ReaderOptions,
+) -> Result<Option<String>> {
+    let is_default = |key: &&str| options.defaults.iter().any(|default| default == key);
+    let (defaults, foreign): (Vec<&str>, Vec<&str>) =
+        options.foreign_to(format.name).into_iter().partition(is_default);
+    let Some(&first) = foreign.first() else {
+        let note =
+            format!("format {} does not have {}: no effect", format.name, defaults.join(", "));
+        return Ok((!defaults.is_empty()).then_some(note));
+    };
+    let named: Vec<String> =
+        foreign.iter().map(|key| format!("{key} (--{})", key.replace('_', "-"))).collect();
+    let (name, how) = (format.name, if detected { "detected" } else { "given" });
+    let map = options.to_map();
+    let text = |key: &str| match map.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(list)) => {
+            list.iter().map(|v| v.as_str().unwrap_or_default()).collect::<Vec<_>>().join(",")
+        }
+        other => other.map(Value::to_string).unwrap_or_default(),
+    };
+    let csv = OPTIONS.iter().filter(|field| field.key.applies_to("csv"));
+    let csv: Vec<&str> = csv.map(|field| field.key.name).collect();
+    let changes: Vec<(&str, String)> =
+        foreign.iter().filter(|key| csv.contains(*key)).map(|&key| (key, text(key))).collect();
+    let way = match as_csv(format, &changes) {
+        _ if first == "columns" || first == "fields" => {
+            format!("leave --format {name} out, or use --format csv (columns), bin (fields)")
+        }
+        Some(command) if !changes.is_empty() => format!("to read the file so: {command}"),
+        _ => format!(
+            "`destage trace formats {name}` lists its options; a table of another layout is read \
+             with --format csv and --columns"
+        ),
+    };
+    Err(TraceError::usage(format!(
+        "{}: format {name} ({how}) does not have this option\n  {way}",
+        named.join(", ")
+    )))
+}
+
 fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -109,19 +167,23 @@ fn open_trace(
     given: Option<&'static Format>,
     controls: &ReadControls,
     threads: &Arc<AtomicUsize>,
+    summary: &mut Summary,
 ) -> Result<(Opening, Option<String>, Input)> {
     let mut input = leaf.open(options, controls.meter.as_ref())?;
     let sample = Sample::of(&mut input)?;
     if sample.bytes.is_empty() {
         return Err(TraceError::data(&leaf.name, Location::File, "0 requests: the file is empty"));
     }
-    let (format, reason) = match given {
+    let (format, reason) = match given.or_else(|| implied(options, &sample)) {
         Some(format) => (format, None),
         None => {
-            let (format, why) = detect::require(&sample)?;
+            let (format, why) = detect::require(&sample, options)?;
             (format, Some(why))
         }
     };
+    if let Some(note) = check_options(format, reason.is_some(), options)? {
+        add_once(&mut summary.notes, note);
+    }
     let opening = Opening {
         options: Arc::clone(options),
         format,

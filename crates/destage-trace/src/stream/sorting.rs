@@ -16,6 +16,7 @@ use crate::error::{Location, Result, TraceError};
 use crate::format::{BATCH_RECORDS, Facts, Format, RecordReader, Tally};
 use crate::options::Order;
 use crate::record::{ChainMark, DeviceTable, Record, RecordOp};
+use crate::stream::doubts::{STEPS_KEPT, keep_step};
 
 /// Records sorted in memory for one run of the external sort: 160 MB.
 const RUN_RECORDS: usize = 4 << 20;
@@ -43,6 +44,8 @@ pub(crate) struct SharedState {
     pub(crate) tally: Tally,
     pub(crate) stepped_back: u64,
     pub(crate) largest_step_ns: u64,
+    /// The longest steps back, the longest first.
+    pub(crate) steps_ns: [u64; STEPS_KEPT],
     pub(crate) order: Order,
     pub(crate) reach: SortReach,
     pub(crate) interrupt: Option<Arc<AtomicBool>>,
@@ -183,6 +186,7 @@ impl SortedFile {
                     let step = self.previous_ns - record.time_ns;
                     shared.stepped_back += 1;
                     shared.largest_step_ns = shared.largest_step_ns.max(step);
+                    keep_step(&mut shared.steps_ns, step);
                     match shared.order {
                         Order::Time => {}
                         Order::File => record.time_ns = self.previous_ns,
@@ -424,6 +428,7 @@ mod tests {
             tally: Tally::new(&ReaderOptions::default()),
             stepped_back: 0,
             largest_step_ns: 0,
+            steps_ns: [0; STEPS_KEPT],
             order,
             reach,
             interrupt: None,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::error::Category;
 use crate::format::{Skips, Tally};
 use crate::record::{Record, RecordOp};
+use crate::stream::doubts::{About, Doubt, Evidence};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const YEAR_NS: u64 = 31_557_600 * SECOND_NS;
@@ -94,6 +95,12 @@ pub struct Summary {
     pub notes: Vec<String>,
     /// Findings that may make a result wrong.
     pub warnings: Vec<String>,
+    /// Numbers that a workload can hardly have; the warnings have them too.
+    #[serde(default)]
+    pub doubts: Vec<Doubt>,
+    /// Counts for the doubts.
+    #[serde(skip)]
+    pub(crate) evidence: Evidence,
 }
 
 impl Summary {
@@ -129,6 +136,7 @@ impl Summary {
             self.end_offset_bytes =
                 self.end_offset_bytes.max(record.offset_bytes + record.length_bytes);
             self.aligned_4k += u64::from(record.offset_bytes.is_multiple_of(4096));
+            self.evidence.add(record);
         }
     }
 
@@ -213,34 +221,27 @@ impl Summary {
         parts.join(", ")
     }
 
-    pub(crate) fn warn_of_the_implausible(&mut self) {
-        let mut found = Vec::new();
+    /// Takes the doubts about the reading, which are warnings too, and warns of a duration that is
+    /// odd where there are too few requests for a doubt.
+    pub(crate) fn take_doubts(&mut self, doubts: Vec<Doubt>) {
+        let doubted = doubts.iter().any(|doubt| doubt.about == About::TimeUnit);
         // One request has no duration; a handful may well share an instant of a coarse clock.
-        if self.has_times && self.requests > 1 {
+        if self.has_times && self.requests > 1 && !doubted {
             let duration = self.duration_ns();
             if duration < 1_000_000 && self.coarse_clock_ns.is_none() {
-                found.push(format!("the trace lasts only {duration} ns: is the time unit right?"));
+                let text = format!("the trace lasts only {duration} ns: is the time unit right?");
+                self.warnings.push(text);
             }
             if duration > 10 * YEAR_NS {
-                found
-                    .push("the trace lasts more than 10 years: is the time unit right?".to_owned());
-            }
-            if let Some(rate) = self.rate_per_s().filter(|&rate| rate > 1e7) {
-                found.push(format!(
-                    "{rate:.0} requests/s are more than any device serves: is the time unit right?"
-                ));
+                let text = "the trace lasts more than 10 years: is the time unit right?";
+                self.warnings.push(text.to_owned());
             }
         }
-        if self.extents() > 0 && self.aligned_4k == 0 && self.page_bytes.is_none() {
-            found.push("no offset is a multiple of 4 KiB: is the offset unit right?".to_owned());
+        if self.has_ops && self.reads + self.writes > 1 && self.reads.min(self.writes) == 0 {
+            let kind = if self.writes == 0 { "reads" } else { "writes" };
+            self.notes.push(format!("all requests are {kind}"));
         }
-        if self.has_ops && self.requests > 1 && self.reads + self.writes > 1 {
-            if self.writes == 0 {
-                found.push("all requests are reads: is the operation column right?".to_owned());
-            } else if self.reads == 0 {
-                found.push("all requests are writes: is the operation column right?".to_owned());
-            }
-        }
-        self.warnings.extend(found);
+        self.warnings.extend(doubts.iter().map(Doubt::text));
+        self.doubts = doubts;
     }
 }

@@ -17,6 +17,7 @@ const SAMPLES: &[(&str, &str)] = &[
     ("lcs.lcs", "lcs"),
     ("blktrace-big-endian.bin", "blktrace"),
     ("parquet.parquet", "parquet"),
+    ("lmcache.lct", "lmcache"),
 ];
 
 /// How `csv.csv` is read.
@@ -355,6 +356,37 @@ fn parquet_columns_that_cannot_be_what_they_shall_be_are_named() {
         status == 65 && text.contains("time: expected a time of 0 or later, found nothing"),
         "{text}"
     );
+}
+
+#[test]
+fn lmcache_twin() {
+    let found = read(&[sample("lmcache.lct")], &options(&[])).unwrap();
+    let block = 2 * 4 * 256 * 8 * 2;
+    let calls: Vec<(u64, u64, RecordOp)> = found
+        .records
+        .iter()
+        .map(|r| (r.time_ns / 1_000_000, r.offset_bytes / r.length_bytes, r.op))
+        .collect();
+    let (read_op, write_op) = (RecordOp::Read, RecordOp::Write);
+    assert_eq!(
+        calls,
+        [
+            (500, 0, read_op),
+            (500, 1, read_op),
+            (750, 0, write_op),
+            (750, 1, write_op),
+            (1500, 0, read_op),
+            (1500, 1, read_op),
+            (1500, 2, read_op),
+            (1600, 2, write_op),
+            (2250, 3, read_op),
+        ]
+    );
+    assert!(found.records.iter().all(|r| r.length_bytes == block));
+    assert_eq!(found.summary.page_bytes, Some(block));
+    assert_eq!(found.summary.ignored_events["finish_write"], 1);
+    let given = read(&[sample("lmcache.lct")], &options(&[("block_bytes", "4096")])).unwrap();
+    assert!(given.records.iter().all(|r| r.length_bytes == 4096));
 }
 
 #[test]

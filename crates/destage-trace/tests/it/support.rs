@@ -26,6 +26,8 @@ pub fn read(paths: &[PathBuf], options: &ReaderOptions) -> Result<Read> {
 /// Options from keys and values as flags give them.
 pub fn options(settings: &[(&str, &str)]) -> ReaderOptions {
     let mut options = ReaderOptions::default();
+    // Needed by some formats, and given to all.
+    options.defaults.push("bytes_per_token".into());
     for (key, value) in settings {
         options.set_text(key, value).unwrap();
     }
@@ -59,15 +61,20 @@ pub const TEXT_SAMPLES: &[(&str, &str)] = &[
     ("fiu.blkparse", "fiu"),
     ("k5cloud.csv", "k5cloud"),
     ("biosnoop.txt", "biosnoop"),
+    ("biosnoop-libbpf.txt", "biosnoop"),
+    ("iosnoop.txt", "iosnoop"),
+    ("tracefs.txt", "tracefs"),
+    ("io-tracer.csv", "io-tracer"),
     ("diskmon.txt", "diskmon"),
     ("strace.txt", "strace"),
     ("arc.lis", "arc"),
     ("pages.trc", "pages"),
     ("mooncake.jsonl", "mooncake"),
     ("qwen-bailian.jsonl", "qwen-bailian"),
+    ("moe-routing.jsonl", "moe-routing"),
 ];
 
-/// Required options of formats; formats ignore the options of others.
+/// Required options of formats, given as defaults to all.
 pub fn told() -> ReaderOptions {
     options(&[("bytes_per_token", "1024")])
 }

@@ -329,7 +329,7 @@ fn disksim_example() {
         .unwrap()
         .summary
         .notes;
-    assert_eq!(notes.len(), 2, "the sixth column and the other bits, once each: {notes:?}");
+    assert_eq!(notes.len(), 3, "the unit, the sixth column and the other bits, once: {notes:?}");
 }
 
 #[test]
@@ -397,14 +397,148 @@ fn biosnoop_example() {
     let text = "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n0.001400 db 1 sda W 2048 \
      4096 0.10 0.40\n\
                 Possibly lost 7 samples\n0.002 db 1 sda F 0 0 0.0 0.1\n";
-    golden("biosnoop", text, &[], &[(900_000, "sda", 1048576, 4096, W, Some(500_000))]);
+    golden(
+        "biosnoop",
+        text,
+        &[],
+        &[
+            (900_000, "sda", 1048576, 4096, W, Some(500_000)),
+            (1_900_000, "sda", 0, 0, Flush, Some(100_000)),
+        ],
+    );
     let summary = read_bytes("x", text.as_bytes(), &options(&[])).unwrap().summary;
     assert_eq!(summary.warnings, ["biosnoop lost events: Possibly lost 7 samples"]);
-    assert_eq!(summary.ignored_events["T = F"], 1);
     let other = "TIME(ms)     COMM           PID    DISK     LAT(ms)\n611      bash           \
      4179   nvme0n1     10\n";
     let error = read_bytes("x", other.as_bytes(), &options(&[])).unwrap_err().to_string();
     assert!(error.contains("bpftrace"), "{error}");
+}
+
+/// Time, device, offset, length, operation and response of a sample's requests.
+fn decoded(name: &str) -> Vec<(u64, String, u64, u64, RecordOp, Option<u64>)> {
+    let found = read(&[sample(name)], &told()).unwrap();
+    let request = |r: &destage_trace::Record| {
+        let device = found.devices[r.device as usize].clone();
+        let response = (r.response_ns != NO_RESPONSE).then_some(r.response_ns);
+        (r.time_ns, device, r.offset_bytes, r.length_bytes, r.op, response)
+    };
+    found.records.iter().map(request).collect()
+}
+
+#[test]
+fn biosnoop_of_libbpf_twin() {
+    let found = decoded("biosnoop-libbpf.txt");
+    let sector = |n: u64| n * 512;
+    let row = |time, offset, length, op, response| {
+        (time, "sde".to_owned(), offset, length, op, Some(response))
+    };
+    assert_eq!(
+        found,
+        [
+            row(968_000, sector(41_944_043), 524_288, W, 432_000),
+            row(1_551_000, sector(41_945_067), 524_288, R, 449_000),
+            row(1_751_000, sector(41_946_091), 524_288, Trim, 749_000),
+            row(2_251_000, 0, 0, Flush, 749_000),
+            row(3_500_000, sector(41_945_000), 4096, R, 500_000),
+            row(4_500_000, sector(41_944_043), 4096, W, 500_000),
+            row(5_500_000, sector(41_945_000), 4096, R, 500_000),
+        ]
+    );
+    let summary = read(&[sample("biosnoop-libbpf.txt")], &told()).unwrap().summary;
+    assert_eq!(summary.ignored_events["T = N"], 1);
+}
+
+#[test]
+fn iosnoop_twin() {
+    let found = decoded("iosnoop.txt");
+    let base: u64 = 5_982_800_000_000_000;
+    let row = |ns: u64, offset, length, op, response| {
+        (base + ns, "202:1".to_owned(), offset, length, op, Some(response))
+    };
+    assert_eq!(
+        found,
+        [
+            row(302_061_000, 1_048_576, 4096, W, 620_000),
+            row(302_423_000, 41_943_040, 16_384, R, 420_000),
+            row(304_962_000, 2_097_152, 8192, W, 480_000),
+            row(305_250_000, 0, 0, Flush, 430_000),
+            row(308_000_000, 83_886_080, 131_072, Trim, 1_450_000),
+            row(308_849_000, 41_959_424, 16_384, R, 600_000),
+            row(312_500_000, 1_048_576, 4096, R, 400_000),
+        ]
+    );
+}
+
+#[test]
+fn tracefs_twin() {
+    let found = decoded("tracefs.txt");
+    let base: u64 = 1_234_000_000_000;
+    let row = |us: u64, offset, length, op| {
+        (base + us * 1000, "259:0".to_owned(), offset, length, op, None)
+    };
+    assert_eq!(
+        found,
+        [
+            row(567_890, 1_048_576, 4096, W),
+            row(577_890, 41_943_040, 16_384, R),
+            row(578_990, 2_097_152, 4096, R),
+            row(579_100, 83_886_080, 131_072, Trim),
+            row(579_500, 0, 0, Flush),
+            row(580_000, 1_048_576, 8192, W),
+        ]
+    );
+    let summary = read(&[sample("tracefs.txt")], &told()).unwrap().summary;
+    assert_eq!(summary.warnings, ["the tracer lost events: CPU:1 [LOST 12 EVENTS]"]);
+    let queued = read(&[sample("tracefs.txt")], &options(&[("event", "Q")])).unwrap();
+    assert_eq!(queued.records.len(), 1);
+}
+
+#[test]
+fn io_tracer_twin() {
+    let found = decoded("io-tracer.csv");
+    let base: u64 = 1_705_314_600_000_000_000;
+    let row = |us: u64, device: &str, offset, length, op, response| {
+        (base + us * 1000, device.to_owned(), offset, length, op, response)
+    };
+    assert_eq!(
+        found,
+        [
+            row(45_122_222, "259:0", 1_048_576_000, 8192, W, Some(1_234_000)),
+            row(45_234_000, "259:0", 1_048_584_192, 4096, R, Some(567_000)),
+            row(45_343_333, "259:0", 0, 0, Flush, Some(2_345_000)),
+            row(45_997_655, "259:0", 2_097_152, 65_536, Trim, Some(2_345_000)),
+            row(45_998_600, "8:16", 1_048_576_000, 8192, R, Some(1_500_000)),
+            row(46_000_300, "259:0", 1_048_588_288, 4096, R, None),
+        ]
+    );
+}
+
+#[test]
+fn moe_routing_twin() {
+    let found = decoded("moe-routing.jsonl");
+    let pages: Vec<(u64, u64)> = found.iter().map(|r| (r.0 / 1000, r.2 / 4096)).collect();
+    let page = |layer: u64, expert: u64| layer * 4096 + expert;
+    assert_eq!(
+        pages,
+        [
+            (100, page(0, 5)),
+            (100, page(0, 61)),
+            (100, page(0, 5)),
+            (100, page(0, 9)),
+            (140, page(1, 7)),
+            (140, page(1, 3)),
+            (140, page(1, 7)),
+            (140, page(1, 8)),
+            (240, page(0, 5)),
+            (240, page(0, 61)),
+            (300, page(0, 5)),
+            (300, page(0, 9)),
+            (300, page(1, 7)),
+            (300, page(1, 3)),
+        ]
+    );
+    let summary = read(&[sample("moe-routing.jsonl")], &told()).unwrap().summary;
+    assert_eq!(summary.ignored_events["no expert"], 1);
 }
 
 #[test]

@@ -11,6 +11,7 @@ import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from destage import _destage
@@ -29,7 +30,10 @@ _KNOWN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "pages": ("length", {"length_unit": "page"}),
     "length_bytes": ("length", {"length_unit": "byte"}),
     "time_ns": ("time", {"time_unit": "ns"}),
+    "time_us": ("time", {"time_unit": "us"}),
+    "time_ms": ("time", {"time_unit": "ms"}),
     "time_s": ("time", {"time_unit": "s"}),
+    "time": ("time", {}),
     "op": (
         "op",
         {
@@ -47,44 +51,90 @@ _KNOWN: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 _LINES = 1 << 14
 
 
-def from_memory(given: object, folder: Path) -> tuple[Path, dict[str, Any]] | None:
+def from_memory(
+    given: object, folder: Path, options: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Path, dict[str, Any]] | None:
     """The file of a trace in memory and the options that read it; None for paths.
 
-    Takes whole numbers (pages that are read), and columns by name: a mapping, a data frame, an
-    Arrow table. Raises `UsageError` for columns that are unknown, missing or of different lengths.
+    Takes whole numbers (pages that are read), and columns: a mapping, a data frame, an Arrow table.
+    `columns` of the options says which column is what, as for a file; without it the columns have
+    our names, and others are left out. Raises `UsageError` for columns that are unknown, missing or
+    of different lengths.
     """
     columns = _columns(given)
     if columns is None:
         return None
     if not columns:
         raise UsageError("trace: expected page numbers or columns, got none")
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} {count:,}" for name, count in lengths.items())
+        raise UsageError(f"trace: expected columns of one length, got {said}")
+    found = {"format": "csv", "delimiter": ",", "header": True}
+    if options.get("columns"):
+        found |= _mapped(columns, options)
+    else:
+        columns = _known(columns)
+        found |= _by_name(columns)
+    return _written(columns, folder), found
+
+
+def _known(columns: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """The columns of our names; one that is nearly so, or needed, is an error."""
     for name in columns:
-        if name not in _KNOWN:
-            near = _destage.nearest(str(name), list(_KNOWN))
-            meant = f", did you mean {near}?" if near else ""
+        near = None if name in _KNOWN else _destage.nearest(str(name), list(_KNOWN))
+        if near:
             raise UsageError(
-                f"trace: unknown column {shown(name)}{meant} (known: {', '.join(_KNOWN)})"
+                f"trace: unknown column {shown(name)}, did you mean {near}?"
+                f" (known: {', '.join(_KNOWN)}; columns= gives others a role)"
             )
+    known = {name: values for name, values in columns.items() if name in _KNOWN}
+    if not any(_KNOWN[name][0] == "offset" for name in known):
+        others = [name for name in columns if name not in _KNOWN]
+        found = f", found {', '.join(map(shown, others[:8]))}" if others else ""
+        raise UsageError(
+            f"trace: expected a column page or offset_bytes{found}: rename it, or say which column"
+            " is what: columns={'offset': NAME, ...} with offset_unit and the other options of csv"
+        )
+    return known
+
+
+def _by_name(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The options that read columns of our names."""
     roles = [_KNOWN[name][0] for name in columns]
     twice = next((role for role in roles if roles.count(role) > 1), None)
     if twice is not None:
         both = [name for name in columns if _KNOWN[name][0] == twice]
         raise UsageError(f"trace: columns {' and '.join(both)} say the same: give one")
-    if "offset" not in roles:
-        raise UsageError("trace: expected a column page or offset_bytes")
-    lengths = {name: len(values) for name, values in columns.items()}
-    if len(set(lengths.values())) > 1:
-        said = ", ".join(f"{name} {count:,}" for name, count in lengths.items())
-        raise UsageError(f"trace: expected columns of one length, got {said}")
-    options: dict[str, Any] = {"format": "csv", "delimiter": ",", "header": True}
-    options["columns"] = dict(zip(roles, columns, strict=True))
-    for name in columns:
+    options: dict[str, Any] = {"columns": dict(zip(roles, columns, strict=True))}
+    for name, values in columns.items():
         options |= _KNOWN[name][1]
+        if name == "time":
+            options["time_unit"] = _unit_of(values)
     if "op" not in roles:
         options["default_op"] = "read"
     if "length" not in roles and "offset_bytes" in columns:
         raise UsageError("trace: offset_bytes needs length_bytes beside it; page does not")
-    return _written(columns, folder), options
+    return options
+
+
+def _mapped(columns: Mapping[str, Sequence[Any]], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the values say beyond the user's mapping: the unit of a column of dates."""
+    mapping = options["columns"]
+    named = mapping.get("time") if isinstance(mapping, Mapping) else None
+    if isinstance(named, int) and not isinstance(named, bool):
+        named = list(columns)[named] if 0 <= named < len(columns) else None
+    time = str(named)
+    if time not in columns or options.get("time_unit"):
+        return {}
+    unit = _unit_of(columns[time])
+    return {"time_unit": unit} if unit else {}
+
+
+def _unit_of(times: Sequence[Any]) -> str | None:
+    """The unit of times that are dates; None of numbers."""
+    first = next((one for one in times if one is not None), None)
+    return "date" if isinstance(first, str) or hasattr(first, "isoformat") else None
 
 
 def _columns(given: object) -> dict[str, Sequence[Any]] | None:
@@ -106,6 +156,13 @@ def _columns(given: object) -> dict[str, Sequence[Any]] | None:
 
 def _listed(values: Any) -> Sequence[Any]:
     """A column as a list: of NumPy, polars, pandas and Arrow by their own ways."""
+    dtype = getattr(values, "dtype", None)
+    # Dates as text keep their nanoseconds, and are still dates.
+    if getattr(dtype, "kind", None) == "M" and hasattr(values, "astype"):
+        return [str(one) for one in values.astype(str)]
+    is_temporal = getattr(dtype, "is_temporal", None)
+    if is_temporal is not None and is_temporal() and hasattr(values, "cast"):
+        return list(values.cast(str).to_list())
     for way in ("tolist", "to_list", "to_pylist"):
         if hasattr(values, way):
             return list(getattr(values, way)())

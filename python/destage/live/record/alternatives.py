@@ -23,7 +23,7 @@ fio, of its own requests: --format fio-iolog
   destage trace info t.iolog
 
 bpftrace (Linux, root): our own CSV, without response times
-  sudo bpftrace -e 'BEGIN {
+  sudo bpftrace -q -e 'BEGIN {
       printf("time_ns,device,op,offset_bytes,length_bytes,response_ns\n"); }
     tracepoint:block:block_rq_issue
     /args->nr_sector > 0 && strncmp(str(args->rwbs), "D", 1) != 0/ {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from destage.model.words import counted, duration, number, percent, plain, size
@@ -26,7 +27,7 @@ def plausibility(meta: Data, from_cache: bool) -> str:
     if clock["timed"]:
         ns = clock["last_ns"] - clock["first_ns"]
         rate = f", {number(requests / (ns / 1e9))}/s" if ns else ""
-        parts.append(f"{duration(ns)}{rate}")
+        parts.append(f"{duration(ns)}{_taken(meta['summary'])}{rate}")
     else:
         parts.append("no times")
     moved = counts["read_bytes"] + counts["write_bytes"]
@@ -45,6 +46,13 @@ def plausibility(meta: Data, from_cache: bool) -> str:
     return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
 
 
+def _taken(summary: Data) -> str:
+    """The unit that times were taken in where the file does not have it."""
+    said = " ".join((*summary.get("notes", ()), *summary.get("warnings", ())))
+    found = re.search(r"times taken as (\w+)", said)
+    return f" (times taken as {found[1]}: --time-unit)" if found else ""
+
+
 def _formats(summary: Data) -> Iterable[str]:
     for file in summary.get("files", ()):
         yield f"{file['format']} (detected)" if file.get("reason") else file["format"]
@@ -57,17 +65,28 @@ def info_text(data: Data) -> str:
     rows = [*_requests(data), *_times(data), *_pages(data), *_order(data), _reading(data)]
     lines = [", ".join(source["name"] for source in data["sources"])]
     lines += [_row(name, plain(text)) for name, text in rows]
-    if len(data["volumes"]) > 1:
-        lines.append("  volumes")
-        lines += [
-            plain(
-                f"    {v['name']:<15} {number(v['requests'])} requests,"
-                f" {number(v['unique_pages'])} pages, span {size(v['span_bytes'])}"
-            )
-            for v in data["volumes"]
-        ]
+    lines += _volumes(data["volumes"])
     lines.append(_row("fingerprint", data["fingerprint"]))
     return "\n".join(lines)
+
+
+#: Volumes that are listed.
+MOST_VOLUMES = 10
+
+
+def _volumes(volumes: Sequence[Data]) -> Iterable[str]:
+    """The volumes of a trace that has several; of many, the largest."""
+    if len(volumes) < 2:
+        return
+    many = len(volumes) > MOST_VOLUMES
+    largest = sorted(volumes, key=lambda v: -v["requests"])[:MOST_VOLUMES] if many else volumes
+    which = f", the {MOST_VOLUMES} with the most requests:" if many else ""
+    yield f"  {number(len(volumes))} volumes{which}"
+    for v in largest:
+        yield plain(
+            f"    {v['name']:<15} {number(v['requests'])} requests,"
+            f" {number(v['unique_pages'])} pages, span {size(v['span_bytes'])}"
+        )
 
 
 def _row(name: str, text: str) -> str:
@@ -101,7 +120,8 @@ def _times(data: Data) -> Iterable[Line]:
     """When requests came, and how long they took where the trace says so."""
     if data["timed"]:
         rate = number(data["mean_rate_per_s"], 1)
-        yield "time", f"{duration(data['duration_ns'])}, {rate} requests/s"
+        taken = _taken(data["summary"])
+        yield "time", f"{duration(data['duration_ns'])}{taken}, {rate} requests/s"
         if data["interarrival"]:
             yield "between arrivals", _gaps(data["interarrival"])
     else:
@@ -168,5 +188,9 @@ def _reading(data: Data) -> Line:
         k: e["count"] if isinstance(e, Mapping) else e for k, e in summary.get("errors", {}).items()
     }
     dropped = {**seen, **summary.get("ignored_events", {}), **malformed}
-    told = ", ".join(f"{number(n)} {what}" for what, n in dropped.items() if n)
-    return "reading", told or "nothing dropped, nothing out of order"
+    told = [f"{number(n)} {what}" for what, n in dropped.items() if n]
+    if seen["stepped back"]:
+        told[0] += f" (at most {duration(summary['largest_step_ns'])})"
+    if header := summary.get("header", 0):
+        told.append(counted(header, "header line"))
+    return "reading", ", ".join(told) or "nothing dropped, nothing out of order"

@@ -83,15 +83,8 @@ impl Layout {
                 )));
             }
         };
-        let roles = Roles {
-            time: None,
-            device: None,
-            op: None,
-            offset: None,
-            length: None,
-            response: None,
-        };
-        let mut layout = Layout { record_bytes: 0, roles, counts_pages: false, big_endian };
+        let mut layout =
+            Layout { record_bytes: 0, roles: Roles::default(), counts_pages: false, big_endian };
         for (i, item) in items.split(',').enumerate() {
             layout.add(item.trim()).map_err(|why| {
                 usage(format!("fields: \"{}\", the field {}: {why}", item.trim(), i + 1))
@@ -129,9 +122,10 @@ impl Layout {
             return Err("expected TYPE NAME, one blank between".to_owned());
         };
         let roles = &mut self.roles;
+        let mut device = roles.device.pop();
         let (role, is_number) = match name {
             "time" => (&mut roles.time, true),
-            "device" => (&mut roles.device, false),
+            "device" => (&mut device, false),
             "op" => (&mut roles.op, false),
             "offset" | "page" => (&mut roles.offset, true),
             "length" => (&mut roles.length, true),
@@ -150,6 +144,7 @@ impl Layout {
             let twice = if name == "page" || name == "offset" { "offset or page" } else { name };
             return Err(format!("{twice} is there already"));
         }
+        roles.device.extend(device);
         self.counts_pages |= name == "page";
         self.record_bytes += bytes;
         Ok(())

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::formats::testing::{self, read_with, request};
+use crate::options::ReaderOptions;
 
 const EXAMPLE: &str = "ts,vol,kind,sector,len\n1000,db,W,2048,4096\n1450,db,R,81920,16384\n";
 
@@ -137,7 +138,12 @@ fn pages_alone_are_a_trace_too() {
     assert_eq!(trace.records.iter().map(|r| r.offset_bytes / 4096).collect::<Vec<_>>(), [7, 9, 7]);
     assert_eq!(
         trace.facts,
-        Facts { has_times: Some(false), has_ops: Some(false), page_bytes: Some(4096) }
+        Facts {
+            has_times: Some(false),
+            has_ops: Some(false),
+            page_bytes: Some(4096),
+            ..Facts::default()
+        }
     );
 }
 

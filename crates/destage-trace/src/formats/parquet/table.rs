@@ -8,7 +8,7 @@ use crate::error::{Location, Result, TraceError};
 use crate::format::Facts;
 use crate::formats::mapping::{self, Mapping, Roles, usage};
 use crate::formats::parquet_column::ColumnType;
-use crate::options::{ReaderOptions, Unit};
+use crate::options::{ReaderOptions, TimeUnit, Unit};
 
 /// The metadata of our own export.
 #[derive(Debug)]
@@ -63,6 +63,9 @@ impl ExportMetadata {
                 has_times: truth(meta::HAS_TIMES)?,
                 has_ops: truth(meta::HAS_OPS)?,
                 page_bytes: whole(meta::PAGE_BYTES)?,
+                exact: true,
+                time_digits: 0,
+                odd_columns: None,
             },
         }))
     }
@@ -107,12 +110,19 @@ impl Table {
                     }
                 }
             };
-        const NUMBERS: &str = "whole numbers or decimals";
+        const NUMBERS: &str = "numbers";
         const NAMES: &str = "text or whole numbers";
-        const TIMES: &str = "timestamps, whole numbers or decimals";
+        const TIMES: &str = "timestamps, numbers, or text dates with time_unit = date";
+        let is_time: fn(&ColumnType) -> bool = match options.time_unit {
+            Some(TimeUnit::Date) => |_| true,
+            _ => ColumnType::is_time,
+        };
+        let device = |place: &usize| typed("device", Some(*place), NAMES, ColumnType::is_name);
+        let devices = places.device.iter().map(device).collect::<Result<Vec<_>>>()?;
+        let devices = devices.into_iter().flatten().collect();
         let roles = Roles {
-            time: typed("time", places.time, TIMES, ColumnType::is_time)?,
-            device: typed("device", places.device, NAMES, ColumnType::is_name)?,
+            time: typed("time", places.time, TIMES, is_time)?,
+            device: devices,
             op: typed("op", places.op, NAMES, ColumnType::is_name)?,
             offset: typed("offset", places.offset, NUMBERS, ColumnType::is_number)?,
             length: typed("length", places.length, NUMBERS, ColumnType::is_number)?,
