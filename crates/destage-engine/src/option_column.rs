@@ -64,4 +64,3 @@ pub(crate) const fn text(name: &'static str) -> OptionColumn {
 pub(crate) const fn truth(name: &'static str) -> OptionColumn {
     OptionColumn::new(name, ColumnKind::Bool).or("false")
 }
-
