@@ -147,7 +147,7 @@ impl TraceError {
         self
     }
 
-    /// Exit status of the command line (`docs/command-line.md`).
+    /// Exit status of the command line (`docs/reference/command-line.md`).
     pub fn exit_status(&self) -> u8 {
         match self {
             TraceError::Usage { .. } => 2,

@@ -255,7 +255,7 @@ impl DeviceConfig {
         if self.map_cache.is_none() || self.ftl.info().name == "page" {
             return Ok(());
         }
-        let need = "ftl = page: ftl = dftl has a cache of its own, cmt_entries";
+        let need = "ftl = page (cmt_entries is the cache of another FTL)";
         Err(ConfigError::Together { table: "device", one: "map_cache", other: "ftl", need })
     }
 
