@@ -3,6 +3,7 @@
 
 use super::collectors::Rule;
 use super::host_interface::HostInterface;
+use super::map_cache::MapKeys;
 use super::steps::Steps;
 use crate::{Params, ftl};
 use destage_ssd::config::Table;
@@ -89,6 +90,8 @@ pub(crate) struct Config {
     pub(crate) rule: Rule,
     /// How much of a block at once, and what reads interrupt (`docs/spec/gc-steps.md`).
     pub(crate) steps: Steps,
+    /// A part of the map in memory (`docs/spec/map-cache.md` 2).
+    pub(crate) map: Option<MapKeys>,
 }
 
 /// Name and parameters of an FTL of `docs/spec/ftl.md`.
@@ -214,6 +217,7 @@ impl Config {
             today,
             rule: Rule::of(&s),
             steps: Steps::of(&s),
+            map: MapKeys::of(&s),
         }
     }
 
@@ -265,7 +269,11 @@ impl Config {
 
     /// The home plane of a page (5.2).
     pub(crate) fn home(&self, lpn: u64) -> usize {
-        let mut q = lpn / self.stripe_pages;
+        self.home_of_stripe(lpn / self.stripe_pages)
+    }
+
+    /// The plane of q (5.2).
+    pub(crate) fn home_of_stripe(&self, mut q: u64) -> usize {
         let (mut channel, mut chip, mut die, mut plane) = (0, 0, 0, 0);
         for letter in self.striping.chars() {
             let (coordinate, size) = match letter {

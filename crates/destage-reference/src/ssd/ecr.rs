@@ -96,6 +96,7 @@ fn counted(ssd: &Ssd, unit: usize) -> u64 {
         Kind::M { .. } => l.r + l.w,
         Kind::E { .. } => l.gc,
         Kind::S => l.sp,
+        Kind::Zeros => unreachable!("it is in no queue"),
     };
     ssd.unfinished(unit).map(|operation| latency(operation.kind)).sum()
 }

@@ -12,13 +12,15 @@ use super::config::{Config, GcMode, Precondition};
 use super::host_interface::Isolation;
 use super::operation::Kind;
 use super::placement::{Event, HostWrite};
-use super::queue::{Full, Ssd};
+use super::queue::{Decision, Full, Ssd};
 use super::steps::Open;
 
 /// One page that has been programmed since the last erase.
 #[derive(Clone, Copy)]
 pub(crate) struct Programmed {
+    /// The page, or the map page.
     lpn: u64,
+    is_map: bool,
     /// The operation that programmed it, unless that was preconditioning.
     by: Option<usize>,
 }
@@ -38,6 +40,10 @@ pub(crate) struct Block {
 impl Block {
     pub(super) fn lpn(&self, page: usize) -> u64 {
         self.pages[page].lpn
+    }
+
+    pub(super) fn programmed_by(&self, page: usize) -> Option<usize> {
+        self.pages[page].by
     }
 }
 
@@ -115,12 +121,15 @@ impl Plane {
 /// The content of the next page of an active block of the main area.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// The host's, whose data are there at this instant.
-    Host { ready: u64 },
-    /// Moved from this page of a victim.
-    Victim(u64),
+    /// The host's, whose data are there at this instant; with the map read that it needs, and
+    /// whether it waits for a slot of the buffer.
+    Host { ready: u64, fetch: Option<usize>, holds: bool },
+    /// Moved from this page of a victim; of map pages or of data.
+    Victim { page: u64, block: usize, is_map: bool },
     /// Moved from this page of an SLC block.
-    Slc(u64),
+    Slc { page: u64, block: usize },
+    /// A map page, whose old version this operation reads.
+    Map { read: Option<usize> },
 }
 
 impl Ssd {
@@ -128,14 +137,23 @@ impl Ssd {
     pub(super) fn valid_pages(&self, plane: usize, block: usize) -> Vec<usize> {
         let pages = self.planes[plane].blocks[block].pages.iter().enumerate();
         let valid = pages.filter(|&(page, programmed)| {
-            self.places[index(programmed.lpn)] == Some((plane, block, page))
+            let place = match (&self.map, programmed.is_map) {
+                (Some(map), true) => map.places.get(&programmed.lpn).copied(),
+                _ => self.places[index(programmed.lpn)],
+            };
+            place == Some((plane, block, page))
         });
         valid.map(|(page, _)| page).collect()
     }
 
+    /// Map pages count where they are at home, written or not (`docs/spec/map-cache.md` 3).
     fn valid_pages_of_plane(&self, plane: usize) -> u64 {
         let blocks = 0..self.planes[plane].blocks.len();
-        blocks.map(|block| self.valid_pages(plane, block).len() as u64).sum()
+        let data = |block: usize| {
+            let pages = self.valid_pages(plane, block).into_iter();
+            pages.filter(|&page| !self.planes[plane].blocks[block].pages[page].is_map).count()
+        };
+        blocks.map(|block| data(block) as u64).sum::<u64>() + self.homed_map_pages(plane)
     }
 
     /// Data pages of a plane that can be programmed without an erase (5.1).
@@ -212,18 +230,24 @@ impl Ssd {
         if self.mapped.is_some() {
             return self.read_through(lpn);
         }
-        Ok(match self.places[index(lpn)] {
+        let fetch = self.look_up(lpn);
+        let read = match self.places[index(lpn)] {
             Some((plane, block, page)) => {
                 let by = self.planes[plane].blocks[block].pages[page].by;
                 let slc = block >= self.planes[plane].main;
-                self.submit(Kind::R { page: page as u64, slc }, plane, false, by, ready)
+                let kind = Kind::R { page: page as u64, slc };
+                let reads = Some((plane, block));
+                self.decide(Decision { by, ready, reads, fetch, ..Decision::of(kind, plane) })
             }
-            None if self.config.unmapped_read_is_free => None,
+            None if self.config.unmapped_read_is_free => self.zeros(fetch, ready),
             None => {
                 let kind = Kind::R { page: 0, slc: false };
-                self.submit(kind, self.config.home(lpn), false, None, ready)
+                let plane = self.config.home(lpn);
+                self.decide(Decision { ready, fetch, ..Decision::of(kind, plane) })
             }
-        })
+        };
+        self.write_owed();
+        Ok(read)
     }
 
     /// Writes a page for the host (5.3, `docs/spec/device-today.md` 8.1 and 9.2), whose data are
@@ -234,6 +258,7 @@ impl Ssd {
         size: u64,
         label: u64,
         ready: u64,
+        holds: bool,
     ) -> Result<Option<usize>, Full> {
         self.host_pages += 1;
         if self.mapped.is_some() {
@@ -244,6 +269,20 @@ impl Ssd {
         let clock = self.clock;
         let handle = self.placement.handle(&HostWrite { page: lpn, size, label, clock });
         self.handles[index(lpn)] = handle;
+        let fetch = self.look_up(lpn);
+        let program = self.write_page(lpn, handle, (ready, fetch, holds));
+        self.note_written(lpn);
+        self.write_owed();
+        Ok(program)
+    }
+
+    /// The page goes to its plane.
+    fn write_page(
+        &mut self,
+        lpn: u64,
+        handle: usize,
+        waits: (u64, Option<usize>, bool),
+    ) -> Option<usize> {
         let plane = self.target(lpn);
         let main_only = self.config.today.slc_blocks == 0 || self.preconditioning;
         if !main_only {
@@ -251,7 +290,7 @@ impl Ssd {
                 self.fold(plane);
             }
             if self.slc_has_room(plane) {
-                return Ok(self.program_slc(lpn, plane, ready));
+                return self.program_slc(lpn, plane, waits);
             }
         }
         if self.config.gc_mode != GcMode::Background {
@@ -260,11 +299,12 @@ impl Ssd {
         if !self.preconditioning {
             self.tallies.handle_programs[handle] += 1;
         }
-        let program = self.program(lpn, plane, handle, Source::Host { ready });
+        let (ready, fetch, holds) = waits;
+        let program = self.program(lpn, plane, handle, Source::Host { ready, fetch, holds });
         if self.config.gc_mode == GcMode::Background {
             self.make_room(plane);
         }
-        Ok(program)
+        program
     }
 
     /// A trim of the page; whether it was mapped (`docs/spec/device-today.md` 4.1).
@@ -304,15 +344,41 @@ impl Ssd {
         let page = state.blocks[active].pages.len();
         let to = page as u64;
 
-        let moved = !matches!(source, Source::Host { .. });
-        let (kind, ready) = match source {
-            Source::Host { ready } => (Kind::W { page: to, slc: false }, ready),
-            Source::Victim(from) => (Kind::M { from, to, fold: false }, 0),
-            Source::Slc(from) => (Kind::M { from, to, fold: true }, 0),
+        let moved = matches!(source, Source::Victim { .. } | Source::Slc { .. });
+        let is_map = matches!(source, Source::Map { .. } | Source::Victim { is_map: true, .. });
+        let w = Kind::W { page: to, slc: false };
+        let programs = Some((plane, active));
+        let by = self.decide(match source {
+            Source::Host { ready, fetch, holds } => {
+                Decision { ready, fetch, holds, programs, ..Decision::of(w, plane) }
+            }
+            Source::Victim { page: from, block, .. } => {
+                let kind = Kind::M { from, to, fold: false };
+                let leaves = Some((plane, block));
+                Decision {
+                    collection: true,
+                    moves_map: is_map,
+                    leaves,
+                    programs,
+                    ..Decision::of(kind, plane)
+                }
+            }
+            Source::Slc { page: from, block } => {
+                let kind = Kind::M { from, to, fold: true };
+                let leaves = Some((plane, block));
+                Decision { collection: true, leaves, programs, ..Decision::of(kind, plane) }
+            }
+            Source::Map { read } => {
+                Decision { map: true, fetch: read, programs, ..Decision::of(w, plane) }
+            }
+        });
+        self.planes[plane].blocks[active].pages.push(Programmed { lpn, is_map, by });
+        let place = (plane, active, page);
+        let old = match (&mut self.map, is_map) {
+            (Some(map), true) => map.places.insert(lpn, place),
+            _ => self.places[index(lpn)].replace(place),
         };
-        let by = self.submit(kind, plane, moved, None, ready);
-        self.planes[plane].blocks[active].pages.push(Programmed { lpn, by });
-        if let Some(old) = self.places[index(lpn)].replace((plane, active, page)) {
+        if let Some(old) = old {
             self.touch(old);
         }
         self.touch((plane, active, page));
@@ -324,7 +390,11 @@ impl Ssd {
             self.planes[plane].active[write_point] = None;
             self.planes[plane].queue.push(active);
             if self.config.summary_page {
-                self.submit(Kind::S, plane, moved, None, 0);
+                self.decide(Decision {
+                    collection: moved,
+                    programs,
+                    ..Decision::of(Kind::S, plane)
+                });
             }
         }
         by
@@ -348,7 +418,9 @@ impl Ssd {
         self.planes[plane].queue.retain(|&block| block != victim);
         let block = &self.planes[plane].blocks[victim];
         let (write_point, opened) = (block.write_point, block.opened);
-        self.placement.victim(write_point, opened, self.clock);
+        if write_point != self.config.today.streams() {
+            self.placement.victim(write_point, opened, self.clock);
+        }
         if !self.preconditioning {
             self.tallies.gc_runs += 1;
         }
@@ -357,8 +429,16 @@ impl Ssd {
 
     /// The victim has no valid page any more.
     pub(super) fn end_collection(&mut self, plane: usize, victim: usize) {
-        self.submit(Kind::E { slc: false }, plane, true, None, 0);
+        self.submit_erase(plane, victim, false);
         self.erase(plane, victim);
+    }
+
+    fn submit_erase(&mut self, plane: usize, block: usize, slc: bool) {
+        self.decide(Decision {
+            collection: true,
+            erases: Some((plane, block)),
+            ..Decision::of(Kind::E { slc }, plane)
+        });
     }
 
     fn erase(&mut self, plane: usize, block: usize) {
@@ -370,6 +450,9 @@ impl Ssd {
     /// Where a page of a victim goes that this write point had filled
     /// (`docs/spec/device-today.md` 7.3).
     pub(super) fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
+        if write_point == self.config.today.streams() {
+            return write_point; // map pages
+        }
         let handles = self.config.today.handles;
         let own = self.config.today.own_gc_stream;
         let later = write_point >= handles; // collected before
@@ -393,15 +476,22 @@ impl Ssd {
     }
 
     /// A host program in the SLC cache, which has room.
-    fn program_slc(&mut self, lpn: u64, plane: usize, ready: u64) -> Option<usize> {
+    fn program_slc(
+        &mut self,
+        lpn: u64,
+        plane: usize,
+        (ready, fetch, holds): (u64, Option<usize>, bool),
+    ) -> Option<usize> {
         let state = &mut self.planes[plane];
         let open = state.slc_active.unwrap_or_else(|| state.next_of(state.slc_free_blocks()));
         state.slc_active = Some(open);
         let page = state.blocks[open].pages.len();
         let kind = Kind::W { page: page as u64, slc: true };
-        let by = self.submit(kind, plane, false, None, ready);
+        let programs = Some((plane, open));
+        let by =
+            self.decide(Decision { ready, fetch, holds, programs, ..Decision::of(kind, plane) });
         let state = &mut self.planes[plane];
-        state.blocks[open].pages.push(Programmed { lpn, by });
+        state.blocks[open].pages.push(Programmed { lpn, is_map: false, by });
         if page as u64 + 1 == self.config.today.slc_pages_per_block {
             state.slc_active = None;
             state.slc_sealed.push_back(open);
@@ -420,12 +510,13 @@ impl Ssd {
             if self.config.gc_mode != GcMode::Background {
                 self.make_room(plane);
             }
-            self.program(lpn, plane, 0, Source::Slc(page as u64));
+            self.program(lpn, plane, 0, Source::Slc { page: page as u64, block });
+            self.note_moved(lpn);
             if self.config.gc_mode == GcMode::Background {
                 self.make_room(plane);
             }
         }
-        self.submit(Kind::E { slc: true }, plane, true, None, 0);
+        self.submit_erase(plane, block, true);
         self.erase(plane, block);
         self.tallies.slc_folds += 1;
     }
@@ -465,7 +556,7 @@ impl Ssd {
         }
         let size = self.config.page_bytes;
         for lpn in 0..self.config.logical_pages {
-            self.write(lpn, size, 0, 0)?;
+            self.write(lpn, size, 0, 0, false)?;
         }
         let mut state = self.config.precondition_seed;
         match self.config.precondition {
@@ -481,6 +572,7 @@ impl Ssd {
                     && self.victim(plane).is_some()
                 {
                     self.collect(plane);
+                    self.write_owed();
                 }
             }
         }
@@ -492,7 +584,7 @@ impl Ssd {
             let r = split_mix_64(state);
             let lpn = (u128::from(r) * u128::from(self.config.logical_pages)) >> 64;
             let lpn = u64::try_from(lpn).expect("below the logical pages");
-            self.write(lpn, self.config.page_bytes, 0, 0)?;
+            self.write(lpn, self.config.page_bytes, 0, 0, false)?;
         }
         Ok(())
     }

@@ -61,6 +61,17 @@ impl Issued {
         let last = self.parts.iter().map(|part| part.when.value(ssd) + part.plus).max();
         last.unwrap_or(0).max(self.now)
     }
+
+    /// If it is known by now: it is the same with all that is not known yet at its earliest, and
+    /// never.
+    fn known_completion(&self, ssd: &Ssd, least: u64) -> Option<u64> {
+        let with = |unknown: u64| {
+            let ends = self.parts.iter();
+            let ends = ends.map(|part| part.when.with(ssd, unknown).saturating_add(part.plus));
+            ends.max().unwrap_or(0).max(self.now)
+        };
+        Some(with(least)).filter(|&earliest| earliest == with(u64::MAX))
+    }
 }
 
 struct Host {
@@ -194,19 +205,34 @@ impl Host {
 
     /// 7.6.
     fn closed_loop(&mut self, requests: &[Request], depth: usize) -> Result<(), Full> {
-        let mut outstanding: Vec<u64> = Vec::new(); // completions
+        let mut outstanding: Vec<usize> = Vec::new(); // requests
         let mut now = 0;
         for (index, request) in requests.iter().enumerate() {
             if index >= depth {
-                let first = *outstanding.iter().min().expect("some request is outstanding");
-                let at = outstanding.iter().position(|&completion| completion == first);
-                outstanding.remove(at.expect("one completes then"));
+                let (first, at) = self.first_completion(&outstanding);
+                outstanding.remove(at);
                 now = now.max(first);
             }
             self.issue(now, request)?;
-            outstanding.push(self.issued[index].completion(&self.ssd));
+            outstanding.push(index);
         }
         Ok(())
+    }
+
+    /// The smallest completion of these requests, and which has it: time goes on until it is known.
+    fn first_completion(&mut self, outstanding: &[usize]) -> (u64, usize) {
+        loop {
+            // Nothing happens before the next end; what is not known yet lies beyond it.
+            let least = self.ssd.next_step(u64::MAX).unwrap_or(u64::MAX);
+            let completion = |&index: &usize| self.issued[index].known_completion(&self.ssd, least);
+            let known = outstanding.iter().map(completion).enumerate();
+            let first = known.filter_map(|(at, completion)| Some((completion?, at))).min();
+            let all_known = outstanding.iter().all(|index| completion(index).is_some());
+            let upto = first.map_or(u64::MAX, |(first, _)| first);
+            if all_known || !self.ssd.step(upto) {
+                return first.expect("some request is outstanding");
+            }
+        }
     }
 
     fn issue(&mut self, now: u64, request: &Request) -> Result<(), Full> {
@@ -290,9 +316,8 @@ impl Host {
     /// `docs/spec/device-today.md` 6.4: complete with every host program submitted so far.
     fn flush(&mut self) -> Part {
         let processed = self.ssd.command(Command::Other);
-        let programs = self.ssd.host_programs().map(|number| self.ssd.end(number));
-        let last = programs.max().unwrap_or(0);
-        Part { when: PendingTime::at(processed.max(last)), plus: 0 }
+        let operations = self.ssd.host_programs().map(|number| (number, Until::Ended)).collect();
+        Part { when: PendingTime { operations, ..PendingTime::at(processed) }, plus: 0 }
     }
 
     /// 7.3 and 7.4: one page access, of a request of so many bytes; when it is complete.
@@ -484,9 +509,18 @@ impl Host {
     fn take_frame(&mut self) -> PendingTime {
         let mut at = self.free.len() - 1;
         if !self.ssd.config.read_first {
-            let frames = 0..self.free.len();
-            let earliest = frames.min_by_key(|&frame| self.free[frame].value(&self.ssd));
-            at = earliest.expect("a policy has a frame free");
+            // What is not known yet lies ahead of now.
+            let times = self.free.iter().map(|frame| frame.known(&self.ssd)).enumerate();
+            let known = times.filter(|(_, time)| time.is_known());
+            let first = known.map(|(frame, time)| (time.at_least, frame)).min();
+            let all_known = self.free.iter().all(|frame| frame.known(&self.ssd).is_known());
+            match first {
+                Some((time, frame)) if all_known || time <= self.ssd.now => at = frame,
+                _ => {
+                    let alike = self.free.iter().all(|frame| *frame == self.free[at]);
+                    assert!(alike, "frames whose order is not known are of one group");
+                }
+            }
         }
         let frame = self.free.swap_remove(at);
         match self.evict_wait {

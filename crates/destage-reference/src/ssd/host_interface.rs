@@ -33,6 +33,7 @@ pub(crate) struct HostInterface {
     pub(crate) isolation: Isolation,
     pub(crate) own_gc_stream: bool,
     pub(crate) by_generation: bool, // `docs/spec/collectors.md` 6
+    map_stream: bool,               // `docs/spec/map-cache.md` 3
 }
 
 impl HostInterface {
@@ -64,11 +65,17 @@ impl HostInterface {
             },
             own_gc_stream: collectors::stream(s) == "own",
             by_generation: collectors::stream(s) == "by-generation",
+            map_stream: s.get("map_cache").is_some(),
         }
     }
 
-    /// A, of a plane (7.1).
+    /// Write points of a plane, that of map pages included.
     pub(crate) fn write_points(&self) -> usize {
+        self.streams() + usize::from(self.map_stream)
+    }
+
+    /// A, of a plane (7.1).
+    pub(crate) fn streams(&self) -> usize {
         match (self.own_gc_stream, self.isolation) {
             (_, Isolation::Persistent) if self.by_generation => 3 * self.handles,
             _ if self.by_generation => self.handles + 2,

@@ -25,6 +25,8 @@
 //! | `way.rs` | 5, 6 there: commands, link, write buffer |
 //! | `flash.rs` | 4.1, 7, 9 there: trims, write points, the SLC cache |
 //! | `steps.rs` | `docs/spec/gc-steps.md`: collection in steps, suspension |
+//! | `map_cache.rs` | `docs/spec/map-cache.md` 3 to 6: the map cache |
+//! | `waiting.rs` | 7 and 8 there: operations that wait for others |
 //! | `placement.rs` | 8 there: who assigns the handle |
 //! | `host.rs` | 4.2, 5.3, 6.4 there: what a trim, a flush and the host's waiting mean |
 //! | `policies.rs`, `ecr.rs`, `gcar.rs`, `sac.rs` | `docs/spec/device-policies.md` |
@@ -38,6 +40,7 @@ mod flash;
 mod gcar;
 mod host;
 mod host_interface;
+mod map_cache;
 mod mapped;
 mod operation;
 mod placement;
@@ -45,6 +48,7 @@ mod policies;
 mod queue;
 mod sac;
 mod steps;
+mod waiting;
 mod way;
 
 pub use host::{COUNTERS_OF_TODAY, simulate, simulate_tiers};

@@ -24,6 +24,9 @@ pub(crate) enum Kind {
     S,
     /// Block erase.
     E { slc: bool },
+    /// No operation: a page that was never written, where a map read has to end first
+    /// (`docs/spec/map-cache.md` 8).
+    Zeros,
 }
 
 /// One entry of a unit's queue, from its submission to the end of the run.
@@ -34,8 +37,28 @@ pub(crate) struct Operation {
     /// Of a collection that a timer started.
     pub(crate) by_timer: bool,
     pub(crate) plane: usize,
+    /// A map read or map program (`docs/spec/map-cache.md`).
+    pub(crate) map: bool,
+    /// An M of a map page.
+    pub(crate) moves_map: bool,
+    /// Blocks that it reads, moves a page out of, programs and erases, by plane and number there.
+    pub(crate) reads: Option<(usize, usize)>,
+    pub(crate) leaves: Option<(usize, usize)>,
+    pub(crate) programs: Option<(usize, usize)>,
+    pub(crate) erases: Option<(usize, usize)>,
+    /// Operations that it waits for (section 7 there).
+    pub(crate) predecessors: Vec<usize>,
+    /// It has no slot of the buffer yet.
+    pub(crate) holds: bool,
+    /// Its slot.
+    pub(crate) slot: Option<usize>,
+    /// When it entered its queue, and as which of all.
+    pub(crate) entered: Option<(u64, usize)>,
+    /// Name of the instant at which the host sees it done.
+    pub(crate) later: Option<usize>,
     /// The page read or written by the host that made the device do it, by number.
     pub(crate) caused_by: u64,
+    /// When it was decided on, which is when it enters its queue unless it waits for others.
     pub(crate) submitted: u64,
     /// The earliest instant at which it may start (`docs/spec/device-today.md` 2).
     pub(crate) ready: u64,
@@ -75,7 +98,8 @@ impl Operation {
 
     /// When the host has seen it done, if it has by now.
     pub(crate) fn done_by(&self, now: u64) -> Option<u64> {
-        self.done.or(self.end).filter(|&done| done <= now)
+        let (entered, _) = self.entered?;
+        self.done.or(self.end).map(|done| done.max(entered)).filter(|&done| done <= now)
     }
 }
 
@@ -117,6 +141,7 @@ impl Config {
                 vec![Cell(c), Bus(self.summary_transfer_ns), Cell(self.program(last, false))]
             }
             Kind::E { slc: false } => vec![Cell(c + self.erase_ns)],
+            Kind::Zeros => Vec::new(),
             Kind::E { slc: true } => vec![Cell(c + self.today.slc_erase_ns)],
         }
     }

@@ -1,10 +1,11 @@
 //! The device over time: units with their queues, the shared bus, remaining work, who is
 //! collecting, and the timers of idle collection (`docs/spec/device.md` 4.2 to 4.6 and 5.5).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::config::{Config, GcMode};
 use super::flash::Plane;
+use super::map_cache::MapCache;
 use super::mapped::Mapped;
 use super::operation::{Kind, Operation, Phase};
 use super::placement::{Event, Placement};
@@ -59,6 +60,59 @@ pub(crate) struct Ssd {
     pub(crate) way: Way,
     /// Another FTL, in whose place `planes` and `places` stay as they are.
     pub(crate) mapped: Option<Mapped>,
+    /// A part of the map in memory.
+    pub(crate) map: Option<MapCache>,
+    /// Operations that wait for others, by number.
+    pub(super) waiting: BTreeSet<usize>,
+    entered: usize,
+    /// The drive acts on the host's command from here on.
+    pub(super) acting: u64,
+    /// Instants that have names.
+    pub(crate) instants: Vec<Option<u64>>,
+}
+
+/// An operation that is decided on.
+#[derive(Clone, Copy)]
+pub(super) struct Decision {
+    pub(super) kind: Kind,
+    pub(super) plane: usize,
+    pub(super) collection: bool,
+    /// A map read or map program.
+    pub(super) map: bool,
+    /// An M of a map page.
+    pub(super) moves_map: bool,
+    /// The operation that programmed the page that it reads.
+    pub(super) by: Option<usize>,
+    pub(super) ready: u64,
+    /// Blocks that it reads, moves a page out of, programs and erases.
+    pub(super) reads: Option<(usize, usize)>,
+    pub(super) leaves: Option<(usize, usize)>,
+    pub(super) programs: Option<(usize, usize)>,
+    pub(super) erases: Option<(usize, usize)>,
+    /// The map read that it needs.
+    pub(super) fetch: Option<usize>,
+    /// It has no slot of the buffer yet.
+    pub(super) holds: bool,
+}
+
+impl Decision {
+    pub(super) fn of(kind: Kind, plane: usize) -> Decision {
+        Decision {
+            kind,
+            plane,
+            collection: false,
+            map: false,
+            moves_map: false,
+            by: None,
+            ready: 0,
+            reads: None,
+            leaves: None,
+            programs: None,
+            erases: None,
+            fetch: None,
+            holds: false,
+        }
+    }
 }
 
 /// Counters that no operation carries.
@@ -109,9 +163,17 @@ impl Ssd {
             },
             way: Way::new(&config.today),
             mapped: Mapped::new(&config),
+            map: config.map.clone().map(MapCache::new),
+            waiting: BTreeSet::new(),
+            entered: 0,
+            acting: 0,
+            instants: Vec::new(),
             config,
         };
         ssd.precondition()?;
+        if let Some(map) = &mut ssd.map {
+            map.counts = Default::default();
+        }
         if let Some(mapped) = &mut ssd.mapped {
             mapped.begin();
         }
@@ -128,34 +190,76 @@ impl Ssd {
         reads_after: Option<usize>,
         ready: u64,
     ) -> Option<usize> {
+        let by = reads_after;
+        self.decide(Decision { collection, by, ready, ..Decision::of(kind, plane) })
+    }
+
+    /// Decides on an operation, which enters the queue of its unit or waits for others; says its
+    /// number.
+    pub(super) fn decide(&mut self, decision: Decision) -> Option<usize> {
         if self.preconditioning {
             return None;
         }
-        let unit = self.config.unit_of_plane(plane);
-        let gap = ready.saturating_sub(self.now + self.backlog(unit));
-        let (duration, until_transferred) = self.lay_out(kind, plane, gap);
+        let predecessors = self.predecessors(&decision);
         let number = self.operations.len();
         self.operations.push(Operation {
-            kind,
-            collection,
-            plane,
+            kind: decision.kind,
+            collection: decision.collection,
+            plane: decision.plane,
+            map: decision.map,
+            moves_map: decision.moves_map,
+            reads: decision.reads,
+            leaves: decision.leaves,
+            programs: decision.programs,
+            erases: decision.erases,
+            predecessors,
+            holds: decision.holds,
+            slot: None,
+            entered: None,
+            later: None,
             caused_by: self.host_pages,
             submitted: self.now,
-            ready,
-            gap,
-            duration,
-            until_transferred,
+            ready: decision.ready,
+            gap: 0,
+            duration: 0,
+            until_transferred: 0,
             by_timer: self.timer_fires,
-            reads_after,
+            reads_after: decision.by,
             start: None,
             ends_at: None,
             end: None,
-            work: duration,
-            rest: duration,
+            work: 0,
+            rest: 0,
             suspensions: 0,
             transferred: None,
             done: None,
         });
+        match self.may_enter(number) {
+            true => self.enter(number),
+            false => _ = self.waiting.insert(number),
+        }
+        Some(number)
+    }
+
+    /// An operation enters the queue of its unit now.
+    pub(super) fn enter(&mut self, number: usize) {
+        self.operations[number].entered = Some((self.now, self.entered));
+        self.entered += 1;
+        let Operation { kind, plane, ready, .. } = self.operations[number];
+        if kind == Kind::Zeros {
+            self.operations[number].start = Some(self.now);
+            self.operations[number].end = Some(self.now);
+            return;
+        }
+        let unit = self.config.unit_of_plane(plane);
+        let gap = ready.saturating_sub(self.now + self.backlog(unit));
+        let (duration, until_transferred) = self.lay_out(kind, plane, gap);
+        let operation = &mut self.operations[number];
+        operation.gap = gap;
+        operation.duration = duration;
+        operation.work = duration;
+        operation.rest = duration;
+        operation.until_transferred = until_transferred;
         self.units[unit].timer = None;
         self.units[unit].waiting.push_back(number);
         self.units[unit].waiting_ns += gap + duration;
@@ -169,7 +273,6 @@ impl Ssd {
         while self.next_end() == Some(self.now) {
             self.end_one();
         }
-        Some(number)
     }
 
     /// Duration of an operation submitted now, and the part of it until its data are transferred.
@@ -293,6 +396,7 @@ impl Ssd {
             if let Some(plane) = planes.min_by_key(|&plane| (self.slc_free_pages(plane), plane)) {
                 self.timer_fires = true;
                 self.fold(plane);
+                self.write_owed();
                 self.timer_fires = false;
                 return;
             }
@@ -307,6 +411,7 @@ impl Ssd {
         if let Some(plane) = planes.min_by_key(|&plane| (self.free_pages(plane), plane)) {
             self.timer_fires = true;
             self.collect_idle(plane);
+            self.write_owed();
             self.timer_fires = false;
         }
     }
@@ -324,7 +429,7 @@ impl Ssd {
         let timer = self.next_timer().filter(|&(at, _)| at < now);
         match (end, timer) {
             (Some(end), Some((at, unit))) if at < end => self.fire(at, unit),
-            (Some(_), _) => self.end_one(),
+            (Some(_), _) => self.end_and_release(),
             (None, Some((at, unit))) => self.fire(at, unit),
             (None, None) => return false,
         }
@@ -341,7 +446,16 @@ impl Ssd {
     /// Lets all operations end; no timer fires any more.
     pub(crate) fn finish(&mut self) {
         while self.next_end().is_some() {
-            self.end_one();
+            self.end_and_release();
+        }
+        assert!(self.waiting.is_empty(), "what waits for others goes on when they have ended");
+    }
+
+    /// Ends the operation that ends first; after the last end of an instant, what has waited enters.
+    fn end_and_release(&mut self) {
+        self.end_one();
+        if self.next_end() != Some(self.now) {
+            self.release();
         }
     }
 
@@ -374,10 +488,12 @@ impl Ssd {
             return operation.duration;
         }
         let unit = |operation: &Operation| self.config.unit_of_plane(operation.plane);
+        let (_, last) = operation.entered.expect("it has ended");
         let same = |other: &&Operation| {
-            other.caused_by == operation.caused_by && unit(other) == unit(operation)
+            let before = other.entered.is_some_and(|(_, sequence)| sequence <= last);
+            before && other.caused_by == operation.caused_by && unit(other) == unit(operation)
         };
-        self.operations[..=number].iter().filter(same).map(|operation| operation.duration).sum()
+        self.operations.iter().filter(same).map(|operation| operation.duration).sum()
     }
 
     /// When an operation starts: known if it has, and ahead of time where nothing overtakes.
@@ -385,7 +501,7 @@ impl Ssd {
         if let Some(start) = self.operations[number].start {
             return Some(start);
         }
-        if self.config.read_first {
+        if self.config.read_first || self.operations[number].entered.is_none() {
             return None;
         }
         let unit = &self.units[self.config.unit_of_plane(self.operations[number].plane)];

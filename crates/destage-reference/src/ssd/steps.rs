@@ -128,7 +128,12 @@ impl Ssd {
     ) {
         let lpn = self.planes[plane].blocks[victim].lpn(page);
         let to = self.destination(write_point, lpn);
-        self.program(lpn, plane, to, Source::Victim(page as u64));
+        let is_map = write_point == self.config.today.streams();
+        self.program(lpn, plane, to, Source::Victim { page: page as u64, block: victim, is_map });
+        if is_map {
+            return;
+        }
+        self.note_moved(lpn);
         if !self.preconditioning {
             let handle = self.handles[usize::try_from(lpn).expect("few pages")];
             self.tallies.handle_moves[handle] += 1;

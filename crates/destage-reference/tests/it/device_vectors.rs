@@ -88,6 +88,11 @@ fn every_vector_of_collection_in_steps_is_timed_decided_and_counted_as_written()
 }
 
 #[test]
+fn every_vector_of_a_map_cache_is_timed_decided_and_counted_as_written() {
+    all_agree("map-cache.jsonl", 30);
+}
+
+#[test]
 fn every_device_policy_has_vectors() {
     let vectors = vectors("device-policies.jsonl");
     for policy in DEVICE_POLICIES {

@@ -10,6 +10,7 @@ mod ftl_vectors;
 mod gc_steps;
 mod gcar_bplru;
 mod lists;
+mod map_cache;
 mod tier_vectors;
 mod tiers_device;
 mod vectors;

@@ -5,10 +5,12 @@ use crate::ssd::way::Sent;
 
 /// An instant that may lie ahead: `at_least`, and not before some operations have come so far and
 /// at most some of others are ahead.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(super) struct PendingTime {
     pub(super) at_least: u64,
     pub(super) operations: Vec<(usize, Until)>,
+    /// Names of instants.
+    pub(super) instants: Vec<usize>,
     /// So many of these instants may still be ahead (7.4, `staged`).
     pub(super) all_but: Vec<(u64, Vec<PendingTime>)>,
 }
@@ -30,6 +32,9 @@ impl PendingTime {
     pub(super) fn of(sent: Sent, until: Until) -> PendingTime {
         match sent {
             Sent { done: Some(done), .. } => PendingTime::at(done),
+            Sent { later: Some(later), .. } => {
+                PendingTime { instants: vec![later], ..PendingTime::default() }
+            }
             Sent { operation, .. } => {
                 let operations = operation.into_iter().map(|number| (number, until)).collect();
                 PendingTime { operations, ..PendingTime::default() }
@@ -42,8 +47,11 @@ impl PendingTime {
         let mut operations = [&self.operations[..], &other.operations[..]].concat();
         operations.sort_unstable();
         operations.dedup();
+        let mut instants = [&self.instants[..], &other.instants[..]].concat();
+        instants.sort_unstable();
+        instants.dedup();
         let all_but = [&self.all_but[..], &other.all_but[..]].concat();
-        PendingTime { at_least: self.at_least.max(other.at_least), operations, all_but }
+        PendingTime { at_least: self.at_least.max(other.at_least), operations, instants, all_but }
     }
 
     /// The instant as far as it is known: operations that tell theirs are not waited for any more.
@@ -73,6 +81,12 @@ impl PendingTime {
                 None => when.operations.push((number, until)),
             }
         }
+        for &instant in &self.instants {
+            match ssd.instants[instant] {
+                Some(at) => when.at_least = when.at_least.max(at),
+                None => when.instants.push(instant),
+            }
+        }
         for (most, instants) in &self.all_but {
             let instants: Vec<PendingTime> =
                 instants.iter().map(|instant| instant.known(ssd)).collect();
@@ -88,8 +102,25 @@ impl PendingTime {
         when
     }
 
+    /// The instant, with this one for all that is not known yet.
+    pub(super) fn with(&self, ssd: &Ssd, unknown: u64) -> u64 {
+        let when = self.known(ssd);
+        let mut at = when.at_least;
+        if !when.operations.is_empty() || !when.instants.is_empty() {
+            at = at.max(unknown);
+        }
+        for (most, instants) in &when.all_but {
+            let mut ends: Vec<u64> =
+                instants.iter().map(|instant| instant.with(ssd, unknown)).collect();
+            ends.sort_unstable();
+            let latest = ends.iter().rev().nth(usize::try_from(*most).unwrap_or(usize::MAX));
+            at = at.max(latest.copied().unwrap_or(0));
+        }
+        at
+    }
+
     pub(super) fn is_known(&self) -> bool {
-        self.operations.is_empty() && self.all_but.is_empty()
+        self.operations.is_empty() && self.instants.is_empty() && self.all_but.is_empty()
     }
 
     pub(super) fn value(&self, ssd: &Ssd) -> u64 {

@@ -48,7 +48,7 @@ fn count(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
 /// "R and W operations", which are the host's (4.1), and without which there is no WAF. What an
 /// FTL reads and programs of its own passes the channels too.
 fn of_host(ssd: &Ssd, fits: fn(Kind) -> bool) -> usize {
-    let host = ssd.operations.iter().filter(|operation| !operation.collection);
+    let host = ssd.operations.iter().filter(|operation| !operation.collection && !operation.map);
     host.filter(|operation| fits(operation.kind)).count()
 }
 
@@ -136,6 +136,7 @@ impl Host {
                 let counters = results["counters"].as_object_mut().expect("an object");
                 counters.insert("gc_runs".to_string(), ssd.tallies.gc_runs.into());
                 counters.extend(self.today(&completions));
+                counters.extend(self.of_map());
             }
         }
         results
@@ -181,6 +182,26 @@ impl Host {
             "block_erases_min": erases.iter().min(),
             "makespan_ns": max(completions),
         })
+    }
+
+    /// The counters of `docs/spec/map-cache.md` 10.
+    fn of_map(&self) -> Map<String, Value> {
+        let Some(map) = &self.ssd.map else { return Map::new() };
+        let of = |fits: fn(&Operation) -> bool| {
+            self.ssd.operations.iter().filter(|&operation| fits(operation)).count()
+        };
+        let counters = json!({
+            "map_hits": map.counts.hits,
+            "map_misses": map.counts.misses,
+            "map_dirty_evictions": map.counts.dirty_evictions,
+            "map_reads": of(|o| o.map && is_r(o.kind)),
+            "map_writes": of(|o| o.map && is_w(o.kind)),
+            "map_moves": of(|o| o.moves_map),
+        });
+        match counters {
+            Value::Object(counters) => counters,
+            _ => unreachable!("an object"),
+        }
     }
 
     /// The counters of `docs/spec/device-today.md` 10.

@@ -1,0 +1,90 @@
+//! Operations that wait for others before they enter a queue, and what then happens to the page of
+//! the host (`docs/spec/map-cache.md` 7 and 8).
+
+use super::operation::Kind;
+use super::queue::{Decision, Ssd};
+
+impl Ssd {
+    /// Section 7: the operations that this one, which is about to be decided on, waits for.
+    pub(super) fn predecessors(&self, decision: &Decision) -> Vec<usize> {
+        if self.config.map.is_none() {
+            return Vec::new(); // all are on its unit, and have been submitted
+        }
+        let all = || self.operations.iter().enumerate();
+        let last_into = |block: Option<(usize, usize)>, erases: bool| {
+            let block = block?;
+            let into = |(_, o): &(usize, &super::operation::Operation)| {
+                o.programs == Some(block) || erases && o.erases == Some(block)
+            };
+            all().filter(into).map(|(number, _)| number).last()
+        };
+        let mut found: Vec<usize> = decision.fetch.into_iter().chain(decision.by).collect();
+        found.extend(last_into(decision.leaves, false));
+        found.extend(last_into(decision.programs, true));
+        if let Some(block) = decision.erases {
+            let uses = |(_, o): &(usize, &super::operation::Operation)| {
+                [o.reads, o.leaves, o.programs].contains(&Some(block))
+            };
+            found.extend(all().filter(uses).map(|(number, _)| number));
+        }
+        found
+    }
+
+    /// Each predecessor has ended, or has been submitted to the same unit; and a program has its
+    /// slot.
+    pub(super) fn may_enter(&self, number: usize) -> bool {
+        let operation = &self.operations[number];
+        let unit = |plane: usize| self.config.unit_of_plane(plane);
+        let met = |&before: &usize| {
+            let before = &self.operations[before];
+            let same_unit = operation.kind != Kind::Zeros
+                && before.kind != Kind::Zeros
+                && unit(before.plane) == unit(operation.plane);
+            before.end.is_some() || before.entered.is_some() && same_unit
+        };
+        !operation.holds && operation.predecessors.iter().all(met)
+    }
+
+    /// Step 2 of section 7, at this instant.
+    pub(super) fn release(&mut self) {
+        loop {
+            let mut waiting = self.waiting.iter().copied();
+            let Some(number) = waiting.find(|&number| self.may_enter(number)) else { return };
+            self.waiting.remove(&number);
+            self.enter(number);
+            self.follow(number);
+        }
+    }
+
+    /// Zeros of a page that was never written, known to be that when a map read has ended.
+    pub(super) fn zeros(&mut self, fetch: Option<usize>, ready: u64) -> Option<usize> {
+        let fetch = fetch.filter(|&fetch| self.operations[fetch].end.is_none());
+        fetch?;
+        self.decide(Decision { ready, fetch, ..Decision::of(Kind::Zeros, 0) })
+    }
+
+    /// A new name of an instant.
+    pub(super) fn later(&mut self) -> usize {
+        self.instants.push(None);
+        self.instants.len() - 1
+    }
+
+    /// What has waited has entered its queue: section 8.
+    fn follow(&mut self, number: usize) {
+        let operation = &self.operations[number];
+        let (kind, later, ready) = (operation.kind, operation.later, operation.ready);
+        match (kind, later) {
+            (Kind::Zeros, later) => {
+                let done = self.transfer_out(ready.max(self.now));
+                self.instants[later.expect("zeros are waited for")] = Some(done);
+            }
+            (Kind::R { .. }, Some(later)) => {
+                let done = self.transfer_out(self.end(number));
+                self.operations[number].done = Some(done);
+                self.instants[later] = Some(done);
+            }
+            (Kind::W { .. }, _) => self.pass_slot(number),
+            _ => {}
+        }
+    }
+}
