@@ -190,7 +190,8 @@ impl PyPolicy {
             return located;
         }
         if raised.is_instance_of::<PyException>(py) {
-            let blame = py.import("destage.lab.user_policies.files").and_then(|m| m.getattr("blame"));
+            let blame =
+                py.import("destage.lab.user_policies.files").and_then(|m| m.getattr("blame"));
             // An exception that takes no notes comes out without.
             let _ = blame.and_then(|blame| blame.call1((raised.value(py), place)));
         }

@@ -85,6 +85,9 @@ pub(crate) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceC
     if let (Some(all), Some(before)) = (&mut all.today, &before.today) {
         *all = std::mem::take(all).since(before);
     }
+    if let (Some(all), Some(before)) = (&mut all.map, &before.map) {
+        *all = all.since(before);
+    }
     if let (Some(all), Some(before)) = (&mut all.ftl, &before.ftl) {
         *all = std::mem::take(all).since(before);
     }

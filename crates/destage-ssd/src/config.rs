@@ -6,6 +6,7 @@ mod ftl;
 mod interface;
 mod keys;
 mod limits;
+mod map_cache;
 mod placement;
 mod slc;
 mod steps;
@@ -19,6 +20,7 @@ pub use ftl::{Alone, Counter, FtlConfig, Info, PagesOfBlocks, Row, Sort};
 pub use interface::InterfaceConfig;
 pub use keys::{COUNT, key, takes};
 pub use limits::{LAST_NS, LONGEST_NS, MOST_PAGES};
+pub use map_cache::{MapCacheConfig, MapCacheSize};
 pub use placement::PlacementConfig;
 pub use slc::SlcConfig;
 pub use steps::{GcStepsConfig, StepPages};
@@ -27,6 +29,6 @@ pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
     AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode, Isolation,
-    LinkDuplex, Precondition, PreconditionEnd, QueueLevel, ReadWait, Sched, SlcPolicy, Steps,
-    Striping, Suspend, TrimMode, UnmappedRead, Writer,
+    LinkDuplex, MapGranularity, MapPolicy, Precondition, PreconditionEnd, QueueLevel, ReadWait,
+    Sched, SlcPolicy, Steps, Striping, Suspend, TrimMode, UnmappedRead, Writer,
 };

@@ -11,7 +11,7 @@ mod through;
 pub use interface_counters::InterfaceCounters;
 
 use crate::config::{DeviceConfig, GcMode, PlacementConfig};
-use crate::ftl::{AnyFtl, DeviceFull, FlashState, Ftl, FtlCounters, Sink};
+use crate::ftl::{AnyFtl, DeviceFull, FlashState, Ftl, FtlCounters, MapCounts, Sink};
 use crate::geometry::{DriveLpn, Geometry};
 use crate::interface::Interface;
 use crate::placement::{Future, WriteHint};
@@ -54,6 +54,9 @@ pub struct DeviceCounters {
     /// Counters of the host interface, handles, SLC cache and trims.
     #[serde(default, flatten)]
     pub today: Option<InterfaceCounters>,
+    /// Counters of a map cache (`docs/spec/map-cache.md` 10).
+    #[serde(default, flatten)]
+    pub map: Option<MapCounts>,
 }
 
 impl DeviceCounters {
@@ -63,7 +66,9 @@ impl DeviceCounters {
             Some(ftl) => ftl.common.flash_programs,
             None => {
                 let migrations = self.today.as_ref().map_or(0, |today| today.slc_migrations);
-                self.flash_programs + self.gc_moves + migrations + self.summary_programs
+                let map_writes = self.map.map_or(0, |map| map.map_writes);
+                let moves = self.gc_moves + migrations + map_writes;
+                self.flash_programs + moves + self.summary_programs
             }
         }
     }
@@ -76,6 +81,7 @@ pub struct Device {
     ftl: AnyFtl,
     queues: Queues,
     idle: bool,
+    events: bool,       // idle timers, or operations that wait for others
     before: FlashState, // at time 0
     commands: u64,
     // What stands between the host and the flash, if anything does.
@@ -129,11 +135,12 @@ impl Device {
         let before = ftl.flash_state();
         let folds = config.slc.is_some_and(|slc| slc.slc_idle);
         let idle = folds || config.gc_mode == GcMode::Idle;
-        let counts_today = config.interface_key().is_some();
+        let counts_today = config.interface_key().is_some() || config.map_cache.is_some();
         let (commands, interface, trims) = (0, None, [0; 2]);
         let mut device = Device {
             geometry,
             ftl,
+            events: idle || queues.is_ordered(),
             queues,
             idle,
             before,
@@ -155,7 +162,7 @@ impl Device {
         #[rustfmt::skip] // every field is here, so that no new one is forgotten
         let Device {
             ftl, queues, commands, interface, trims,
-            geometry: _, idle: _, before: _, counts_today: _, config: _, foresees: _,
+            geometry: _, idle: _, events: _, before: _, counts_today: _, config: _, foresees: _,
         } = before;
         if !self.ftl.restore(ftl) {
             return false;
@@ -170,8 +177,49 @@ impl Device {
     /// times < now (5.5, 7.5). Time does not go back.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        while self.fire_before(now) {}
+        if self.events {
+            self.happen(now, now);
+        }
         self.queues.advance(now);
+    }
+
+    /// All that happens up to `now` and before the requests of that instant, but for ends: timers
+    /// that are due before `timers`, and operations that have waited for others.
+    fn happen(&mut self, now: Nanos, timers: Nanos) {
+        loop {
+            let event = self.queues.next_event().filter(|&at| at <= now);
+            if self.fire_before(event.map_or(timers, |at| at.min(timers))) {
+                continue;
+            }
+            let Some(at) = event else { return };
+            self.queues.advance(at);
+            self.release();
+        }
+    }
+
+    /// The first instant at which an operation that waits may be submitted, if nothing more is.
+    #[inline]
+    pub fn next_release(&self) -> Option<Nanos> {
+        self.queues.next_event()
+    }
+
+    /// Operations that have waited and are due enter their queues.
+    fn release(&mut self) {
+        while let Some(released) = self.queues.release() {
+            if let Some(released) = released {
+                self.released(released);
+            }
+        }
+    }
+
+    /// Operations that wait enter their queues, each when it would if no request came any more; now
+    /// stays as it is. Later requests find them there.
+    pub fn run_ahead(&mut self) {
+        while let Some(released) = self.queues.release_ahead() {
+            if let Some(released) = released {
+                self.released(released);
+            }
+        }
     }
 
     /// The first idle timer that is due before `end` fires; false if there is none.
@@ -182,6 +230,12 @@ impl Device {
         }
         let Some((due, unit)) = self.queues.next_timer(end) else { return false };
         self.queues.advance(due);
+        if self.queues.is_ordered() {
+            self.queues.caused_by_timer(Some(unit));
+            self.ftl.collect_idle(unit, &mut self.queues);
+            self.queues.caused_by_timer(None);
+            return true;
+        }
         let collected = self.ftl.collect_idle(unit, &mut self.queues);
         self.queues.rearm(unit, collected);
         true
@@ -190,7 +244,9 @@ impl Device {
     /// Goes on to `now`, an instant at which the host looks for idle units: completions and idle
     /// timers at times <= now (`docs/spec/writer.md`, 2).
     pub fn advance_past_timers(&mut self, now: Nanos) {
-        while self.fire_before(now + 1) {} // instants stay far below the last one
+        if self.events {
+            self.happen(now, now + 1); // instants stay far below the last one
+        }
         self.queues.advance(now);
     }
 
@@ -199,10 +255,15 @@ impl Device {
     pub fn next_idle(&mut self, after: Nanos, end: Nanos) -> Option<Nanos> {
         loop {
             let next = self.queues.next_idle(after).filter(|&next| next < end);
-            // What a timer starts may end before, or make the unit busy again.
-            if !self.fire_before(next.unwrap_or(end)) {
-                return next;
+            let limit = next.unwrap_or(end);
+            // What a timer or an end starts may end before, or make the unit busy again.
+            let event = self.queues.next_event().filter(|&at| at <= limit);
+            if self.fire_before(event.unwrap_or(limit)) {
+                continue;
             }
+            let Some(at) = event else { return next };
+            self.queues.advance(at);
+            self.release();
         }
     }
 
@@ -249,6 +310,10 @@ impl Device {
 
     /// The last request has been processed: every operation ends.
     pub fn finish(&mut self) {
+        while let Some(at) = self.queues.next_event() {
+            self.queues.advance(at);
+            self.release();
+        }
         self.queues.drain();
     }
 
@@ -328,6 +393,7 @@ impl Device {
             suspensions: self.queues.suspensions(),
             ftl: self.ftl.counters(),
             today: self.counts_today.then(|| self.today()),
+            map: self.ftl.map_counts(),
         }
     }
 

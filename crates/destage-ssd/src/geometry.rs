@@ -76,6 +76,7 @@ pub struct Geometry {
     places: Vec<PlaneLocation>,
     // The striping order has the period `planes`: one entry per stripe of a period.
     homes: Vec<PlaneId>,
+    orders: Vec<u32>, // by plane: its place in a period
 }
 
 impl Geometry {
@@ -95,6 +96,11 @@ impl Geometry {
             unit: UnitId(plane / planes_per_unit),
             channel: plane / planes_per_channel,
         };
+        let homes: Vec<PlaneId> = (0..planes).map(|stripe| home(stripe, config)).collect();
+        let mut orders = vec![0; homes.len()];
+        for (order, plane) in (0u32..).zip(&homes) {
+            orders[plane.index()] = order;
+        }
         Geometry {
             channels,
             units: planes / planes_per_unit,
@@ -108,7 +114,8 @@ impl Geometry {
             by_planes: Divisor::new(planes),
             by_stripe_pages: Divisor::new(config.stripe_pages),
             places: (0..planes).map(place).collect(),
-            homes: (0..planes).map(|stripe| home(stripe, config)).collect(),
+            homes,
+            orders,
         }
     }
 
@@ -155,6 +162,19 @@ impl Geometry {
             if self.stripe_pages == 1 { (lpn, 0) } else { self.by_stripe_pages.split(lpn) };
         let (period, at) = self.by_planes.split(stripe);
         (self.homes[at as usize], period * self.stripe_pages + rest)
+    }
+
+    /// The page of this rank among those that call a plane their home.
+    pub(crate) fn homed_page(&self, plane: PlaneId, rank: u32) -> DriveLpn {
+        let (period, rest) = self.by_stripe_pages.split(rank);
+        let stripe = period * self.planes + self.orders[plane.index()];
+        DriveLpn(stripe * self.stripe_pages + rest)
+    }
+
+    /// The home plane of a stripe of one page: of a map page.
+    #[inline(always)]
+    pub(crate) fn home_of_stripe(&self, stripe: u32) -> PlaneId {
+        self.homes[self.by_planes.split(stripe).1 as usize]
     }
 
     /// Most pages that call one plane their home.
@@ -262,6 +282,7 @@ mod tests {
             for lpn in 0..logical {
                 let (plane, rank) = geometry.home_and_rank(DriveLpn(lpn));
                 assert_eq!(rank, ranks[plane.index()], "page {lpn}");
+                assert_eq!(geometry.homed_page(plane, rank), DriveLpn(lpn));
                 ranks[plane.index()] += 1;
             }
             let most = ranks.iter().copied().max().map(u64::from);

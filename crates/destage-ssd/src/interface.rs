@@ -10,12 +10,15 @@
 //! soon as it is asked for, and nothing decided later moves it.
 
 mod buffer;
+mod late;
 mod link;
 
 use crate::config::InterfaceConfig;
 use crate::geometry::DriveLpn;
 use buffer::Buffer;
 use destage_core::{Nanos, Op};
+use late::LateBuffer;
+pub(crate) use late::Slot;
 use link::Link;
 
 /// Type of a host command.
@@ -58,7 +61,8 @@ pub(crate) struct Interface {
     acting_ns: Nanos, // the drive acts on the last command from here on
     link: Link,
     buffer: Option<Buffer>,
-    last_program_ns: Nanos, // latest end of a host program
+    late: Option<Box<LateBuffer>>, // instead of that, where programs may wait for others
+    last_program_ns: Nanos,        // latest end of a host program
 }
 
 impl Interface {
@@ -73,6 +77,7 @@ impl Interface {
             acting_ns: 0,
             link: Link::new(config, page_bytes),
             buffer: (config.buffer_pages > 0).then(|| Buffer::new(config.buffer_pages)),
+            late: None,
             last_program_ns: 0,
         }
     }
@@ -138,7 +143,7 @@ impl Interface {
 
     /// There is a buffer.
     pub(crate) fn is_buffered(&self) -> bool {
-        self.buffer.is_some()
+        self.buffer.is_some() || self.late.as_ref().is_some_and(|late| late.is_buffer())
     }
 
     /// The page was trimmed: the buffer has no version of it any more.
@@ -146,6 +151,7 @@ impl Interface {
         if let Some(buffer) = &mut self.buffer {
             buffer.drop_page(lpn);
         }
+        self.late_trimmed(lpn);
     }
 
     /// The latest end of a host program that has been submitted.
@@ -154,7 +160,8 @@ impl Interface {
     }
 
     pub(crate) fn counts(&self) -> InterfaceCounts {
-        let mut counts = self.buffer.as_ref().map_or_else(InterfaceCounts::default, Buffer::counts);
+        let late = self.late.as_ref().map(|late| late.counts());
+        let mut counts = self.buffer.as_ref().map(Buffer::counts).or(late).unwrap_or_default();
         self.link.count(&mut counts);
         counts
     }

@@ -55,7 +55,7 @@ pub use config::{ConfigError, DeviceConfig};
 pub use device::{Device, DeviceCounters, InterfaceCounters};
 pub use drive::{Drive, DriveError, PRESETS, Preset};
 pub use filling::{Interrupted, Progress};
-pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters};
+pub use ftl::{AnyFtl, DeviceFull, FTLS, Ftl, FtlCounters, MapCounts};
 pub use geometry::{BlockId, DriveLpn};
 pub use interface::Command;
 pub use pending_time::{PendingTime, Settled};

@@ -54,8 +54,10 @@ enum Node {
 pub struct PendingTimes {
     forgotten: u64, // names that are no more
     nodes: Vec<Node>,
-    frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the first node
-    staging: Staging,                          // as of the first node
+    known: usize, // nodes in front that have been evaluated: each is a known instant
+    frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the node after these
+    staging: Staging, // ditto
+    foreseen: Vec<Option<Nanos>>, // by node after these, as of the last look ahead
 }
 
 impl PendingTimes {
@@ -97,7 +99,7 @@ impl PendingTimes {
     #[inline]
     pub fn free_frames(&mut self, pending_time: PendingTime, frames: u32) {
         match pending_time.known() {
-            Some(ns) if self.nodes.is_empty() => self.frames.push(Reverse((ns, frames))),
+            Some(ns) if self.is_current() => self.frames.push(Reverse((ns, frames))),
             _ => {
                 self.name(Node::Freed(pending_time, frames));
             }
@@ -107,7 +109,7 @@ impl PendingTimes {
     /// Takes the frame that is free earliest, and says from when on it is. One was freed before.
     #[inline]
     pub fn take_frame(&mut self) -> PendingTime {
-        match self.nodes.is_empty() {
+        match self.is_current() {
             true => PendingTime(take(&mut self.frames)),
             false => self.name(Node::Taken),
         }
@@ -117,7 +119,7 @@ impl PendingTimes {
     #[inline]
     pub fn stage(&mut self, end: PendingTime, now: Nanos, pages: u32) {
         match end.known() {
-            Some(ns) if self.nodes.is_empty() => self.staging.push(ns, now, pages),
+            Some(ns) if self.is_current() => self.staging.push(ns, now, pages),
             _ => {
                 self.name(Node::Staged { end, now, pages });
             }
@@ -127,7 +129,7 @@ impl PendingTimes {
     /// When all but so many of the victims [staged](PendingTimes::stage) so far are programmed.
     #[inline]
     pub fn staging_free(&mut self, now: Nanos, pages: u32) -> PendingTime {
-        match self.nodes.is_empty() {
+        match self.is_current() {
             true => PendingTime::at(self.staging.free(now, pages)),
             false => self.name(Node::StagingFree { now, pages }),
         }
@@ -139,31 +141,104 @@ impl PendingTimes {
         self.nodes.len()
     }
 
+    /// Every name has a known instant: frames and staging pages are as they are now.
+    #[inline(always)]
+    fn is_current(&self) -> bool {
+        self.known == self.nodes.len()
+    }
+
+    /// The instant, if it is known by the last [evaluation](PendingTimes::evaluate).
+    #[inline]
+    pub fn instant(&self, pending_time: PendingTime) -> Option<Nanos> {
+        pending_time.known().or_else(|| {
+            let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize;
+            match self.nodes.get(at).filter(|_| at < self.known)? {
+                Node::Known(ns) => Some(*ns),
+                _ => None,
+            }
+        })
+    }
+
+    /// Finds the instants of all names that were given before the first that has no meaning yet.
+    pub fn evaluate(&mut self) {
+        while let Some(&node) = self.nodes.get(self.known) {
+            if matches!(node, Node::Unknown) {
+                return;
+            }
+            let PendingTimes { nodes, frames, staging, forgotten, .. } = self;
+            let of = |pending_time: PendingTime| match pending_time.known() {
+                Some(ns) => ns,
+                None => match nodes[((pending_time.0 & !NAMED) - *forgotten) as usize] {
+                    Node::Known(ns) => ns,
+                    _ => unreachable!("an earlier name is known"),
+                },
+            };
+            let ns = instant_of(node, of, frames, staging);
+            self.nodes[self.known] = Node::Known(ns);
+            self.known += 1;
+        }
+    }
+
+    /// Finds which names have a known instant beyond these, given that all without a meaning are
+    /// `least` or later: those that have the same one however late these are.
+    pub fn foresee(&mut self, least: Nanos) {
+        self.evaluate();
+        let mut foreseen = std::mem::take(&mut self.foreseen);
+        foreseen.clear();
+        if !self.is_current() {
+            self.replay(least, |ns| foreseen.push(Some(ns)));
+            let mut at = 0;
+            self.replay(NAMED - 1, |ns| {
+                foreseen[at] = foreseen[at].filter(|&earliest| earliest == ns);
+                at += 1;
+            });
+        }
+        self.foreseen = foreseen;
+    }
+
+    /// The instant, if it is known by the last call of [`foresee`](PendingTimes::foresee).
+    #[inline]
+    pub fn foreseen(&self, pending_time: PendingTime) -> Option<Nanos> {
+        self.instant(pending_time).or_else(|| {
+            let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize;
+            self.foreseen.get(at - self.known).copied().flatten()
+        })
+    }
+
+    /// Instants of all names from the first on that has no meaning, with this one for each of these.
+    fn replay(&self, unknown: Nanos, mut found: impl FnMut(Nanos)) {
+        let (mut frames, mut staging) = (self.frames.clone(), self.staging.clone());
+        let mut values: Vec<Nanos> = Vec::with_capacity(self.nodes.len() - self.known);
+        for &node in &self.nodes[self.known..] {
+            let of = |pending_time: PendingTime| match pending_time.known() {
+                Some(ns) => ns,
+                None => {
+                    let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize;
+                    match self.nodes[at] {
+                        Node::Known(ns) => ns,
+                        _ => values[at - self.known],
+                    }
+                }
+            };
+            let ns = match node {
+                Node::Unknown => unknown,
+                node => instant_of(node, of, &mut frames, &mut staging),
+            };
+            values.push(ns);
+            found(ns);
+        }
+    }
+
     /// Resolves and forgets all names that were given before the first that has no meaning yet.
     /// Holders of names must look all of them up in the returned instants.
     pub fn settle(&mut self) -> Settled {
-        let unknown = |node: &Node| matches!(node, Node::Unknown);
-        let count = self.nodes.iter().position(unknown).unwrap_or(self.nodes.len());
+        self.evaluate();
+        let count = std::mem::take(&mut self.known);
         let mut settled = Settled { first: self.forgotten, values: Vec::with_capacity(count) };
-        for node in self.nodes.drain(..count) {
-            let ns = match node {
-                Node::Unknown => unreachable!("what precedes the first of these"),
-                Node::Known(ns) => ns,
-                Node::Later(a, b) => settled.ns(a).max(settled.ns(b)),
-                Node::Before(pending_time, ns) => settled.ns(pending_time) - ns,
-                Node::Freed(pending_time, frames) => {
-                    self.frames.push(Reverse((settled.ns(pending_time), frames)));
-                    0
-                }
-                Node::Taken => take(&mut self.frames),
-                Node::Staged { end, now, pages } => {
-                    self.staging.push(settled.ns(end), now, pages);
-                    0
-                }
-                Node::StagingFree { now, pages } => self.staging.free(now, pages),
-            };
-            settled.values.push(ns);
-        }
+        settled.values.extend(self.nodes.drain(..count).map(|node| match node {
+            Node::Known(ns) => ns,
+            _ => unreachable!("it has been evaluated"),
+        }));
         self.forgotten += count as u64;
         for node in &mut self.nodes {
             match node {
@@ -176,6 +251,31 @@ impl PendingTimes {
             }
         }
         settled
+    }
+}
+
+/// The instant of a name, given those that it is made of.
+fn instant_of(
+    node: Node,
+    of: impl Fn(PendingTime) -> Nanos,
+    frames: &mut BinaryHeap<Reverse<(Nanos, u32)>>,
+    staging: &mut Staging,
+) -> Nanos {
+    match node {
+        Node::Unknown => unreachable!("it has no meaning yet"),
+        Node::Known(ns) => ns,
+        Node::Later(a, b) => of(a).max(of(b)),
+        Node::Before(pending_time, ns) => of(pending_time).saturating_sub(ns),
+        Node::Freed(pending_time, n) => {
+            frames.push(Reverse((of(pending_time), n)));
+            0
+        }
+        Node::Taken => take(frames),
+        Node::Staged { end, now, pages } => {
+            staging.push(of(end), now, pages);
+            0
+        }
+        Node::StagingFree { now, pages } => staging.free(now, pages),
     }
 }
 

@@ -5,10 +5,12 @@
 //! plain path at its first branch.
 
 mod counts;
+mod order;
 mod serve;
 mod unfinished;
 
 pub use counts::{ChannelCounters, Totals};
+pub(crate) use order::Released;
 
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, GcStepsConfig, Sched, Suspend};
@@ -19,6 +21,7 @@ use crate::records::{Numbering, OperationRecord, Recorder};
 use crate::timing::{OperationKind, Timing};
 use counts::{FtlOperations, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
+use order::Waits;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use unfinished::Log;
@@ -70,9 +73,12 @@ pub struct Queues {
     // when the host sees them done is said later.
     fronted: bool,
     ready: Nanos,
+    acting: Nanos,      // the drive acts on the host's command from here on
+    fetch_ready: Nanos, // that, of a map read that the command needs; else 0
     undone: Option<Undone>,
     steps: GcStepsConfig,
     suspensions: u64,
+    waits: Option<Box<Waits>>, // operations that wait for others
 }
 
 /// A host operation of which it is not known yet when the host sees it done.
@@ -81,6 +87,8 @@ struct Undone {
     submission: u64,
     is_read: bool,
     service_ns: Nanos,
+    decided: Nanos,
+    counts: bool, // its latency
 }
 
 #[derive(Clone, Debug)]
@@ -97,7 +105,7 @@ impl Queues {
         let channels = geometry.channels as usize;
         let units = geometry.units as usize;
         let sums = (config.sched, config.bus) == (Sched::Fcfs, Bus::Private);
-        Queues {
+        let mut queues = Queues {
             now: 0,
             plain: sums && idle_ns.is_none(),
             sums,
@@ -131,10 +139,17 @@ impl Queues {
             numbering: Numbering::new(config, geometry),
             fronted: false,
             ready: 0,
+            acting: 0,
+            fetch_ready: 0,
             undone: None,
             steps: config.steps,
             suspensions: 0,
+            waits: None,
+        };
+        if config.map_cache.is_some() {
+            queues.keep_order();
         }
+        queues
     }
 
     /// From now on, unfinished operations can be counted by kind. Before the first operation.
@@ -166,15 +181,23 @@ impl Queues {
         self.ready = ready;
     }
 
+    /// The drive acts on the host's command from this instant on.
+    #[inline(always)]
+    pub(crate) fn acts(&mut self, acting: Nanos) {
+        self.acting = acting;
+    }
+
     /// The host sees its last operation done at this instant (`docs/spec/device-today.md` 5.3).
     #[inline]
     pub(crate) fn done(&mut self, done: Nanos) {
-        let Some(Undone { submission, is_read, service_ns }) = self.undone.take() else { return };
-        if is_read && self.counts_latencies {
-            add(&mut self.read_latency_ns, done - self.now);
+        let Some(undone) = self.undone.take() else { return };
+        let Undone { submission, is_read, service_ns, decided, counts } = undone;
+        if is_read && counts {
+            add(&mut self.read_latency_ns, done - decided);
         }
         if let Some(ends) = &mut self.ends {
-            ends.push(Reverse((done, submission, service_ns)));
+            // One that has waited may be done before its unit hears of it.
+            ends.push(Reverse((done.max(self.now), submission, service_ns)));
         }
     }
 
@@ -186,6 +209,7 @@ impl Queues {
 
     /// Nanoseconds that the unit has worked for the current host page: collections, merges, the
     /// page itself. Waiting for data is no work.
+    #[inline(always)]
     fn worked_ns(&mut self, unit: UnitId, duration: Nanos) -> Nanos {
         let Some(work) = self.works.get_mut(unit.index()) else { return duration };
         if work.0 != self.pages {
@@ -240,7 +264,9 @@ impl Queues {
             Order::Private => {}
             Order::Shared(channels) => channels.iter_mut().for_each(|c| c.forget(now)),
             Order::ReadFirst(lanes) => {
-                let Queues { program_wait_ns, read_latency_ns, times, ends, recorder, .. } = self;
+                let Queues {
+                    program_wait_ns, read_latency_ns, times, ends, recorder, waits, ..
+                } = self;
                 for lane in lanes {
                     lane.advance(now, |op, start, end| {
                         match op.kind {
@@ -251,6 +277,9 @@ impl Queues {
                         }
                         if let Some(name) = op.end {
                             times.set(name, end);
+                        }
+                        if let (Some(number), Some(waits)) = (op.watch, waits.as_mut()) {
+                            Queues::watched_ended(waits, number, end);
                         }
                         if let (Some(name), Some(ns)) = (op.transferred, op.transferred_ns) {
                             times.set(name, ns);
@@ -279,6 +308,11 @@ impl Queues {
     #[inline]
     pub fn now(&self) -> Nanos {
         self.now
+    }
+
+    /// R and W of the host so far.
+    pub(crate) fn host_operations(&self) -> u64 {
+        self.host_operations
     }
 
     /// Instants that are not known yet.

@@ -41,6 +41,8 @@ pub(crate) struct Waiting {
     pub(crate) counts_latency: bool,
     /// Number among all operations, if they are recorded.
     pub(crate) number: Option<u64>,
+    /// Others may wait for its end, under this number (`docs/spec/map-cache.md` 7).
+    pub(crate) watch: Option<u64>,
     /// R: so many operations of the unit that are no reads must have ended.
     after: u64,
 }
@@ -64,6 +66,7 @@ impl Waiting {
             submission: None,
             counts_latency: false,
             number: None,
+            watch: None,
             after: 0,
         }
     }
@@ -116,6 +119,11 @@ impl ReadFirstQueue {
             self.collections -= u32::from(op.collection);
             self.start(end);
         }
+    }
+
+    /// When it chooses what it does next.
+    pub(crate) fn next_choice(&self) -> Option<Nanos> {
+        self.suspending_until.or(self.serving.map(|(_, end)| end))
     }
 
     fn start(&mut self, now: Nanos) {

@@ -45,6 +45,7 @@ pub(crate) struct Numbering {
     main_pages: u32,
     main_blocks: u32,
     slc_pages: u32, // of a block
+    slc_blocks: u32,
 }
 
 impl Numbering {
@@ -54,11 +55,17 @@ impl Numbering {
             main_pages: geometry.physical_pages(),
             main_blocks: geometry.planes * geometry.blocks_per_plane,
             slc_pages: config.slc.map_or(1, |slc| slc.slc_pages_per_block),
+            slc_blocks: config.slc.map_or(0, |slc| slc.slc_blocks * geometry.planes),
         }
     }
 
+    /// Blocks of the drive.
+    pub(crate) fn blocks(&self) -> usize {
+        (self.main_blocks + self.slc_blocks) as usize
+    }
+
     /// Block of a page, and the page's index in it.
-    fn of(&self, ppn: Ppn) -> (u32, u32) {
+    pub(crate) fn of(&self, ppn: Ppn) -> (u32, u32) {
         match ppn.checked_sub(self.main_pages) {
             None => (ppn / self.block_pages, ppn % self.block_pages),
             Some(slc) => (self.main_blocks + slc / self.slc_pages, slc % self.slc_pages),
@@ -126,7 +133,13 @@ mod tests {
 
     #[test]
     fn slc_blocks_are_numbered_behind_those_of_the_main_area() {
-        let numbering = Numbering { block_pages: 8, main_pages: 80, main_blocks: 10, slc_pages: 3 };
+        let numbering = Numbering {
+            block_pages: 8,
+            main_pages: 80,
+            main_blocks: 10,
+            slc_pages: 3,
+            slc_blocks: 2,
+        };
         let found = [0, 79, 80, 85].map(|ppn| numbering.of(ppn));
         assert_eq!(found, [(0, 0), (9, 7), (10, 0), (11, 2)]);
     }

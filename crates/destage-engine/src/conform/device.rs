@@ -126,6 +126,7 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let device = device.map_err(|e| config("device", &e))?;
     // Vectors of collectors have these counters of every device whose order of ends is known.
     let of_today = device.interface_key().is_some()
+        || device.map_cache.is_some()
         || !line.placement.is_empty()
         || of_collectors && device.sched == Sched::Fcfs;
     let device = device.with_placement(&table(line.placement));

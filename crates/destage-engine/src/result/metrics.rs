@@ -8,8 +8,8 @@ use super::run::RunResult;
 use super::tier_metrics::of_tiers;
 use crate::cost::Cost;
 use destage_policies::{POLICIES, Shown};
-use destage_replay::timed::max_deviation;
-use destage_ssd::FtlCounters;
+use destage_replay::timed::{Timing, max_deviation};
+use destage_ssd::{FtlCounters, MapCounts};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -52,6 +52,11 @@ fn cost(r: &RunResult) -> Option<Number> {
     let of = |model: Cost| model.of(r.counters.physical_reads, r.flash_writes().unwrap_or(0));
     let known = r.config.options.cost.filter(|_| r.pending_growth().is_some()).map(of);
     known.and_then(|cost| u64::try_from(cost).ok()).or(r.cost).map(Number::Count)
+}
+
+/// A count of the map cache of a device that has one.
+fn map(t: &Timing, count: fn(&MapCounts) -> u64) -> Option<Number> {
+    t.counters.device.map.as_ref().map(|map| count(map).into())
 }
 
 /// A counter of an FTL of `docs/spec/ftl.md`; what it has none of is 0.
@@ -421,12 +426,33 @@ static OF_THE_DEVICE: &[Metric] = &[
     timed!(Device, "suspensions", "Suspensions", Count "suspensions", Neither,
         "erases and programs that reads suspended",
         |t| t.counters.device.suspensions.map(Number::from)),
+    timed!(Device, "map_hit_ratio", "Map hit ratio", Ratio "", Higher,
+    "look-ups of the map that the device's map cache answered / all (map_cache)",
+    |t| {
+        let map = t.counters.device.map.as_ref()?;
+        ratio(map.map_hits, map.map_hits + map.map_misses)
+    }),
+    timed!(Device, "map_hits", "Map hits", Count "look-ups", Higher,
+        "look-ups of the map that the map cache answered", |t| map(t, |m| m.map_hits)),
+    timed!(Device, "map_misses", "Map misses", Count "look-ups", Lower,
+        "look-ups of the map that it did not answer", |t| map(t, |m| m.map_misses)),
+    timed!(Device, "map_reads", "Map reads", Count "pages", Lower,
+        "map pages read from flash", |t| map(t, |m| m.map_reads)),
+    timed!(Device, "map_writes", "Map writes", Count "pages", Lower,
+        "map pages programmed, those that collections moved not included",
+        |t| map(t, |m| m.map_writes)),
+    timed!(Device, "map_dirty_evictions", "Dirty map evictions", Count "evictions", Lower,
+        "items that left the map cache and were newer than flash",
+        |t| map(t, |m| m.map_dirty_evictions)),
+    timed!(Device, "map_moves", "Moved map pages", Count "pages", Lower,
+        "map pages that collections moved, among the moved pages", |t| map(t, |m| m.map_moves)),
     timed!(Device, "gc_writes", "GC writes", Count "pages", Lower,
     "pages programmed by collections, merges and translation (AALRU, figure 9)",
     |t| {
         let d = &t.counters.device;
         let own = |f: &destage_ssd::FtlCounters| f.common.flash_programs - f.common.host_writes;
-        Some(d.ftl.as_ref().map_or(d.gc_moves, own).into())
+        let map_writes = d.map.map_or(0, |map| map.map_writes);
+        Some(d.ftl.as_ref().map_or(d.gc_moves + map_writes, own).into())
     }),
     ftl!(Device, "switch_merges", "Switch merges", Count "merges", Neither,
         "log blocks that became the data block as they were (bast, fast)", "switch_merges")

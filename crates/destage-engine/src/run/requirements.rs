@@ -88,6 +88,7 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
     let given = given.and_then(|(_, value)| value.as_text());
     let Some(value) = given.filter(|value| one.values.contains(value)) else { return Ok(()) };
     let key = match (device.slc, device.streams.write_points()) {
+        _ if device.map_cache.is_some() => "map_cache",
         (Some(_), _) => "slc_blocks",
         (None, 1) => return Ok(()),
         _ if device.streams.handles > 1 => "handles",

@@ -41,6 +41,11 @@ fn every_vector_of_collection_in_steps_passes() {
 }
 
 #[test]
+fn every_vector_of_a_map_cache_passes() {
+    all_pass(&["map-cache.jsonl"], 30);
+}
+
+#[test]
 fn every_vector_of_gcar_over_bplru_passes() {
     all_pass(&["gcar-bplru.jsonl"], 11);
 }

@@ -36,7 +36,7 @@ pub(super) fn prepare(host: HostConfig, device: &mut Device) {
 /// Serves a flush at the instant that the drive has come to.
 pub(super) fn flush(device: &mut Device, course: &mut Course) {
     let processed = device.command(Command::Other);
-    course.end = PendingTime::at(processed.max(device.drained_ns()));
+    course.end = device.drained(processed);
 }
 
 /// Serves a trim at that instant, but for its pages.

@@ -113,7 +113,7 @@ impl Course {
     pub(super) fn issue(&mut self, arrival_ns: Nanos, is_write: bool) {
         match self.host.mode {
             HostMode::Open => self.now = arrival_ns,
-            HostMode::Closed if self.outstanding.len() < self.host.queue_depth as usize => {}
+            HostMode::Closed if self.in_flight() < self.host.queue_depth as usize => {}
             HostMode::Closed => {
                 if let Some(Reverse(done)) = self.outstanding.pop() {
                     self.now = self.now.max(done);
@@ -125,6 +125,77 @@ impl Course {
         self.end = PendingTime::at(self.now);
         self.pages = 0;
         self.is_open = true;
+    }
+
+    /// Requests of a closed loop that have not left the outstanding ones.
+    fn in_flight(&self) -> usize {
+        self.outstanding.len() + self.unresolved.len()
+    }
+
+    /// The next request of a closed loop waits for the first completion, which may be only a name
+    /// yet: time goes on until it is known. Nothing but the requests in flight is under way.
+    #[inline]
+    pub(super) fn await_completion(&mut self, device: &mut Device, observer: &mut Watcher<'_>) {
+        if self.host.mode == HostMode::Closed
+            && !self.unresolved.is_empty()
+            && self.in_flight() >= self.host.queue_depth as usize
+        {
+            self.find_completion(device, observer);
+        }
+    }
+
+    #[inline(never)]
+    fn find_completion(&mut self, device: &mut Device, observer: &mut Watcher<'_>) {
+        loop {
+            let release = device.next_release();
+            device.queues().times().foresee(release.unwrap_or(0));
+            self.complete(device, observer);
+            let first = self.outstanding.peek().map(|&Reverse(first)| first);
+            match release {
+                Some(at) if first.is_none_or(|first| at < first) => device.advance(at),
+                _ => return,
+            }
+        }
+    }
+
+    /// Requests whose end is known by the last look ahead have completed.
+    fn complete(&mut self, device: &mut Device, observer: &mut Watcher<'_>) {
+        let times = device.queues().times();
+        let Course { host, ledger, parts, unresolved, warming, warmup_requests, .. } = self;
+        let outstanding = &mut self.outstanding;
+        unresolved.retain_mut(|Unresolved { request, end, after_ns }| {
+            let Some(end_ns) = times.foreseen(*end) else { return true };
+            request.completion_ns = end_ns + *after_ns;
+            if host.mode == HostMode::Closed {
+                outstanding.push(Reverse(request.completion_ns));
+            }
+            observer.completed(request);
+            if *warming || request.number >= *warmup_requests {
+                let Completed { number, op, control_command, issued_ns, completion_ns, .. } =
+                    *request;
+                match control_command {
+                    None => ledger.request(op, issued_ns, completion_ns),
+                    Some(kind) => ledger.control_command(kind, issued_ns, completion_ns),
+                }
+                if !*warming && control_command.is_none() {
+                    parts.respond_late(number, op, completion_ns - issued_ns);
+                }
+            }
+            false
+        });
+    }
+
+    /// Requests that have completed by now; the completion of the last of them.
+    pub(super) fn complete_last(
+        &mut self,
+        device: &mut Device,
+        observer: &mut Watcher<'_>,
+    ) -> Option<Nanos> {
+        let last = self.unresolved.last().map(|last| (last.end, last.after_ns));
+        device.queues().times().foresee(0);
+        self.complete(device, observer);
+        let (end, after_ns) = last?;
+        device.queues().times().foreseen(end).map(|end_ns| end_ns + after_ns)
     }
 
     /// Issues a trim or flush.
@@ -223,23 +294,13 @@ impl Course {
         frontend: &mut dyn Frontend,
         observer: &mut Watcher<'_>,
     ) {
+        device.queues().times().foresee(0);
+        self.complete(device, observer);
         let settled = device.queues().times().settle();
         frontend.settle(&settled);
-        let Course { ledger, parts, unresolved, warming, warmup_requests, .. } = self;
-        unresolved.retain_mut(|Unresolved { request, end, after_ns }| {
-            *end = settled.now(*end);
-            let Some(end_ns) = end.known() else { return true };
-            request.completion_ns = end_ns + *after_ns;
-            observer.completed(request);
-            if *warming || request.number >= *warmup_requests {
-                let Completed { number, op, issued_ns, completion_ns, .. } = *request;
-                ledger.request(op, issued_ns, completion_ns);
-                if !*warming {
-                    parts.respond_late(number, op, completion_ns - issued_ns);
-                }
-            }
-            false
-        });
+        for unresolved in &mut self.unresolved {
+            unresolved.end = settled.now(unresolved.end);
+        }
     }
 
     pub(super) fn outcome(

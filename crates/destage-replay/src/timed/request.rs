@@ -38,6 +38,7 @@ pub(super) fn issue<C: Frontend + ?Sized>(
         course.settle(device, frontend.erased(), observer);
         settle_later(device, frontend, course);
     }
+    course.await_completion(device, observer);
     let since = course.now;
     course.issue(arrival_ns, is_write);
     if frontend.uses_idle() {
@@ -66,6 +67,7 @@ pub(super) fn issue_control(
     observer: &mut Watcher<'_>,
 ) {
     course.close(frontend.host_operations(), observer);
+    course.await_completion(device, observer);
     let since = course.now;
     course.issue_control_command(arrival_ns, kind);
     if frontend.uses_idle() {

@@ -2,6 +2,7 @@
 
 use super::ftl::FtlConfig;
 use super::interface::InterfaceConfig;
+use super::map_cache::MapCacheConfig;
 use super::placement::PlacementConfig;
 use super::slc::SlcConfig;
 use super::steps::{GcStepsConfig, StepPages};
@@ -62,6 +63,8 @@ pub struct DeviceConfig {
     pub streams: StreamsConfig,
     #[serde(flatten)]
     pub steps: GcStepsConfig,
+    #[serde(flatten)]
+    pub map_cache: Option<MapCacheConfig>,
     /// The table `[placement]`, which stands by itself.
     #[serde(skip)]
     pub placement: PlacementConfig,
@@ -115,12 +118,22 @@ impl DeviceConfig {
     /// `cap`: most valid pages of a plane (5.1; `docs/spec/device-today.md` 7.2).
     pub fn valid_cap(&self) -> u32 {
         let data = self.data_pages();
-        self.blocks_per_plane * data - self.gc_low_pages - self.streams.write_points() * data
+        self.blocks_per_plane * data - self.gc_low_pages - self.write_points() * data
+    }
+
+    /// Places of a plane that have an open block of their own, that of map pages among them.
+    pub fn write_points(&self) -> u32 {
+        self.streams.write_points() + u32::from(self.map_cache.is_some())
+    }
+
+    /// T: map pages on flash (`docs/spec/map-cache.md` 1); 0 with the whole map in memory.
+    pub fn map_pages(&self) -> u32 {
+        self.map_cache.map_or(0, |map| map.map_pages(self.page_bytes, self.logical_pages))
     }
 
     /// One open block a plane, the greedy collector over whole blocks, and no SLC cache.
     pub(crate) fn is_plain(&self) -> bool {
-        self.streams.write_points() == 1
+        self.write_points() == 1
             && self.streams.gc_victim == GcVictim::Greedy
             && self.steps.gc_step_pages == StepPages::WholeBlocks
             && self.slc.is_none()

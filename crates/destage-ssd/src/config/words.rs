@@ -226,6 +226,26 @@ words! {
 }
 
 words! {
+    /// Which item leaves the map cache (`docs/spec/map-cache.md` 4).
+    MapPolicy {
+        /// The least recently used.
+        Lru = "lru",
+        /// The same of a segment of items that were used once, then of the others.
+        Slru = "slru",
+    }
+}
+
+words! {
+    /// What the map cache holds (`docs/spec/map-cache.md` 1).
+    MapGranularity {
+        /// Entries of single pages.
+        Entry = "entry",
+        /// Whole map pages.
+        Page = "page",
+    }
+}
+
+words! {
     /// Treatment of the trace's trims (`docs/spec/device-today.md` 4).
     TrimMode {
         /// The run skips them.

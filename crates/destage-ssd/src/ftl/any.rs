@@ -1,6 +1,6 @@
 //! Any FTL, chosen when a drive is made: one branch per page, always the same.
 
-use super::counters::{FtlCounters, SlcCounts, StreamCounts};
+use super::counters::{FtlCounters, MapCounts, SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{DeviceFull, FlashState, Ftl};
 use super::sink::Sink;
@@ -72,6 +72,10 @@ impl Ftl for AnyFtl {
 
     fn slc_counts(&self) -> Option<SlcCounts> {
         each_ftl!(self, ftl => ftl.slc_counts())
+    }
+
+    fn map_counts(&self) -> Option<MapCounts> {
+        each_ftl!(self, ftl => ftl.map_counts())
     }
 
     fn future(&self) -> Option<Future> {

@@ -187,6 +187,38 @@ pub struct SlcCounts {
     pub block_erases_max: u64,
 }
 
+/// Counts of a map cache (`docs/spec/map-cache.md` 10).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct MapCounts {
+    /// Look-ups of pages whose item was in memory.
+    pub map_hits: u64,
+    /// The others.
+    pub map_misses: u64,
+    /// Map pages read.
+    pub map_reads: u64,
+    /// Map pages programmed; moved ones not.
+    pub map_writes: u64,
+    /// Items that left dirty.
+    pub map_dirty_evictions: u64,
+    /// Map pages moved by collections.
+    pub map_moves: u64,
+}
+
+impl MapCounts {
+    /// Counts since `before`.
+    #[must_use]
+    pub fn since(self, before: &MapCounts) -> Self {
+        MapCounts {
+            map_hits: self.map_hits - before.map_hits,
+            map_misses: self.map_misses - before.map_misses,
+            map_reads: self.map_reads - before.map_reads,
+            map_writes: self.map_writes - before.map_writes,
+            map_dirty_evictions: self.map_dirty_evictions - before.map_dirty_evictions,
+            map_moves: self.map_moves - before.map_moves,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

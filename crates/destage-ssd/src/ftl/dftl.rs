@@ -15,16 +15,14 @@
 //!
 //! Cost. O(1) per page, and O(log blocks) per invalidation of a page, rarely more than one step.
 
-mod cmt;
-
 use super::block_ftl::{BlockFtl, FlashOps};
 use super::blocks::{NoFreeBlock, Wear};
+use super::cmt::{Cmt, Sizes};
 use super::counters::{FtlCounters, counters};
 use super::layer::FlashState;
 use super::pool::{ALONE, Collections, Frontier, Pool};
 use crate::config::{COUNT, FtlConfig, IfAbsent, Info, Kind, MOST_PAGES, PagesOfBlocks, Row, key};
 use crate::geometry::{BlockId, DriveLpn, Ppn};
-use cmt::{Cmt, Sizes};
 use destage_core::pages::prefetch;
 use destage_keys::words;
 

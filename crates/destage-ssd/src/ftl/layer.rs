@@ -3,7 +3,7 @@
 //!
 //! It decides at once and never sees a time, but for the backlog that dynamic allocation asks for.
 
-use super::counters::{FtlCounters, SlcCounts, StreamCounts};
+use super::counters::{FtlCounters, MapCounts, SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::sink::{Instantly, Sink};
 use crate::config::DeviceConfig;
@@ -123,6 +123,11 @@ pub trait Ftl: Sized {
 
     /// Counts of the SLC cache.
     fn slc_counts(&self) -> Option<SlcCounts> {
+        None
+    }
+
+    /// Counts of a map cache.
+    fn map_counts(&self) -> Option<MapCounts> {
         None
     }
 

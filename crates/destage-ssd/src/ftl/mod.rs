@@ -18,6 +18,7 @@ pub mod bast;
 mod bitmap;
 pub mod block_ftl;
 mod blocks;
+mod cmt;
 mod counters;
 pub mod dftl;
 pub mod fast;
@@ -33,10 +34,10 @@ mod striped;
 mod tournament;
 
 pub use blocks::NoFreeBlock;
-pub use counters::{Common, FtlCounters, SlcCounts, StreamCounts};
+pub use counters::{Common, FtlCounters, MapCounts, SlcCounts, StreamCounts};
 pub use image::ImageError;
 pub use layer::{DeviceFull, FlashState, Ftl};
-pub use sink::{Instantly, Moves, Sink};
+pub use sink::{Instantly, Moves, Need, Sink};
 pub use striped::StripedFtl;
 
 use crate::config::{Info, nearest};

@@ -22,6 +22,7 @@
 //!  writing     where a page goes                                   5.2, 5.3
 //!  points      several open blocks a plane        `docs/spec/device-today.md` 7
 //!  slc         blocks that are written fast                        ditto, 9
+//!  map_cache   a part of the map in memory            `docs/spec/map-cache.md`
 //!  folding     writing to these, and folding them                  ditto, 9.2 to 9.4
 //!  fill        writing much at once, in no time                    5.6
 //!  image       a state as bytes
@@ -35,6 +36,7 @@ mod fill;
 mod folding;
 mod gc;
 mod image;
+mod map_cache;
 mod points;
 mod restore;
 mod slc;
@@ -48,7 +50,7 @@ mod writing;
 
 pub use state::PageFtl;
 
-use super::counters::{SlcCounts, StreamCounts};
+use super::counters::{MapCounts, SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{FlashState, Ftl};
 use super::sink::{Instantly, Sink};
@@ -98,7 +100,7 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     let planes = u64::from(config.planes());
     let (data, low) = (u64::from(config.data_pages()), u64::from(config.gc_low_pages));
     let plane = u64::from(config.blocks_per_plane) * data;
-    let points = u64::from(config.streams.write_points());
+    let points = u64::from(config.write_points());
     let (open, blocks) = match points {
         1 => ("one active block".to_string(), "an active block".to_string()),
         _ => (format!("{points} active blocks"), format!("{points} active blocks")),
@@ -111,55 +113,48 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     })?;
     let logical = u64::from(config.logical_pages);
     let stripe = u64::from(config.stripe_pages);
-    let in_one = logical.div_ceil(stripe).div_ceil(planes) * stripe;
+    let map_pages = u64::from(config.map_pages());
+    let map_in_one = map_pages.div_ceil(planes);
+    let in_one = logical.div_ceil(stripe).div_ceil(planes) * stripe + map_in_one;
+    let beside = if map_pages > 0 { format!(" and {map_pages} map pages") } else { String::new() };
     match config.alloc {
         Alloc::Static if in_one > cap => Err(format!(
-            "no room for collection: a plane would hold {in_one} of {logical} logical pages, but \
-             only {cap} fit beside gc_low_pages = {low} and {blocks} of {data} pages \
+            "no room for collection: a plane would hold {in_one} of {logical} logical pages\
+             {beside}, but only {cap} fit beside gc_low_pages = {low} and {blocks} of {data} pages \
              (change {source} or gc_low_pages)"
         )),
-        Alloc::Dynamic if logical >= planes * cap => Err(format!(
-            "no room for collection: {logical} logical pages, but dynamic allocation needs fewer \
-             than {} ({planes} planes of {cap} pages; change {source} or gc_low_pages)",
+        Alloc::Dynamic if logical + map_pages >= planes * cap || map_in_one >= cap => Err(format!(
+            "no room for collection: {logical} logical pages{beside}, but dynamic allocation needs \
+             fewer than {} ({planes} planes of {cap} pages; change {source} or gc_low_pages)",
             planes * cap
         )),
         _ => Ok(()),
     }
 }
 
-impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
-    fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
-        room_for_collection(config, source)
+impl<const TODAY: bool> PageFtl<TODAY> {
+    /// A unit has been idle for long: folds a block, or else collects one or a step of it.
+    fn fold_or_collect<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
+        if TODAY && self.fold_idle(unit, sink) {
+            return true;
+        }
+        if self.gc_mode != GcMode::Idle {
+            return false;
+        }
+        let planes = self.geometry.planes_of(unit);
+        let chosen = planes
+            .map(|plane| (self.planes[plane.index()].free_pages, plane))
+            .filter(|&(free, plane)| u64::from(free) < self.high && self.has_collection(plane))
+            .min();
+        chosen.is_some_and(|(_, plane)| match &self.steps {
+            Some(_) if TODAY => self.step(plane, sink),
+            _ => self.collect(plane, sink),
+        })
     }
 
-    fn collected_pages(config: &DeviceConfig) -> Option<f64> {
-        let data = f64::from(config.data_pages());
-        let plane = f64::from(config.blocks_per_plane) * data;
-        let open = f64::from(config.streams.write_points()) * data;
-        let collected = plane - f64::from(config.gc_low_pages) - open / 2.0;
-        Some(f64::from(config.planes()) * collected)
-    }
-
-    fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {
-        PageFtl::all_free(config, geometry)
-    }
-
-    fn fingerprint(config: &DeviceConfig) -> Option<u128> {
-        // The image has one active block a plane, and no handles.
-        let is_plain = config.streams == StreamsConfig { handles: 1, ..StreamsConfig::ONE };
-        is_plain.then(|| image::fingerprint(config))
-    }
-
-    fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
-        self.write_image(config, out)
-    }
-
-    fn load(config: &DeviceConfig, input: &mut impl Read) -> Result<Self, ImageError> {
-        PageFtl::read_image(config, input)
-    }
-
-    #[inline]
-    fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
+    /// Reads a page whose place is known.
+    #[inline(always)]
+    fn read_page<S: Sink>(&self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
         let (kind, collection) = (OperationKind::Read, false);
         let (home, slot) = self.home_and_slot(lpn);
         let (plane, index, ppn) = match self.map[slot as usize] {
@@ -176,6 +171,51 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
             },
         };
         Some(sink.submit(Operation { kind, collection, plane, index, from: index, ppn }))
+    }
+}
+
+impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
+    fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
+        room_for_collection(config, source)
+    }
+
+    fn collected_pages(config: &DeviceConfig) -> Option<f64> {
+        let data = f64::from(config.data_pages());
+        let plane = f64::from(config.blocks_per_plane) * data;
+        let open = f64::from(config.write_points()) * data;
+        let collected = plane - f64::from(config.gc_low_pages) - open / 2.0;
+        Some(f64::from(config.planes()) * collected)
+    }
+
+    fn build(config: &DeviceConfig, geometry: &Geometry) -> Self {
+        PageFtl::all_free(config, geometry)
+    }
+
+    fn fingerprint(config: &DeviceConfig) -> Option<u128> {
+        // The image has one active block a plane, and no handles.
+        let is_plain = config.streams == StreamsConfig { handles: 1, ..StreamsConfig::ONE }
+            && config.map_cache.is_none();
+        is_plain.then(|| image::fingerprint(config))
+    }
+
+    fn save(&self, config: &DeviceConfig, out: &mut impl Write) -> io::Result<()> {
+        self.write_image(config, out)
+    }
+
+    fn load(config: &DeviceConfig, input: &mut impl Read) -> Result<Self, ImageError> {
+        PageFtl::read_image(config, input)
+    }
+
+    #[inline]
+    fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
+        if !TODAY || self.map_cache.is_none() {
+            return self.read_page(lpn, sink);
+        }
+        let need = self.look_up(lpn, sink);
+        sink.needs(need);
+        let served = self.read_page(lpn, sink).or_else(|| sink.unmapped(need));
+        self.write_owed(sink);
+        served
     }
 
     #[inline]
@@ -200,6 +240,10 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         self.slc.as_ref().map(slc::Slc::counts)
     }
 
+    fn map_counts(&self) -> Option<MapCounts> {
+        self.map_cache.as_ref().map(|map| map.counts())
+    }
+
     fn future(&self) -> Option<Future> {
         self.points.placement.future()
     }
@@ -218,6 +262,9 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         if let Some(slc) = &mut self.slc {
             slc.begin();
         }
+        if let Some(map) = &mut self.map_cache {
+            map.begin();
+        }
     }
 
     #[inline(always)]
@@ -227,6 +274,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         if TODAY {
             self.points.prefetch(slot);
             self.prefetch_step(home);
+            self.prefetch_item(lpn);
         }
     }
 
@@ -236,6 +284,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         self.prefetch_place(self.map[slot as usize]);
         if TODAY {
             self.prefetch_moves(home);
+            self.prefetch_map_page(lpn);
         }
     }
 
@@ -252,21 +301,11 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     }
 
     fn collect_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
-        if TODAY && self.fold_idle(unit, sink) {
-            return true;
+        let collected = self.fold_or_collect(unit, sink);
+        if TODAY && collected {
+            self.write_owed(sink);
         }
-        if self.gc_mode != GcMode::Idle {
-            return false;
-        }
-        let planes = self.geometry.planes_of(unit);
-        let chosen = planes
-            .map(|plane| (self.planes[plane.index()].free_pages, plane))
-            .filter(|&(free, plane)| u64::from(free) < self.high && self.has_collection(plane))
-            .min();
-        chosen.is_some_and(|(_, plane)| match &self.steps {
-            Some(_) if TODAY => self.step(plane, sink),
-            _ => self.collect(plane, sink),
-        })
+        collected
     }
 
     #[inline(always)]
@@ -305,7 +344,9 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         for plane in (0..self.geometry.planes).map(PlaneId) {
             while u64::from(self.planes[plane.index()].free_pages) < self.high
                 && self.collect(plane, &mut Instantly)
-            {}
+            {
+                self.write_owed(&mut Instantly);
+            }
         }
     }
 

@@ -4,6 +4,22 @@ use crate::geometry::Ppn;
 use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, PlaneId, UnitId};
 
+/// A map read that an operation waits for (`docs/spec/map-cache.md` 7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Need {
+    /// Its end, nanoseconds, or with [`OPEN`](Need::OPEN) its number, if that is not known.
+    pub(crate) at: u64,
+    pub(crate) unit: UnitId,
+}
+
+impl Need {
+    /// There is nothing to wait for.
+    pub const MET: Need = Need { at: 0, unit: UnitId(0) };
+
+    /// Bit of a number.
+    pub(crate) const OPEN: u64 = 1 << 63;
+}
+
 /// Where an FTL's operations go: the queues of the units, or nowhere while a drive is prepared.
 pub trait Sink {
     /// Completion of a submitted operation, as far as the sink knows it.
@@ -30,6 +46,26 @@ pub trait Sink {
 
     /// Appends so many operations of the FTL's own that differ in their pages alone.
     fn submit_equal(&mut self, op: Operation, operations: u32);
+
+    /// The next operation of the host needs this.
+    fn needs(&mut self, _: Need) {}
+
+    /// A page of the host that costs no operation, once what it needs is there; `None` if it is.
+    fn unmapped(&mut self, _: Need) -> Option<Self::Served> {
+        None
+    }
+
+    /// Reads a map page: for a look-up of the host's command, once the drive acts on that, or for
+    /// a new version.
+    fn read_map(&mut self, _: Operation, _is_fetch: bool) -> Need {
+        Need::MET
+    }
+
+    /// Programs a map page whose old version has been read.
+    fn write_map(&mut self, _: Operation, _read: Need) {}
+
+    /// The moves that follow are out of the block of this page.
+    fn moves_from(&mut self, _: Ppn) {}
 
     /// Remaining work of a unit, nanoseconds (4.5).
     fn backlog_ns(&self, unit: UnitId) -> Nanos;

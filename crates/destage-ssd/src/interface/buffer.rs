@@ -59,6 +59,11 @@ impl Buffer {
         }
     }
 
+    /// P.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+
     /// The instant from which on a page that could come at `acting` has a slot.
     #[inline]
     pub(super) fn take_slot(&mut self, acting: Nanos) -> Nanos {

@@ -14,8 +14,9 @@ use destage_core::Nanos;
 pub(super) struct Link {
     page_ns: Nanos, // 0: there is no link
     half: bool,
-    in_until: Nanos,   // full duplex
-    out: Reservations, // half duplex: of both directions
+    in_until: Nanos,                    // full duplex
+    in_any_order: Option<Reservations>, // instead of that, where ready times may decrease
+    out: Reservations,                  // half duplex: of both directions
     busy_ns: Nanos,
     wait_ns: Nanos,
 }
@@ -26,10 +27,16 @@ impl Link {
             page_ns: config.transfer_ns(page_bytes),
             half: config.link_duplex == LinkDuplex::Half,
             in_until: 0,
+            in_any_order: None,
             out: Reservations::default(),
             busy_ns: 0,
             wait_ns: 0,
         }
+    }
+
+    /// Pages come in in no order of their ready times (`docs/spec/map-cache.md` 8).
+    pub(super) fn keep_order(&mut self) {
+        self.in_any_order = Some(Reservations::default());
     }
 
     /// A page goes to the host: when it has arrived.
@@ -55,6 +62,12 @@ impl Link {
             return ready;
         }
         self.busy_ns += self.page_ns;
+        if let Some(taken) = &mut self.in_any_order {
+            taken.forget(now);
+            let end = taken.reserve(ready, self.page_ns);
+            self.wait_ns = self.wait_ns.saturating_add(end - self.page_ns - ready);
+            return end;
+        }
         let begin = self.in_until.max(ready);
         self.wait_ns = self.wait_ns.saturating_add(begin - ready);
         self.in_until = begin + self.page_ns;

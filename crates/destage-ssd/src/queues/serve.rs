@@ -3,8 +3,8 @@
 use super::counts::add;
 use super::{Order, Queues, Served, Undone};
 use crate::config::Suspend;
-use crate::ftl::{Moves, Sink};
-use crate::geometry::PlaneLocation;
+use crate::ftl::{Moves, Need, Sink};
+use crate::geometry::{PlaneLocation, Ppn};
 use crate::pending_time::PendingTime;
 use crate::read_first::Waiting;
 use crate::records::OperationRecord;
@@ -15,8 +15,8 @@ use std::cmp::Reverse;
 impl Queues {
     /// The number of an operation among the host's, if it is one.
     #[inline(always)]
-    fn number(&mut self, op: &Operation) -> u64 {
-        if op.collection || !matches!(op.kind, OperationKind::Read | OperationKind::Write) {
+    pub(super) fn number(&mut self, op: &Operation) -> u64 {
+        if op.collection || !is_of_pages(op.kind) {
             return NEVER;
         }
         self.host_operations += 1;
@@ -35,36 +35,68 @@ impl Queues {
 
     /// The sums of latencies, for an operation whose times are known.
     #[inline(always)]
-    fn count_latency(&mut self, kind: OperationKind, start: Nanos, end: Nanos) {
-        if self.counts_latencies {
-            match kind {
-                OperationKind::Read => add(&mut self.read_latency_ns, end - self.now),
-                _ => add(&mut self.program_wait_ns, start - self.now),
-            }
+    fn count_latency(&mut self, kind: OperationKind, decided: Nanos, start: Nanos, end: Nanos) {
+        match kind {
+            OperationKind::Read => add(&mut self.read_latency_ns, end - decided),
+            _ => add(&mut self.program_wait_ns, start - decided),
         }
     }
 
     /// Array time after an operation's transfer, nanoseconds: that of a program; 0 for a read,
     /// which ends with its transfer.
     #[inline(always)]
-    fn after_transfer(&self, op: &Operation) -> Nanos {
+    pub(super) fn after_transfer(&self, op: &Operation) -> Nanos {
         match op.kind {
             OperationKind::Read => 0,
             _ => self.timing.array_program_ns(op.index),
         }
     }
 
+    /// The end of a transfer does not follow from the end of the operation.
+    #[inline(always)]
+    pub(super) fn names_transfers(&self, kind: OperationKind) -> bool {
+        kind == OperationKind::Write && self.steps.suspend == Suspend::Program
+    }
+
     /// An operation of a unit with a shared bus, reads first, timers or listeners.
     #[inline(never)]
     fn submit_watched(&mut self, op: Operation) -> Served {
+        if self.waits.is_some() {
+            let is_host = !op.collection && is_of_pages(op.kind);
+            let class = if is_host { Class::Host } else { Class::Own };
+            let need = if is_host { self.take_need() } else { Need::MET };
+            return self.decide(op, class, need);
+        }
+        let number = self.number(&op);
+        let now = self.now;
+        self.place(
+            op,
+            Submission {
+                class: Class::Own,
+                number,
+                decided: now,
+                ready: if number == NEVER { 0 } else { self.ready },
+                counts: self.counts_latencies,
+                page: self.pages,
+                by_timer: false,
+                end: None,
+                transferred: None,
+                watch: None,
+                was_late: false,
+            },
+        )
+    }
+
+    /// An operation enters the queue of its unit.
+    #[inline(always)]
+    pub(super) fn place(&mut self, op: Operation, submission: Submission) -> Served {
         let place = self.places[op.plane.index()];
         let PlaneLocation { unit, channel } = place;
         let at = unit.index();
-        let submission = self.number(&op);
+        let number = submission.number;
         let duration = self.timing.duration_ns(&op);
         let now = self.now;
-        let ready = if submission == NEVER { now } else { self.ready.max(now) };
-        let start = self.tails[at].max(ready);
+        let start = self.tails[at].max(submission.ready.max(now));
         let (mut end, mut transferred) = (start + duration, None);
         if let Order::Shared(channels) = &mut self.order {
             end = start;
@@ -78,73 +110,90 @@ impl Queues {
                 }
             }
         }
-        let worked = self.worked_ns(unit, end - start);
+        let worked = match &self.waits {
+            None => self.worked_ns(unit, end - start),
+            Some(_) => self.worked_late(&submission, unit, end - start),
+        };
         self.tails[at] = end;
         self.count(at, &op, 1);
         let unit = &mut self.units[at];
         unit.busy += end - start;
-        if op.collection {
+        if op.collection && !submission.class.is_of_map() {
             unit.gc_until = end;
         }
         if let Some(idle_ns) = self.idle_ns {
-            self.set_timer(at, end + idle_ns);
+            self.set_timer(at, if submission.by_timer { end } else { end + idle_ns });
         }
         if let Some(logs) = &mut self.log {
             logs[at].push(now, end, op.kind);
         }
         if matches!(self.order, Order::ReadFirst(_)) {
-            return self.submit_to_lane(&op, submission, end);
+            return self.submit_to_lane(&op, &submission, end);
         }
         if let Some(recorder) = &mut self.recorder {
-            let number = recorder.next_number();
-            let record = OperationRecord::new(&op, place, number, submission, &self.numbering);
-            recorder.served.push(record.served(now, start, end));
+            let all = recorder.next_number();
+            let record = OperationRecord::new(&op, place, all, number, &self.numbering);
+            recorder.served.push(record.served(submission.decided, start, end));
         }
-        if submission != NEVER {
-            self.note_end(&op, submission, [start, end, worked]);
+        if number != NEVER {
+            self.note_end(&op, &submission, [start, end, worked]);
+        }
+        if let Some(name) = submission.end.filter(|_| !self.fronted) {
+            self.times.set(name, end);
         }
         let transferred =
             transferred.unwrap_or_else(|| end.saturating_sub(self.after_transfer(&op)));
-        Served { end: PendingTime::at(end), transferred: PendingTime::at(transferred), submission }
+        Served {
+            end: PendingTime::at(end),
+            transferred: PendingTime::at(transferred),
+            submission: number,
+        }
     }
 
     /// An operation of the host: its latency, and its end for recorders. Where something
     /// stands before the flash, when the host sees it done is said later.
-    fn note_end(&mut self, op: &Operation, submission: u64, [start, end, service_ns]: [Nanos; 3]) {
+    fn note_end(
+        &mut self,
+        op: &Operation,
+        submission: &Submission,
+        [start, end, service_ns]: [Nanos; 3],
+    ) {
+        let &Submission { number, decided, counts, .. } = submission;
         let is_read = op.kind == OperationKind::Read;
-        if !self.fronted || !is_read {
-            self.count_latency(op.kind, start, end);
+        if counts && (!self.fronted || !is_read) {
+            self.count_latency(op.kind, decided, start, end);
         }
         if self.fronted {
-            self.undone = Some(Undone { submission, is_read, service_ns });
+            self.undone = Some(Undone { submission: number, is_read, service_ns, decided, counts });
         } else if let Some(ends) = &mut self.ends {
-            ends.push(Reverse((end, submission, service_ns)));
+            ends.push(Reverse((end, number, service_ns)));
         }
     }
 
     /// Reads first: the end is known when the operation begins. `end`: of one that no request waits
     /// for, as if it were the last.
-    fn submit_to_lane(&mut self, op: &Operation, submission: u64, end: Nanos) -> Served {
+    fn submit_to_lane(&mut self, op: &Operation, submission: &Submission, end: Nanos) -> Served {
         let place = self.places[op.plane.index()];
         let after = self.after_transfer(op);
-        let mut waiting = Waiting::new(op, self.timing.duration_ns(op), self.now);
+        let number = submission.number;
+        let mut waiting = Waiting::new(op, self.timing.duration_ns(op), submission.decided);
+        waiting.collection &= !submission.class.is_of_map();
+        waiting.watch = submission.watch;
         if let Some(recorder) = &mut self.recorder {
-            let number = recorder.next_number();
-            let record = OperationRecord::new(op, place, number, submission, &self.numbering);
-            recorder.waiting.insert(number, record);
-            waiting.number = Some(number);
+            let all = recorder.next_number();
+            let record = OperationRecord::new(op, place, all, number, &self.numbering);
+            recorder.waiting.insert(all, record);
+            waiting.number = Some(all);
         }
-        if submission != NEVER {
-            waiting.end = Some(self.times.unknown());
-            waiting.counts_latency = self.counts_latencies;
-            waiting.submission = Some(submission);
+        if number != NEVER {
+            waiting.end = Some(submission.end.unwrap_or_else(|| self.times.unknown()));
+            waiting.counts_latency = submission.counts;
+            waiting.submission = Some(number);
         }
-        if submission != NEVER
-            && op.kind == OperationKind::Write
-            && self.steps.suspend == Suspend::Program
-        {
+        if number != NEVER && self.names_transfers(op.kind) {
             waiting.transfer_ns -= after;
-            waiting.transferred = Some(self.times.unknown());
+            let named = submission.transferred;
+            waiting.transferred = Some(named.unwrap_or_else(|| self.times.unknown()));
         }
         let Order::ReadFirst(lanes) = &mut self.order else { unreachable!("reads go first") };
         let at = place.unit.index();
@@ -157,6 +206,7 @@ impl Queues {
             self.tails[at] += longer;
             self.units[at].busy += longer;
         }
+        let submission = number;
         match waiting.end {
             Some(end) => {
                 let transferred = match waiting.transferred {
@@ -170,6 +220,58 @@ impl Queues {
             }
         }
     }
+}
+
+/// R or W.
+#[inline(always)]
+fn is_of_pages(kind: OperationKind) -> bool {
+    matches!(kind, OperationKind::Read | OperationKind::Write)
+}
+
+/// The rank of an operation among those of an FTL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// The page of the host.
+    Host,
+    /// Collections, folds, merges.
+    Own,
+    /// A map page is read.
+    MapRead,
+    /// A map page is programmed.
+    MapProgram,
+    /// No operation: what a page that was never written consists of.
+    Zeros,
+}
+
+impl Class {
+    #[inline(always)]
+    fn is_of_map(self) -> bool {
+        matches!(self, Class::MapRead | Class::MapProgram)
+    }
+}
+
+/// What is known of an operation beside itself when it is decided on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Submission {
+    pub(super) class: Class,
+    /// Among the host's; else [`NEVER`].
+    pub(super) number: u64,
+    pub(super) decided: Nanos,
+    /// Not before this instant (`docs/spec/device-today.md` 2).
+    pub(super) ready: Nanos,
+    /// Its latency enters the sums.
+    pub(super) counts: bool,
+    /// Page of the host that causes it, by number.
+    pub(super) page: u64,
+    /// A timer caused it.
+    pub(super) by_timer: bool,
+    /// Names of its end and of that of its transfer, if they were given before.
+    pub(super) end: Option<PendingTime>,
+    pub(super) transferred: Option<PendingTime>,
+    /// Reads first: others may wait for its end, under this number.
+    pub(super) watch: Option<u64>,
+    /// It has waited for others.
+    pub(super) was_late: bool,
 }
 
 impl Sink for Queues {
@@ -192,8 +294,8 @@ impl Sink for Queues {
             unit.gc_until = end;
         }
         let submission = self.number(&op);
-        if submission != NEVER {
-            self.count_latency(op.kind, start, end);
+        if submission != NEVER && self.counts_latencies {
+            self.count_latency(op.kind, self.now, start, end);
         }
         let transferred = PendingTime::at(end - self.after_transfer(&op).min(end));
         Served { end: PendingTime::at(end), transferred, submission }
@@ -244,6 +346,30 @@ impl Sink for Queues {
         let unit = &mut self.units[at];
         unit.busy += duration;
         unit.gc_until = end;
+    }
+
+    #[inline(always)]
+    fn needs(&mut self, need: Need) {
+        self.note_need(need);
+    }
+
+    fn unmapped(&mut self, need: Need) -> Option<Served> {
+        self.decide_zeros(need)
+    }
+
+    fn read_map(&mut self, op: Operation, is_fetch: bool) -> Need {
+        let unit = self.places[op.plane.index()].unit;
+        self.fetch_ready = if is_fetch { self.acting } else { 0 };
+        let served = self.decide(op, Class::MapRead, Need::MET);
+        Need { at: served.submission, unit }
+    }
+
+    fn write_map(&mut self, op: Operation, read: Need) {
+        self.decide(op, Class::MapProgram, read);
+    }
+
+    fn moves_from(&mut self, ppn: Ppn) {
+        self.note_source(ppn);
     }
 
     #[inline(always)]

@@ -4,8 +4,8 @@ use super::host_interface;
 use super::keys::reader;
 use crate::config::{
     Bus, ConfigError, DeviceConfig, FtlConfig, GcMode, GcStepsConfig, Info, LONGEST_NS, MOST_PAGES,
-    PlacementConfig, Precondition, PreconditionEnd, Reader, Sched, StreamsConfig, Striping,
-    Suspend, Table,
+    MapCacheConfig, MapCacheSize, MapGranularity, PlacementConfig, Precondition, PreconditionEnd,
+    Reader, Sched, Striping, Suspend, Table,
 };
 use crate::ftl::{AnyFtl, FTLS, Ftl};
 use serde::de::{Deserialize, Deserializer, Error};
@@ -106,9 +106,9 @@ impl Sizes {
         &self,
         keys: &Reader<'_>,
         threshold: Threshold,
-        streams: &StreamsConfig,
+        points: u32,
     ) -> Result<u64, ConfigError> {
-        let points = u64::from(streams.write_points());
+        let points = u64::from(points);
         let least = points * self.data;
         let default = match threshold {
             Threshold::Share => least.max(self.blocks * self.data * 5 / 100),
@@ -170,6 +170,7 @@ impl DeviceConfig {
         config.check_times(&keys)?;
         config.check_order()?;
         config.check_suspension()?;
+        config.check_map_cache()?;
         config.check_interface(&keys)?;
         Ok(config)
     }
@@ -180,7 +181,9 @@ impl DeviceConfig {
         let [channels, chips, dies, planes] = sizes.levels;
         let logical = sizes.logical_pages(keys)?;
         let streams = host_interface::streams(keys)?;
-        let low = sizes.gc_low_pages(keys, threshold, &streams)?;
+        let map_cache = map_cache(keys)?;
+        let points = streams.write_points() + u32::from(map_cache.is_some());
+        let low = sizes.gc_low_pages(keys, threshold, points)?;
         let precondition = keys.get("precondition")?;
         let writes = match (threshold, precondition) {
             (Threshold::TwoBlocks, Precondition::Random) => 2 * logical,
@@ -225,6 +228,7 @@ impl DeviceConfig {
             slc: host_interface::slc(keys, (sizes.planes(), sizes.pages, sizes.raw))?,
             streams,
             steps: steps(keys)?,
+            map_cache,
             placement: PlacementConfig::None,
         })
     }
@@ -244,6 +248,15 @@ impl DeviceConfig {
             return excluded("gc_mode = idle", "gc_mode = foreground or background");
         }
         Ok(())
+    }
+
+    /// Other FTLs have a map of their own (`docs/spec/map-cache.md` 2).
+    fn check_map_cache(&self) -> Result<(), ConfigError> {
+        if self.map_cache.is_none() || self.ftl.info().name == "page" {
+            return Ok(());
+        }
+        let need = "ftl = page: ftl = dftl has a cache of its own, cmt_entries";
+        Err(ConfigError::Together { table: "device", one: "map_cache", other: "ftl", need })
     }
 
     /// Reads interrupt nothing where they do not go first (`docs/spec/gc-steps.md` 2).
@@ -291,6 +304,37 @@ fn steps(keys: &Reader<'_>) -> Result<GcStepsConfig, ConfigError> {
         resume_ns: keys.get("resume_ns")?,
         suspend_max: keys.get("suspend_max")?,
     })
+}
+
+/// The map cache, unless the whole map is in memory (`docs/spec/map-cache.md` 2).
+fn map_cache(keys: &Reader<'_>) -> Result<Option<MapCacheConfig>, ConfigError> {
+    let MapCacheSize::Bytes(map_cache_bytes) = keys.get("map_cache")? else { return Ok(None) };
+    let page_bytes: u32 = keys.get("page_bytes")?;
+    let map_entry_bytes: u32 = keys.get("map_entry_bytes")?;
+    if map_entry_bytes > page_bytes {
+        return Err(keys.impossible(format!(
+            "map_entry_bytes = {map_entry_bytes} and page_bytes = {page_bytes}: a map page has \
+             room for no entry"
+        )));
+    }
+    let config = MapCacheConfig {
+        map_cache_bytes,
+        map_entry_bytes,
+        map_policy: keys.get("map_policy")?,
+        map_granularity: keys.get("map_granularity")?,
+        map_batch_update: keys.get("map_batch_update")?,
+    };
+    if config.capacity(page_bytes) == 0 {
+        let item = match config.map_granularity {
+            MapGranularity::Entry => format!("an entry of map_entry_bytes = {map_entry_bytes}"),
+            MapGranularity::Page => format!("a map page of page_bytes = {page_bytes}"),
+        };
+        return Err(keys.impossible(format!(
+            "map_cache = {map_cache_bytes} bytes holds nothing: it takes at least {item} bytes \
+             (all: the whole map in memory)"
+        )));
+    }
+    Ok(Some(config))
 }
 
 impl<'de> Deserialize<'de> for DeviceConfig {

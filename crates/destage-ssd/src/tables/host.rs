@@ -96,6 +96,15 @@ impl HostConfig {
                 need: "sched = fcfs",
             });
         }
+        if self.mode == HostMode::Closed && self.writer.is_some() && device.map_cache.is_some() {
+            return Err(ConfigError::Together {
+                table: "host",
+                one: "writer = trickle",
+                other: "mode = closed",
+                need: "mode = open with map_cache: what the writer writes would decide when a \
+                       request completes",
+            });
+        }
         // When a writer writes depends on the drive, and so on what `fk` would have to know.
         if self.writer.is_some() && device.placement.is_offline() {
             return Err(ConfigError::Together {

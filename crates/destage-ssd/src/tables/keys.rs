@@ -6,9 +6,9 @@
 use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
     AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode,
-    IfAbsent, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, PlacementConfig,
-    Precondition, PreconditionEnd, QueueLevel, ReadWait, Reader, Sched, SlcPolicy, Steps, Suspend,
-    Table, TrimMode, UnmappedRead, Writer, key,
+    IfAbsent, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, MapGranularity, MapPolicy,
+    PlacementConfig, Precondition, PreconditionEnd, QueueLevel, ReadWait, Reader, Sched, SlcPolicy,
+    Steps, Suspend, Table, TrimMode, UnmappedRead, Writer, key,
 };
 use crate::ftl::{FTLS, NAMES};
 
@@ -161,6 +161,16 @@ static DEVICE: &[Key] = &[
         "from the last read to the rest of what it interrupted"),
     key("suspend_max", Kind::int(1, u32::MAX as u64), Int(4), "",
         "most interruptions of one operation"),
+    key("map_cache", Kind::Form("bytes, a size such as 512KiB, or all"), word("all"), "bytes",
+        "memory for the map of logical pages; what it does not hold is read from flash before the \
+         page itself; all: the whole map is in memory"),
+    key("map_entry_bytes", Kind::int(1, BYTES), Int(4), "bytes", "size of an entry of the map"),
+    key("map_granularity", Kind::Choice(MapGranularity::NAMES), word("page"), "",
+        "the map cache holds entries of single pages, or whole map pages"),
+    key("map_policy", Kind::Choice(MapPolicy::NAMES), word("lru"), "",
+        "which of them leaves: LRU or segmented LRU (4/5 protected)"),
+    key("map_batch_update", Kind::Bool, Bool(true), "",
+        "map_granularity = entry: a map page that is written takes all its dirty entries along"),
 ];
 
 #[rustfmt::skip] // as above

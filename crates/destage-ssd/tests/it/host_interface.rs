@@ -51,7 +51,14 @@ fn serve(device: &mut Device, request: &Request<'_>, config: &DeviceConfig, now:
     let lpns = pages.map(|page| DriveLpn((page % u64::from(config.logical_pages)) as u32));
     let mut end = now;
     match request.op {
-        "f" => return device.command(Command::Other).max(device.drained_ns()),
+        "f" => {
+            return {
+                let processed = device.command(Command::Other);
+                let drained = device.drained(processed);
+                device.queues().times().evaluate();
+                device.queues().times().instant(drained).expect("first come, first served")
+            };
+        }
         "t" => {
             if request.length > 0 {
                 end = device.command(Command::Other);

@@ -7,6 +7,7 @@ mod ftls_on_a_drive;
 mod gc_steps;
 mod host_interface;
 mod laws;
+mod map_cache;
 mod precondition;
 mod prepare;
 mod prepared;

@@ -6,6 +6,7 @@
 
 mod generate;
 mod host_interface;
+mod map_cache;
 mod product;
 mod refuse;
 

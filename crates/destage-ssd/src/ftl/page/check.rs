@@ -7,6 +7,7 @@ use crate::config::Alloc;
 use crate::ftl::bitmap::bits;
 use crate::ftl::layer::FlashState;
 use crate::ftl::tournament::OUT;
+use crate::geometry::BlockId;
 use destage_core::PlaneId;
 
 impl<const TODAY: bool> PageFtl<TODAY> {
@@ -27,7 +28,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
         let [cached, cached_programs, cached_erases] = self.slc.as_ref().map_or([0; 3], Slc::sums);
         FlashState {
-            mapped_pages: self.map.iter().filter(|&&place| place != UNMAPPED).count() as u64,
+            mapped_pages: self.map.iter().filter(|&&place| place != UNMAPPED).count() as u64
+                + self.map_cache.as_ref().map_or(0, |map| map.versions()),
             valid_pages: cached
                 + self.valid.iter().map(|word| u64::from(word.count_ones())).sum::<u64>(),
             programs: cached_programs + written_blocks * u64::from(data) + open_pages,
@@ -39,17 +41,21 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// Mapping and owners agree; valid pages, free pages and keys are those of the tables.
     pub(super) fn check_all(&self) {
         self.check_map();
+        self.check_map_cache();
         let state = self.sums();
         assert_eq!(state.mapped_pages, state.valid_pages, "a valid page is mapped");
         let (blocks, data) = (self.geometry.blocks_per_plane, self.geometry.data_pages);
         let mut units = vec![UnitRoom { free_pages: 0, open_planes: 0 }; self.units.len()];
         for (number, plane) in (0..).map(PlaneId).zip(&self.planes) {
             let cached = self.slc.as_ref().map_or(0, |slc| slc.check(number));
-            let (mut free_pages, mut valid) = (0, cached);
+            let (mut free_pages, mut valid, mut map_pages) = (0, cached, 0);
             for local in 0..blocks {
                 let block = self.geometry.block(number, local);
                 let counted = self.valid_pages(block);
                 valid += counted;
+                if self.points.is_of_map(self.opener(block)) {
+                    map_pages += counted;
+                }
                 let erases = u64::from(self.erases[block.index()]);
                 let (free, sealed) = (self.free.key(block), self.sealed.key(block));
                 let words = &self.valid[self.words_of(block)];
@@ -75,6 +81,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                     assert!(end <= data, "a summary page holds no data");
                 }
             }
+            // Map pages count where they are at home, written or not.
+            valid += self.map_cache.as_ref().map_or(0, |map| map.homed(number)) - map_pages;
             assert_eq!((free_pages, valid), (plane.free_pages, plane.valid), "sums of a plane");
             assert!(valid <= self.cap, "a plane holds at most cap valid pages");
             let is_low = match self.steps {
@@ -90,6 +98,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             assert_eq!(units, self.units, "a unit knows its room");
         }
     }
+
+    /// The write point that opened a block last.
+    fn opener(&self, block: BlockId) -> u32 {
+        if TODAY { self.points.opener(block) } else { 0 }
+    }
+
     /// A mapped page is valid, and owned by the page that maps to it.
     fn check_map(&self) {
         for (slot, &place) in (0u32..).zip(self.map.iter()) {

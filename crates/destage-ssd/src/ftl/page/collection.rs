@@ -142,6 +142,9 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if let Some(victim) = victim {
             self.points.moves(victim, &moving.slots);
         }
+        if TODAY && self.map_cache.is_some() {
+            sink.moves_from(first);
+        }
         let mut moved = 0;
         while moved < moving.slots.len() {
             let (slots, from) = (&moving.slots[moved..], &moving.from[moved..]);
@@ -152,6 +155,9 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                     self.program_moved(plane, point, &slots[..alike], from, sink)
                 }
             };
+        }
+        if TODAY && victim.is_some_and(|victim| !self.points.is_of_map(victim.point)) {
+            self.note_moved(&moving.slots);
         }
         moving.from.clear();
         moving.slots.clear();
@@ -208,8 +214,13 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let ppn = self.geometry.first_page(block) + index;
         let slots = &slots[..count];
         self.owners[ppn as usize..][..count].copy_from_slice(slots);
-        for (&slot, place) in slots.iter().zip(ppn + 1..) {
-            self.map[slot as usize] = place;
+        match &mut self.map_cache {
+            Some(map) if TODAY && self.points.is_of_map(point) => map.moved(slots, ppn),
+            _ => {
+                for (&slot, place) in slots.iter().zip(ppn + 1..) {
+                    self.map[slot as usize] = place;
+                }
+            }
         }
         self.set_valid(block, index..index + count as u32);
         sink.submit_moves(Moves { plane, from: &from[..count], index, ppn });

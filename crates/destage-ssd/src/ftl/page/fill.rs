@@ -73,10 +73,11 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     }
 
     /// The handle that all pages of a filling have. None if a placement policy distinguishes
-    /// them, or the collector looks at the clock: then each write counts in its turn.
+    /// them, the collector looks at the clock, or a part of the map alone is in memory: then each
+    /// write counts in its turn.
     fn handle_of_filling(&self) -> Option<u32> {
         let handle = self.points.placement.of_filling(self.page_bytes);
-        handle.filter(|_| !self.collector.uses_clock())
+        handle.filter(|_| !self.collector.uses_clock() && self.map_cache.is_none())
     }
 
     /// Page by page, in order.

@@ -68,7 +68,11 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         slc.clear(old);
         slc.counts.migrations += 1;
         let (kind, from) = (OperationKind::Move, slc.index());
+        if self.map_cache.is_some() {
+            sink.moves_from(old);
+        }
         let (index, ppn) = self.take_page(plane, 0, slot);
+        self.note_moved(&[slot]);
         if self.alloc == Alloc::Dynamic {
             self.units[self.geometry.place(plane).unit.index()].free_pages -= 1;
         }

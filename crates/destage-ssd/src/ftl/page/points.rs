@@ -30,7 +30,8 @@ impl Point {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Points {
     config: StreamsConfig,
-    points: u32,      // A
+    points: u32,      // A, and that of map pages
+    map_point: u32,   // that; u32::MAX if the whole map is in memory
     open: Vec<Point>, // by plane, then by write point
     openers: Vec<u8>, // by block, the write point that opened it last
     opened: Vec<u64>, // by block, the clock at which that was; empty unless used
@@ -45,7 +46,7 @@ pub(super) struct Points {
 impl Points {
     pub(super) fn new(config: &DeviceConfig, geometry: &Geometry, slots: usize) -> Self {
         let streams = config.streams;
-        let points = streams.write_points();
+        let points = config.write_points();
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
         let placement = Placement::new(config, slots);
         let many = if points > 1 { points as usize } else { 0 };
@@ -55,6 +56,7 @@ impl Points {
         Points {
             config: streams,
             points,
+            map_point: config.map_cache.map_or(u32::MAX, |_| streams.write_points()),
             open: vec![Point::NONE; geometry.planes as usize * points as usize],
             openers: vec![0; blocks],
             opened: vec![0; if placement.looks_at_blocks() { blocks } else { 0 }],
@@ -75,6 +77,7 @@ impl Points {
         Points {
             config: StreamsConfig::ONE,
             points: 1,
+            map_point: u32::MAX,
             open: Vec::new(),
             openers: Vec::new(),
             opened: Vec::new(),
@@ -143,12 +146,28 @@ impl Points {
     pub(super) fn collects(&mut self, block: BlockId) -> Victim {
         let opened = self.opened.get(block.index()).copied().unwrap_or(0);
         let victim = Victim { point: self.openers[block.index()].into(), opened };
-        self.placement.collected(victim, self.clock);
+        if !self.is_of_map(victim.point) {
+            self.placement.collected(victim, self.clock);
+        }
         victim
+    }
+
+    /// The write point of map pages.
+    #[inline(always)]
+    pub(super) fn is_of_map(&self, point: u32) -> bool {
+        point == self.map_point
+    }
+
+    /// The write point that opened a block last.
+    pub(super) fn opener(&self, block: BlockId) -> u32 {
+        self.openers[block.index()].into()
     }
 
     /// These pages of it are moved.
     pub(super) fn moves(&mut self, victim: Victim, slots: &[u32]) {
+        if self.is_of_map(victim.point) {
+            return;
+        }
         let moves = &mut self.counts.handle_moves;
         if !self.handles.is_empty() {
             for &slot in slots {
@@ -178,6 +197,9 @@ impl Points {
     /// Where the next of these pages of the victim go, and how many of them (7.3).
     #[inline]
     pub(super) fn destination(&self, victim: Victim, slots: &[u32]) -> (u32, usize) {
+        if self.is_of_map(victim.point) {
+            return (victim.point, slots.len());
+        }
         let handles = self.config.handles;
         let to = match (self.config.isolation, self.config.gc_stream) {
             (Isolation::Assigned, _) => {

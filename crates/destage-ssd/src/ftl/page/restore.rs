@@ -57,7 +57,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         #[rustfmt::skip] // every field is here, so that no new one is forgotten
         let PageFtl {
             map: _, owners: _, valid, erases, planes, free, sealed, units, moving, points, trimmed,
-            slc, collector, steps,
+            slc, collector, steps, map_cache,
             // Of the configuration.
             geometry: _, by_block_pages: _, by_plane_blocks: _, words: _, plane_slots: _,
             summary_page: _, alloc: _, gc_mode: _, unmapped_read: _, low: _, high: _, cap: _,
@@ -75,5 +75,6 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.slc.clone_from(slc);
         self.collector.clone_from(collector);
         self.steps.clone_from(steps);
+        self.map_cache.clone_from(map_cache);
     }
 }

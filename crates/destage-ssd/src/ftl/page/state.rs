@@ -1,6 +1,7 @@
 //! State of a page-mapped flash: map, free blocks and write points, and the programming of a block.
 
 use super::gc::{AnyCollector, Collector, SealedBlock};
+use super::map_cache::MapCache;
 use super::points::{NONE, Point, Points};
 use super::slc::Slc;
 use super::steps::Steps;
@@ -59,6 +60,7 @@ pub struct PageFtl<const TODAY: bool = false> {
     pub(super) slc: Option<Slc>,
     pub(super) collector: AnyCollector,
     pub(super) steps: Option<Steps>,
+    pub(super) map_cache: Option<Box<MapCache>>,
     pub(super) trimmed: Trimmed,
     pub(super) page_bytes: u32,
 }
@@ -118,7 +120,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     pub(super) fn all_free(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let (planes, blocks) = (geometry.planes, geometry.blocks_per_plane);
         let free_pages = blocks * geometry.data_pages;
-        let plane = Plane { free_pages, valid: 0, open: Point::NONE };
+        let map_cache = MapCache::new(config, geometry);
+        let plane = |plane| Plane {
+            free_pages,
+            valid: map_cache.as_ref().map_or(0, |map| map.homed(plane)),
+            open: Point::NONE,
+        };
         let room = UnitRoom {
             free_pages: u64::from(geometry.planes_per_unit) * u64::from(free_pages),
             open_planes: geometry.planes_per_unit,
@@ -142,7 +149,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             owners: HugeTable::zeros(geometry.physical_pages() as usize, is_written),
             valid: vec![0; all_blocks as usize * words as usize],
             erases: vec![0; all_blocks as usize],
-            planes: vec![plane; planes as usize],
+            planes: (0..planes).map(PlaneId).map(plane).collect(),
             free: Tournaments::new(planes, blocks, 0),
             sealed: Tournaments::new(planes, blocks, OUT),
             units: vec![room; geometry.units as usize],
@@ -163,6 +170,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             },
             collector: AnyCollector::new(config),
             steps: Steps::new(config),
+            map_cache,
             trimmed: Trimmed::default(),
             slc: config.slc.map(|slc| Slc::new(slc, config, geometry)),
             page_bytes: config.page_bytes,
@@ -245,6 +253,14 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// The next page of the active block becomes the place of a page (5.3, steps 3 and 4).
     #[inline(always)]
     pub(super) fn take_page(&mut self, plane: PlaneId, point: u32, slot: u32) -> (u32, Ppn) {
+        let (index, ppn) = self.take_place(plane, point, slot);
+        self.map[slot as usize] = ppn + 1;
+        (index, ppn)
+    }
+
+    /// The next page of the active block is taken by the page of this slot, or by a map page.
+    #[inline(always)]
+    pub(super) fn take_place(&mut self, plane: PlaneId, point: u32, slot: u32) -> (u32, Ppn) {
         if self.point_mut(plane, point).active == NONE {
             self.open(plane, point);
         }
@@ -260,7 +276,6 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
         let ppn = self.geometry.first_page(block) + index;
         self.owners[ppn as usize] = slot;
-        self.map[slot as usize] = ppn + 1;
         self.valid[(block.0 * self.words + index / 64) as usize] |= 1 << (index % 64);
         (index, ppn)
     }

@@ -27,7 +27,7 @@ impl Steps {
         let pages = config.steps.gc_step_pages;
         (pages != StepPages::WholeBlocks).then(|| Steps {
             pages,
-            floor: config.streams.write_points() * config.data_pages(),
+            floor: config.write_points() * config.data_pages(),
             open: vec![None; config.planes() as usize],
         })
     }

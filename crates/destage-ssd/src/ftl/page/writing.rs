@@ -21,6 +21,18 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     ) -> S::Served {
         let (home, slot) = self.home_and_slot(lpn);
         let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
+        if TODAY && self.map_cache.is_some() {
+            let need = self.look_up(lpn, sink);
+            let plane = self.plane_for(home, sink);
+            sink.needs(need);
+            let served = match self.write_cached(plane, slot, sink) {
+                Some(served) => served,
+                None => self.write_slot(plane, handle, slot, sink),
+            };
+            self.note_written(lpn);
+            self.write_owed(sink);
+            return served;
+        }
         let plane = self.plane_for(home, sink);
         if TODAY && let Some(served) = self.write_cached(plane, slot, sink) {
             return served;
@@ -34,8 +46,15 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let (home, slot) = self.home_and_slot(lpn);
         let hint = WriteHint { bytes: self.page_bytes.into(), label: 0 };
         let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
+        if TODAY && self.map_cache.is_some() {
+            self.look_up(lpn, sink);
+        }
         let plane = self.plane_for(home, sink);
         self.write_slot(plane, handle, slot, sink);
+        if TODAY && self.map_cache.is_some() {
+            self.note_written(lpn);
+            self.write_owed(sink);
+        }
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! Small drives over all options, and the FTLs of `docs/spec/ftl.md` over them.
 
+use super::map_cache::MapCache;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -30,6 +31,7 @@ pub struct Drive {
     ftl: Option<Ftl>,
     write_points: u64, // of a plane
     steps: Steps,
+    map: Option<MapCache>,
 }
 
 /// Keys of `docs/spec/gc-steps.md`; times in ticks.
@@ -193,6 +195,7 @@ pub fn drive() -> impl Strategy<Value = Drive> {
             ftl: None,
             write_points: 1,
             steps,
+            map: None,
         }
     })
 }
@@ -215,6 +218,26 @@ impl Drive {
             _ => (channels.min(2), chips.min(1), dies.min(2), planes.min(1)),
         };
         Drive { write_points, blocks, geometry, modes: ("fcfs", bus, gc_mode), ..self }
+    }
+
+    /// A device with a map cache and a write point for map pages.
+    pub fn with_map_cache(self, map: MapCache) -> Drive {
+        let low = self.low.filter(|_| !self.dynamic);
+        let (blocks, write_points) = (self.blocks + 3, self.write_points + 1);
+        Drive { map: Some(map), write_points, blocks, low, by_permille: false, ..self }
+    }
+
+    /// So many logical pages fit beside their map pages (`docs/spec/map-cache.md` 3).
+    fn fits_with_map(&self, logical_pages: u64) -> bool {
+        let Some(map) = &self.map else { return true };
+        let map_pages = map.map_pages(self.page_bytes(), logical_pages);
+        let (planes, stripe) = (self.planes(), self.stripe_pages());
+        let most = map_pages.div_ceil(planes);
+        let homed = logical_pages.div_ceil(stripe).div_ceil(planes) * stripe;
+        match self.dynamic {
+            true => logical_pages + map_pages < planes * self.cap() && most < self.cap(),
+            false => homed + most <= self.cap(),
+        }
     }
 
     /// Whether all times are multiples of one tick.
@@ -256,7 +279,8 @@ impl Drive {
     }
 
     fn stripe_pages(&self) -> u64 {
-        self.stripe_pages.min(self.cap())
+        // A map page beside a stripe.
+        self.stripe_pages.min(self.cap() - u64::from(self.map.is_some()))
     }
 
     /// The largest L, and a share of it.
@@ -264,7 +288,11 @@ impl Drive {
         if let Some((_, pages)) = self.permille() {
             return pages;
         }
-        (self.most_pages() * self.fill_permille / 1000).max(1)
+        let mut pages = (self.most_pages() * self.fill_permille / 1000).max(1);
+        while !self.fits_with_map(pages) {
+            pages = (pages * 15 / 16).max(1);
+        }
+        pages
     }
 
     fn blocks_in_all(&self) -> u64 {
@@ -413,6 +441,8 @@ impl Drive {
             table["summary_page"] = true.into();
         }
         self.add_steps(&mut table);
+        let map = self.map.as_ref().map(|map| map.keys(self.page_bytes()));
+        table.as_object_mut().expect("a table").extend(map.into_iter().flatten());
         if before == "steady" {
             table["precondition_seed"] = seed.into();
         }

@@ -134,6 +134,11 @@ impl Today {
         self
     }
 
+    /// A host that trims nothing.
+    pub fn without_trims(self) -> Today {
+        Today { trim: false, ..self }
+    }
+
     /// Open blocks of a plane (7.1).
     pub fn write_points(&self) -> u64 {
         match self.blocks {

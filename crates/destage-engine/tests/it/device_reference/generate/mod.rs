@@ -6,11 +6,13 @@
 
 mod drive;
 mod host_interface;
+mod map_cache;
 
 use destage_policies::params::{Kind, Param};
 use destage_policies::{ORDERED, POLICIES, info};
 use drive::{Drive, drive, ftl};
 use host_interface::today;
+use map_cache::map_cache;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
@@ -100,6 +102,52 @@ pub fn vector_of_today(caches: Caches) -> impl Strategy<Value = Value> {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
         today.add_to(&mut vector, &drive);
+        for (key, value) in writer.into_iter().flatten() {
+            vector["host"][key] = value;
+        }
+        vector
+    })
+}
+
+/// A vector of a drive with a map cache, with and without what `docs/spec/device-today.md` has.
+pub fn vector_with_map_cache(caches: Caches) -> impl Strategy<Value = Value> {
+    let writer = match caches {
+        Caches::Ahead => writer().prop_map(Some).boxed(),
+        _ => Just(None).boxed(),
+    };
+    let today = prop_oneof![1 => Just(None), 1 => today().prop_map(Some)];
+    let parts = (drive(), map_cache(), today, load(), cache(caches), writer);
+    parts.prop_map(|(drive, map, today, load, mut cache, writer)| {
+        let looks = cache.looks_at_the_drive() || writer.is_some();
+        let today = today.map(|today| if looks { today.without_future() } else { today });
+        let drive = match &today {
+            Some(today) => drive.with_write_points(today.write_points()),
+            None => drive,
+        };
+        let drive = drive.with_map_cache(map);
+        cache.params.remove("cqct");
+        let requests = match today {
+            Some(_) => load.with_control_commands(&drive, drive.logical_pages()),
+            None => load.requests(&drive, drive.logical_pages()),
+        };
+        // Frames that trims leave may be free at instants whose order the model does not know.
+        let today = today.map(|today| match cache.policy {
+            "none" => today,
+            _ => today.without_trims(),
+        });
+        let mut vector = json!({
+            "device": drive.table(),
+            "cache": cache.table(drive.tick_ns()),
+            "requests": requests,
+        });
+        // A writer excludes a closed loop.
+        let closed = writer.is_none() && !drive.read_first();
+        if let Some(depth) = load.queue_depth.filter(|_| closed) {
+            vector["host"] = json!({"mode": "closed", "queue_depth": depth});
+        }
+        if let Some(today) = today {
+            today.add_to(&mut vector, &drive);
+        }
         for (key, value) in writer.into_iter().flatten() {
             vector["host"][key] = value;
         }
