@@ -16,7 +16,7 @@ impl Ssd {
             let into = |(_, o): &(usize, &super::operation::Operation)| {
                 o.programs == Some(block) || erases && o.erases == Some(block)
             };
-            all().filter(into).map(|(number, _)| number).last()
+            all().filter(into).map(|(number, _)| number).next_back()
         };
         let mut found: Vec<usize> = decision.fetch.into_iter().chain(decision.by).collect();
         found.extend(last_into(decision.leaves, false));
