@@ -61,6 +61,9 @@ class TraceFile:
     @property
     def is_full(self) -> bool:
         """Whether all files together have the size that they may have, as of the last `sync`."""
+        return self._has_most()
+
+    def _has_most(self) -> bool:
         written = self._done_bytes + self._now_bytes
         return self.most_bytes is not None and written >= self.most_bytes
 
@@ -85,7 +88,7 @@ class TraceFile:
             self._writer.writerow(row[:count])
             if self._text.tell() >= self._piece:
                 self.sync()
-                if self.is_full:
+                if self._has_most():
                     return
 
     def sync(self) -> None:
