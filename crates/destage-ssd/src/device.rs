@@ -17,6 +17,7 @@ use crate::interface::Interface;
 use crate::placement::{Future, WriteHint};
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
+use crate::timing::OperationKind;
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -375,13 +376,16 @@ impl Device {
         let totals = self.queues.totals();
         let channels = self.queues.channels();
         let slc = self.ftl.slc_counts().unwrap_or_default();
+        // The FTL counts folds when it decides on them: so are their operations, which may wait for
+        // their map pages still.
+        let decided = |counted: u64, kind| counted + self.queues.waiting(kind);
         DeviceCounters {
             flash_reads: totals.reads,
             flash_programs: totals.programs,
             gc_runs: totals.collections,
-            gc_moves: totals.moves - slc.migrations,
+            gc_moves: decided(totals.moves, OperationKind::Move) - slc.migrations,
             summary_programs: totals.summaries,
-            erases: totals.erases - slc.folds,
+            erases: decided(totals.erases, OperationKind::Erase) - slc.folds,
             program_wait_ns_sum: totals.program_wait_ns,
             read_miss_latency_ns_sum: totals.read_latency_ns,
             unit_busy_ns: self.queues.busy_ns().collect(),

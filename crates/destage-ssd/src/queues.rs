@@ -344,6 +344,11 @@ impl Queues {
         }
     }
 
+    /// Operations of a kind that wait for others before they enter a queue.
+    pub(crate) fn waiting(&self, kind: OperationKind) -> u64 {
+        self.waits.as_ref().map_or(0, |waits| waits.waiting(kind))
+    }
+
     /// Operations that reads have interrupted, each time; `None` where nothing is suspended.
     pub fn suspensions(&self) -> Option<u64> {
         (self.steps.suspend != Suspend::None).then_some(self.suspensions)

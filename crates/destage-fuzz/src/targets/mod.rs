@@ -16,7 +16,7 @@ mod specs;
 
 // What the property tests draw their cases from: one generator, two users.
 #[path = "../../../destage-engine/tests/it/device_reference/generate/mod.rs"]
-#[expect(unreachable_pub)]
+#[expect(unreachable_pub, dead_code)] // a map cache: what its property tests alone need
 mod generate;
 #[path = "../../../destage-policies/tests/it/shapes.rs"]
 #[expect(dead_code)] // what only the reference models' own tests need

@@ -46,8 +46,8 @@ pub struct MapCacheConfig {
     #[serde(rename = "map_cache")]
     pub map_cache_bytes: u64,
     pub map_entry_bytes: u32,
-    pub map_policy: MapPolicy,
     pub map_granularity: MapGranularity,
+    pub map_policy: MapPolicy,
     pub map_batch_update: bool,
 }
 

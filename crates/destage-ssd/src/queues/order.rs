@@ -106,6 +106,11 @@ impl Waits {
         }
     }
 
+    /// Waiting operations of a kind: the FTL has decided on them, no unit has them yet.
+    pub(super) fn waiting(&self, kind: OperationKind) -> u64 {
+        self.late.iter().flatten().filter(|late| late.op.kind == kind).count() as u64
+    }
+
     fn get(&mut self, number: u64) -> Option<&mut Late> {
         let at = number.checked_sub(self.first)?;
         self.late.get_mut(at as usize)?.as_mut()

@@ -3,8 +3,8 @@
 use super::*;
 use crate::config::{
     ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, Info, InterfaceConfig, Isolation,
-    Key, Kind, LONGEST_NS, LinkDuplex, PlacementConfig, PreconditionEnd, StepPages, StreamsConfig,
-    Suspend, Table, Value, takes,
+    Key, Kind, LONGEST_NS, LinkDuplex, MapCacheConfig, MapGranularity, MapPolicy, PlacementConfig,
+    PreconditionEnd, StepPages, StreamsConfig, Suspend, Table, Value, takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -257,7 +257,10 @@ fn with((ftl, name, key): Row, value: Value) -> Result<serde_json::Value, Config
                 (of_suspension && key.name != "suspend").then(|| ("suspend".into(), word("erase")));
             // Idle units have something to do at time 0.
             let idle = (key.name == "precondition_end").then(|| ("gc_mode".into(), word("idle")));
-            let needed = blocks.into_iter().chain(first).chain(suspends).chain(idle);
+            // A map cache has keys only where the map is not in memory as a whole.
+            let of_the_map = key.name.starts_with("map_") && key.name != "map_cache";
+            let map = of_the_map.then(|| ("map_cache".into(), Value::Int(1 << 20)));
+            let needed = blocks.into_iter().chain(first).chain(suspends).chain(idle).chain(map);
             let given = given.into_iter().chain(needed).collect();
             DeviceConfig::from_table(&given).map(|c| json(serde_json::to_value(c)))
         }
@@ -323,6 +326,13 @@ fn the_list_of_keys_is_that_of_the_tables() {
     device.precondition_end = Some(PreconditionEnd::High);
     device.steps.gc_step_pages = StepPages::Auto;
     device.steps.suspend = Suspend::Erase;
+    device.map_cache = Some(MapCacheConfig {
+        map_cache_bytes: 1 << 20,
+        map_entry_bytes: 8,
+        map_policy: MapPolicy::Lru,
+        map_granularity: MapGranularity::Entry,
+        map_batch_update: true,
+    });
     let names = |json: serde_json::Result<serde_json::Value>| {
         json.expect("JSON").as_object().expect("a table").keys().cloned().collect::<Vec<_>>()
     };
