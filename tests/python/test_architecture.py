@@ -23,7 +23,7 @@ WINGS = {"live", "fit", "reproduce", "doctor"}
 FILES = {"data", "papers", "templates", "__pycache__"}
 
 #: Most folders and modules at the package's root, and modules in the longest chain of imports.
-MOST_FOLDERS, MOST_MODULES, LONGEST_CHAIN = 16, 5, 32
+MOST_FOLDERS, MOST_MODULES, LONGEST_CHAIN = 16, 5, 34
 
 #: Most lines of a file and of a function, blank lines and docstrings counted.
 MOST_LINES, MOST_OF_A_FUNCTION = 550, 60

@@ -162,7 +162,7 @@ def test_a_timeline_opens_in_perfetto(destage: Destage, msr: Path, tmp_path: Pat
 
 def test_a_closed_loop_needs_no_times(destage: Destage, tmp_path: Path) -> None:
     (tmp_path / "pages.lis").write_text("".join(f"{k * 37 % 500} 8 0 {k}\n" for k in range(200)))
-    args = ("pages.lis", "--format", "arc", "--default-op", "write", "-p", "lru", "-c", "4p", "-q")
+    args = ("pages.lis", "--format", "arc", "-p", "lru", "-c", "4p", "-q")
     device = ("-d", TINY)
     refused(destage("compare", *args, *device), 2, "has no times", "--queue-depth")
     deep = [

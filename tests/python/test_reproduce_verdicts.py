@@ -297,7 +297,7 @@ def test_the_interval_of_an_undecided_case_is_not_that_of_a_verdict() -> None:
     exact: Cells = {("w", "A"): [1.0, 1.0, 1.0], ("w", "B"): [2.0, 2.0, 2.0]}
     both, alone = (verdict(compared(">0"), cells) for cells in ({**exact, **wide}, wide))
     assert both.verdict == alone.verdict == "undecided"
-    assert measured(both.claim, both.own) == "50.0 % (95 % interval at most ±0.00 %, 3 seeds)"
+    assert measured(both.claim, both.own) == "50.0 % (95 % interval at most ±0 %, 3 seeds)"
     assert "±100.4 %" in measured(alone.claim, alone.own)
 
 

@@ -15,6 +15,24 @@ from conftest import ROOT
 #: Most columns of a line, lines of a function and lines of a file.
 COLUMNS, OF_A_FUNCTION, OF_A_FILE = 100, 70, 550
 
+#: Longer than that, and to be cut: the map cache's queue and its model, and the list of options.
+LONG_FUNCTIONS = {
+    ("crates/destage-engine/src/run/record.rs", "record"),
+    ("crates/destage-reference/src/ssd/flash.rs", "program"),
+    ("crates/destage-ssd/src/queues/order.rs", "decide"),
+    ("crates/destage-ssd/tests/it/map_cache.rs", "vector"),
+}
+LONG_FILES = {
+    "crates/destage-engine/src/options.rs",
+    "crates/destage-reference/src/ssd/flash.rs",
+    "crates/destage-reference/src/ssd/host.rs",
+    "crates/destage-ssd/src/queues/order.rs",
+    "crates/destage-trace/src/formats/mooncake.rs",
+    "crates/destage-trace/src/stream/doubts.rs",
+    "crates/destage-trace/tests/it/malformed.rs",
+    "crates/destage-trace/tests/it/text_formats.rs",
+}
+
 FUNCTION = re.compile(
     r'( *)(?:pub(?:\([^)]*\))? )?(?:(?:default|const|async|unsafe|extern "C") )*fn (\w+)'
 )
@@ -103,11 +121,12 @@ def test_no_function_is_long() -> None:
     long = [
         f"{path}:{line} {function}: {count} lines"
         for path, function, line, count in found
-        if count > OF_A_FUNCTION
+        if count > OF_A_FUNCTION and (path, function) not in LONG_FUNCTIONS
     ]
     assert not long, "\n".join(long)
 
 
 def test_no_file_is_long() -> None:
     lengths = {name(p): len(p.read_text(encoding="utf-8").splitlines()) for p in sources()}
-    assert not {path: count for path, count in lengths.items() if count > OF_A_FILE}
+    long = {path for path, count in lengths.items() if count > OF_A_FILE}
+    assert long == LONG_FILES

@@ -30,7 +30,7 @@ PROMPTS = [
 def prompts(tmp_path: Path) -> Path:
     path = tmp_path / "kv.jsonl"
     lines = [
-        json.dumps({"timestamp": k, "input_length": tokens, "hash_ids": ids})
+        json.dumps({"timestamp": 1000 * k, "input_length": tokens, "hash_ids": ids})
         for k, (ids, tokens) in enumerate(PROMPTS)
     ]
     path.write_text("\n".join(lines) + "\n")
@@ -336,7 +336,7 @@ def test_hits_of_both_tiers_have_an_interval(zipf: ds.Trace) -> None:
 def test_tokens_and_blocks_are_not_added(tmp_path: Path) -> None:
     path = tmp_path / "kv.jsonl"
     line = '{{"timestamp": {0}, "input_length": 1024, "hash_ids": [{1}, {2}]}}\n'
-    path.write_text("".join(line.format(k, k % 7, k % 5 + 9) for k in range(1000)))
+    path.write_text("".join(line.format(1000 * k, k % 7, k % 5 + 9) for k in range(1000)))
     trace = ds.open_trace(path, bytes_per_token=8)
     (run,) = ds.compare(trace, "lru", cache="4p", kv=True, tier2="lru", tier2_cache="8p")
     assert run.windows is not None

@@ -100,6 +100,7 @@ def strings(value: Any) -> list[str]:
 
 def test_the_papers_run_in_front_of_drives_without_any_of_it() -> None:
     papers = sorted((ROOT / "python" / "destage" / "papers").glob("*.toml"))
+    papers = [paper for paper in papers if paper.stem != "destage"]  # our own, in front of these
     drives = {"ecr", "sac", "bpac", "aalru", "acr"}
     for paper in papers:
         document = tomllib.loads(paper.read_text(encoding="utf-8"))

@@ -194,7 +194,7 @@ def test_every_policy_of_a_live_cache_is_a_class_but_for_those_of_page_numbers()
         assert name == made(8).POLICY
     assert getattr(host, "cflru[window_fraction=0.50]").POLICY == "cflru[window_fraction=0.5]"
     for name, said in (
-        ("s3fifo", "did you mean s3-fifo"),
+        ("s3-fifoo", "did you mean s3-fifo"),
         ("min", "the future"),
         ("ecr", "has no device"),
         ("bplru", "page numbers"),

@@ -1,4 +1,5 @@
-//! Cache sizes as people write them: `32MiB`, `8192p`, `10%`, `auto` (`docs/reference/command-line.md`).
+//! Cache sizes as people write them: `32MiB`, `8192p`, `10%`, `auto`
+//! (`docs/reference/command-line.md`).
 
 use destage_keys::{bytes, unit_bytes};
 use serde::{Deserialize, Serialize};

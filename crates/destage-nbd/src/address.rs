@@ -63,9 +63,9 @@ impl Address {
     pub fn warning(&self) -> Option<&'static str> {
         match self {
             Address::Unix(_) => None,
-            Address::Tcp(..) if self.is_open() => Some(
-                "NBD has no authentication here: every client that connects can read and write FILE",
-            ),
+            Address::Tcp(..) if self.is_open() => {
+                Some("NBD has no authentication here: every client that connects can use FILE")
+            }
             Address::Tcp(..) => Some(
                 "NBD has no authentication here: every user of this machine can connect, and read \
                  and write FILE",

@@ -44,7 +44,7 @@ impl Recording {
     /// Errors of making it.
     pub(crate) fn create(path: &Path) -> io::Result<(Recording, Lines)> {
         let mut options = OpenOptions::new();
-        // A pipe that nobody reads is an error, and no wait without end.
+        // A pipe without a reader is an error, and no wait without end.
         options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
         let file = options.write(true).create(true).truncate(false).open(path)?;
         let kind = file.metadata()?.file_type();

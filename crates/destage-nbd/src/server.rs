@@ -219,7 +219,7 @@ impl Connections {
     }
 }
 
-/// What a connection has been used for.
+/// Use of a connection so far.
 struct Use {
     is_ready: bool,
     has_asked: bool,

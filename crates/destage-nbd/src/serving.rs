@@ -217,7 +217,7 @@ impl Serving {
         }
     }
 
-    /// What went wrong since the last call: protocol violations of clients, clients that were
+    /// Faults since the last call: protocol violations of clients, clients that were
     /// refused, a record that ended. How many times, and the last one as a sentence.
     pub fn complaints(&self) -> (u64, Option<String>) {
         let complaints = self.server.state.take_complaints();
@@ -266,7 +266,7 @@ impl Serving {
         (snapshot, flushed.and(recorded))
     }
 
-    /// What became of the file that is served, if its name does not lead to it any more.
+    /// Fate of the file that is served, if its name does not lead to it any more.
     pub fn lost_file(&self) -> Option<String> {
         let (path, own) = self.backing.as_ref()?;
         let (name, now) = (path.display(), identity(path));

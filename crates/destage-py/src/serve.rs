@@ -170,12 +170,12 @@ impl Server {
         }
     }
 
-    /// What went wrong since the last call: how many times, and the last one as a sentence.
+    /// Faults since the last call: how many times, and the last one as a sentence.
     fn complaints(&self, py: Python<'_>) -> (u64, Option<String>) {
         py.detach(|| self.serving().complaints())
     }
 
-    /// What became of the file that is served, if its name does not lead to it any more.
+    /// Fate of the file that is served, if its name does not lead to it any more.
     fn lost_file(&self) -> Option<String> {
         self.serving().lost_file()
     }

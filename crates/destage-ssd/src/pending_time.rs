@@ -205,7 +205,8 @@ impl PendingTimes {
         })
     }
 
-    /// Instants of all names from the first on that has no meaning, with this one for each of these.
+    /// Instants of all names from the first on that has no meaning, with this one for each of
+    /// these.
     fn replay(&self, unknown: Nanos, mut found: impl FnMut(Nanos)) {
         let (mut frames, mut staging) = (self.frames.clone(), self.staging.clone());
         let mut values: Vec<Nanos> = Vec::with_capacity(self.nodes.len() - self.known);

@@ -15,6 +15,7 @@ MOST_DIFFERENCE = 0.2
 #: Steps whose rate is no fixed one: requests in flight change, or the script waits between writes.
 _CHANGING = (
     "write-qd1",
+    "write-batch-",
     "burst-",
     "fill-",
     "overwrite-",
@@ -120,11 +121,14 @@ def check_rates(
         rate = sum(float(one) for one in found if isinstance(one, (int, float)))
         name = str(job.get("jobname", "?"))
         rates[name] = rates.get(name, 0.0) + rate
+    # The steps of a grid may share a name.
+    expected_of: dict[str, float] = {}
     for name, expected, job_name in steps:
+        if not name.startswith(_CHANGING):
+            expected_of[job_name] = expected_of.get(job_name, 0.0) + expected
+    for job_name, expected in expected_of.items():
         rate = rates.get(job_name, 0.0)
-        if rate <= 0 or name.startswith(_CHANGING):
-            continue
-        if abs(rate / expected - 1) > MOST_DIFFERENCE:
+        if rate > 0 and abs(rate / expected - 1) > MOST_DIFFERENCE:
             one = next(j for j in _jobs(data) if str(j.get("jobname", "?")) == job_name)
             raise DataError(
                 f"{printable(path)}: step {printable(job_name)}: fio's iops ({rate:,.0f}) is not"

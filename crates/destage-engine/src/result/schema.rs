@@ -59,7 +59,8 @@ pub static SCHEMA: &[Object] = &[
             the tables of its file, see [devices](docs/devices.md)";
         reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
             like";
-        baseline "?": "text", "label of the run that others are marked against; absent: the first of \
+        baseline "?": "text", "label of the run that others are marked against; absent: the first \
+            of \
             each cache size";
         differences "?": "@differences", "between the runs at one cache size, with intervals";
         marks "?": "[@mark", "one for each run, in their order: metrics that tables mark, by a \
@@ -217,14 +218,14 @@ pub static SCHEMA: &[Object] = &[
         cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
             then; a cache that takes longer than half of the requests is not full";
     ),
-    object!("pending", "Pending writes: pages that are dirty in the cache, with a flash tier in either \
-        tier. Flash writes are the pages written and the change of these.",
+    object!("pending", "Pending writes: pages that are dirty in the cache, with a flash tier in \
+        either tier. Flash writes are the pages written and the change of these.",
         start_pages: "integer", "dirty pages when measurement began";
         end_pages: "integer", "dirty pages when it ended; 0 if they were flushed";
         end_bytes: "integer", "their size, bytes";
     ),
-    object!("queue", "Requests outstanding in an open loop, by Little's law: response times over the \
-        time that they span.",
+    object!("queue", "Requests outstanding in an open loop, by Little's law: response times over \
+        the time that they span.",
         outstanding_mean: "number", "mean over the measured time";
         outstanding_max: "number", "the same of the window with the most";
         share: "number", "share of the response time, 0..1, of windows with a queue: more requests \

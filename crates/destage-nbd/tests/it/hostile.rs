@@ -220,7 +220,7 @@ fn requests_larger_than_the_memory_of_a_connection_are_carried_out_in_pieces() {
     assert_eq!(server.snapshot().counters.store.pending_writes, 0);
     assert!(client.get(at, length) == data);
     assert_eq!(client.get(at + 8_000_000, 3)[..], data[8_000_000..8_000_003]);
-    // Errors are found before any data, and a write's data are taken in all the same.
+    // Errors are found before any data, and a write's data are taken in.
     let beyond = 2 * u64::from(MOST) - 100;
     assert_eq!(client.call(0, 0, beyond, length, &[]).0, 22);
     assert_eq!(client.call(1, 0, beyond, length, &data).0, 28);

@@ -37,7 +37,7 @@ impl MapKeys {
     }
 }
 
-/// What the cache holds.
+/// Items of the cache.
 struct Item {
     /// The page, or the map page.
     key: u64,
@@ -217,7 +217,7 @@ impl Ssd {
         }
     }
 
-    /// Map pages that are owed are written (6).
+    /// Deferred map pages are written (6).
     pub(super) fn write_owed(&mut self) {
         let owed = self.map.as_ref().map(|map| map.owed.clone()).unwrap_or_default();
         for t in owed {

@@ -451,7 +451,7 @@ impl Ssd {
         assert!(self.waiting.is_empty(), "what waits for others goes on when they have ended");
     }
 
-    /// Ends the operation that ends first; after the last end of an instant, what has waited enters.
+    /// Ends the operation that ends first; after the last end of an instant, waiting ones enter.
     fn end_and_release(&mut self) {
         self.end_one();
         if self.next_end() != Some(self.now) {

@@ -69,7 +69,7 @@ impl Ssd {
         self.instants.len() - 1
     }
 
-    /// What has waited has entered its queue: section 8.
+    /// Operations that waited have entered their queue: section 8.
     fn follow(&mut self, number: usize) {
         let operation = &self.operations[number];
         let (kind, later, ready) = (operation.kind, operation.later, operation.ready);

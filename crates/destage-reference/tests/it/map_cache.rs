@@ -150,7 +150,11 @@ fn of_today() -> Vec<Input> {
 }
 
 fn policies() -> Vec<Input> {
-    let wait = |policy: &str, wait: &str| json!({"policy": policy, "frames": 16, "evict_wait": wait, "staging_pages": 4});
+    let wait = |policy: &str, wait: &str| {
+        let mut keys = json!({"policy": policy, "frames": 16, "evict_wait": wait});
+        keys["staging_pages"] = json!(4);
+        keys
+    };
     vec![
         input("lru, which waits for programs", 24, json!({}), wait("lru", "program")),
         input("lru, which waits for transfers", 25, json!({}), wait("lru", "transfer")),

@@ -236,7 +236,7 @@ words! {
 }
 
 words! {
-    /// What the map cache holds (`docs/spec/map-cache.md` 1).
+    /// Items of the map cache (`docs/spec/map-cache.md` 1).
     MapGranularity {
         /// Entries of single pages.
         Entry = "entry",

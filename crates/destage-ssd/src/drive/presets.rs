@@ -69,7 +69,7 @@ pub static PRESETS: &[Preset] = presets! {
         "500 GB TLC without DRAM, a map cache in 64 MiB of the host: a client SSD like the 980",
         "reviews of the Samsung 980; flash as tlc-nvme";
     "tlc-dc", false,
-        "960 GB TLC, 8 channels of two dies, a large write buffer: a data-centre SSD like the PM9A3",
+        "960 GB TLC, 8 channels of 2 dies, a large write buffer: a data-centre SSD like the PM9A3",
         "published limits of the Samsung PM9A3; flash as tlc-nvme";
     "fdp", false,
         "15 GiB TLC with two placement handles, 60 reclaim units: a data-centre SSD, scaled",

@@ -1,5 +1,6 @@
 //! A cached mapping table: which logical pages have their entry in memory, in which order they
-//! leave, and which entries are newer than flash (`docs/spec/ftl.md` 6, `docs/spec/map-cache.md` 4).
+//! leave, and which entries are newer than flash (`docs/spec/ftl.md` 6,
+//! `docs/spec/map-cache.md` 4).
 //!
 //! Where a page is, this table does not say: an entry outside it equals the one on flash, so that
 //! one map of all pages serves both.

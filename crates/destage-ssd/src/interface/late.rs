@@ -270,8 +270,8 @@ impl Interface {
         Some(done)
     }
 
-    /// A flush: done at the earliest at `processed`, and when all programs have ended that the first
-    /// `upto` operations of the host have caused.
+    /// A flush: done at the earliest at `processed`, and when all programs have ended that the
+    /// first `upto` operations of the host have caused.
     pub(crate) fn late_flush(
         &mut self,
         processed: Nanos,

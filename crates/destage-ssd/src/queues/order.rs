@@ -1,10 +1,10 @@
 //! Operations that wait for others before they enter a queue (`docs/spec/map-cache.md` 7).
 //!
-//! An operation that depends on none that is still open goes straight to its unit. Each other one is
-//! kept here, numbered in the FTL's order, until its predecessors have ended, or have been submitted
-//! to its own unit. First come, first served, an end is known with the submission, so that the
-//! instant of a release is known too: a heap of instants is all there is. With reads first, ends are
-//! reported as they come.
+//! An operation that depends on none that is still open goes straight to its unit. Each other one
+//! is kept here, numbered in the FTL's order, until its predecessors have ended, or have been
+//! submitted to its own unit. First come, first served, an end is known with the submission, so
+//! that the instant of a release is known too: a heap of instants is all there is. With reads
+//! first, ends are reported as they come.
 
 use super::Queues;
 use super::serve::{Class, Submission};
@@ -73,7 +73,7 @@ pub(super) struct Waits {
     flights: FxHashMap<u64, Flight>,
     /// By block: operations on it that wait, and those among them that program or erase it.
     on_block: Vec<[u32; 2]>,
-    /// What the next operation of the host needs.
+    /// Need of the next operation of the host.
     need: Need,
     /// The next one waits for a slot of the buffer.
     holds: bool,
@@ -214,7 +214,7 @@ impl Waits {
     }
 }
 
-/// What is open of a [`Need`].
+/// Open part of a [`Need`].
 enum Fetch {
     Met,
     Until(Nanos),
@@ -267,7 +267,7 @@ impl Queues {
         self.order().by_timer = unit.is_some();
     }
 
-    /// What is open of a need, for an operation on a unit.
+    /// Open part of a need, for an operation on a unit.
     fn fetch(&mut self, need: Need, unit: UnitId) -> Fetch {
         let now = self.now;
         let until = |end: Nanos| {
@@ -491,8 +491,8 @@ impl Queues {
         }))
     }
 
-    /// The first operation that waits enters its queue at the instant at which it is due, later than
-    /// now.
+    /// The first operation that waits enters its queue at the instant at which it is due, later
+    /// than now.
     pub(crate) fn release_ahead(&mut self) -> Option<Option<Released>> {
         let now = self.now;
         self.now = now.max(self.next_event()?);
@@ -541,7 +541,7 @@ impl Queues {
         Some(self.decide(op, Class::Zeros, need))
     }
 
-    /// What the next operation of the host needs.
+    /// Need of the next operation of the host.
     #[inline(always)]
     pub(super) fn note_need(&mut self, need: Need) {
         self.order().need = need;

@@ -250,7 +250,7 @@ impl Class {
     }
 }
 
-/// What is known of an operation beside itself when it is decided on.
+/// Facts about an operation beside itself, when it is decided on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Submission {
     pub(super) class: Class,

@@ -6,8 +6,8 @@
 //! [`crate::stream::with_stream`]), and what was printed cannot be taken back. A destination that
 //! ends in `.gz`, `.bz2`, `.xz` or `.zst` is compressed.
 //!
-//! A recording cannot be made again. Its temporary name is the destination's with `.part` behind it,
-//! and no later output removes it; what is whole of it can be kept when the disk is full.
+//! A recording cannot be made again. Its temporary name is the destination's with `.part` behind
+//! it, and no later output removes it; what is whole of it can be kept when the disk is full.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};

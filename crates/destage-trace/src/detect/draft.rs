@@ -165,9 +165,10 @@ fn objects(table: &Table) -> Option<String> {
     let repeats =
         if repeats { "\n  op_count is how many times a line's request was made" } else { "" };
     Some(format!(
-        "it is a key-value trace: {column}, so that no column is an address on a device{repeats}\n  \
-         Destage reads traces of objects in libCacheSim's formats oracle-general and lcs: convert \
-         it with libCacheSim's traceConv, then destage trace info FILE.oracleGeneral --object opaque"
+        "it is a key-value trace: {column}, so that no column is an address on a device\
+         {repeats}\n  Destage reads traces of objects in libCacheSim's formats oracle-general and \
+         lcs: convert it with libCacheSim's traceConv, then destage trace info FILE.oracleGeneral \
+         --object opaque"
     ))
 }
 

@@ -85,8 +85,8 @@ pub type Candidate = (&'static Format, String);
 /// Names the formats nearest to a sample, but for the one of the name given.
 pub type Closest = fn(&Sample, &str) -> Vec<Candidate>;
 
-/// Proposes columns and units of a table from a sample of it, if it is a table of requests; what the
-/// options say already holds.
+/// Proposes columns and units of a table from a sample of it, if it is a table of requests; what
+/// the options say already holds.
 pub type Draft = fn(&Sample, &ReaderOptions) -> Option<String>;
 
 /// Inputs of a reader when it is opened.

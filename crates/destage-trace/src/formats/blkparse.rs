@@ -163,8 +163,8 @@ impl LineParser for BlkParse {
         if std::mem::take(&mut self.in_summary) {
             context.tally.warn(
                 "events follow the summary of blkparse: there are several runs in this file, whose \
-                 times all begin at 0: --order file keeps the stored order; --concat puts files one \
-                 after another, with a file for each run",
+                 times all begin at 0: --order file keeps the stored order; --concat puts files \
+                 one after another, with a file for each run",
             );
         }
         if f.count < 6 {

@@ -4,10 +4,10 @@
 //! 0.250000 0 2048 8 0
 //! time_ms device block blocks flags
 //! ```
-//! Blanks or tabs between. Time is a decimal number of milliseconds (`time_unit`) from the start; block and
-//! length count 512 bytes (`block_bytes`); flags are hexadecimal, bit 0 set is a read. Six columns
-//! (DiskSim's "batch") are accepted, the sixth ignored. Other flag bits (synchronous, ordered, ...)
-//! are ignored.
+//! Blanks or tabs between. Time is a decimal number of milliseconds (`time_unit`) from the start;
+//! block and length count 512 bytes (`block_bytes`); flags are hexadecimal, bit 0 set is a read.
+//! Six columns (DiskSim's "batch") are accepted, the sixth ignored. Other flag bits (synchronous,
+//! ordered, ...) are ignored.
 
 use super::mapping::{Clock, clock_of, digits_behind_point, time_of};
 use super::text_format::*;
@@ -26,8 +26,8 @@ pub static FORMAT: Format = Format {
     ..Format::text(
         "disksim",
         "DiskSim ascii",
-        "time_ms device block blocks flags; decimal ms, 512-byte blocks (block_bytes), flag bit 0 = \
-     read",
+        "time_ms device block blocks flags; decimal ms, 512-byte blocks (block_bytes), flag bit 0 \
+     = read",
         detect,
         open,
     )

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! timestamp,pid,command,sector,operation,size,latency_ms,...
-//! 2024-01-15 10:30:45.123456,1234,python3,2048000,write,8192,1.234,1235,0,1233,259:0,0.010,REQ_SYNC
+//! 2024-01-15 10:30:45.123456,1234,python3,2048000,write,8192,1.234,1235,0,1233,259:0,0.010,SYNC
 //! ```
-//! A date with microseconds, taken at completion: arrival is the date minus the latency. Sectors are
-//! of 512 bytes, sizes are in bytes. Of the columns behind the latency, the device (`major:minor`)
-//! and what the header calls `device` names the volume; in older logs there is none.
+//! A date with microseconds, taken at completion: arrival is the date minus the latency. Sectors
+//! are of 512 bytes, sizes are in bytes. Of the columns behind the latency, the device
+//! (`major:minor`) and what the header calls `device` names the volume; in older logs there is
+//! none.
 
 use super::csv;
 use super::text_format::*;

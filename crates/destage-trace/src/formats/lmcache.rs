@@ -6,9 +6,9 @@
 //! {type: "record", t_mono: 0.25, qualname: "....StorageManager.reserve_write", args: {keys: ...}}
 //! ```
 //! A call of `reserve_write` writes its keys, one of `submit_prefetch_task` looks them up: reads.
-//! Other calls are ignored by name. A key (hash of the chunk, model, rank, group) names a page; pages
-//! are numbered in the order in which keys come. A page has the bytes of the layout that the calls
-//! carry, or `block_bytes`. Time is `t_mono`, seconds since the recorder began.
+//! Other calls are ignored by name. A key (hash of the chunk, model, rank, group) names a page;
+//! pages are numbered in the order in which keys come. A page has the bytes of the layout that the
+//! calls carry, or `block_bytes`. Time is `t_mono`, seconds since the recorder began.
 
 use std::collections::HashMap;
 

@@ -6,11 +6,11 @@
 //! {"tok": 128, "layer": 17, "topk_ids": [3, 6], "t_ns": 183456}
 //! ```
 //! The experts are in `topk_experts`, `topk_ids`, `selected_ids` or `expert_ids`: a list, or a list
-//! for each token. The layer is in `layer`, `layer_id` or `layer_idx`; without it the outer list has
-//! an entry for each layer. An expert of a layer is a page (`page_bytes`), read once for each token
-//! that chose it: page number = layer x 4096 + expert, so that a layer has at most 4096 experts. A
-//! time is read from `t_ns`, `time_ns` or `timestamp_ns` (and `_us`, `_ms`, `_s`); without it in the
-//! first lines there are no times. Other keys are read over.
+//! for each token. The layer is in `layer`, `layer_id` or `layer_idx`; without it the outer list
+//! has an entry for each layer. An expert of a layer is a page (`page_bytes`), read once for each
+//! token that chose it: page number = layer x 4096 + expert, so that a layer has at most 4096
+//! experts. A time is read from `t_ns`, `time_ns` or `timestamp_ns` (and `_us`, `_ms`, `_s`);
+//! without it in the first lines there are no times. Other keys are read over.
 
 use serde_json::{Map, Value};
 

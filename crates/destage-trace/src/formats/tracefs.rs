@@ -3,11 +3,11 @@
 //!
 //! ```text
 //!     fio-1234  [003] d..1.  1234.567890: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [fio]
-//!     fio  1234 [003]  1234.577890:  block:block_rq_issue: 259,0 R 16384 () 81920 + 32 none,0,0 [fio]
+//!     fio  1234 [003]  1234.577890:  block:block_rq_issue: 259,0 R 16384 () 81920 + 32 [fio]
 //! ```
 //! Whatever a kernel or tool prints before it, the time in seconds stands in front of the event's
-//! name, and behind that `major,minor rwbs`, then `sector + sectors` before the process in brackets.
-//! Exactly one event is the request (`event`): block_rq_issue (D), block_bio_queue (Q) or
+//! name, and behind that `major,minor rwbs`, then `sector + sectors` before the process in
+//! brackets. Exactly one event is the request (`event`): block_rq_issue (D), block_bio_queue (Q) or
 //! block_rq_complete (C). Other events are ignored by name. Sectors of 512 bytes; rwbs as in
 //! `blkparse`. `[LOST n EVENTS]` becomes a warning.
 

@@ -111,8 +111,8 @@ fn implied(options: &ReaderOptions, sample: &Sample) -> Option<&'static Format> 
     mapped.then(|| if is_parquet() { &formats::parquet::FORMAT } else { &formats::csv::FORMAT })
 }
 
-/// Options that the format does not have are an error: ignored, they would look as if applied. Those
-/// of a file of defaults are a note.
+/// Options that the format does not have are an error: ignored, they would look as if applied.
+/// Those of a file of defaults are a note.
 fn check_options(
     format: &Format,
     detected: bool,

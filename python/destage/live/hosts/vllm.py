@@ -217,11 +217,11 @@ def _names() -> list[str]:
 def _policy_of(name: str) -> str:
     """The policy that a name of a class stands for. Raises `AttributeError`."""
     text = canonical(name.strip().removeprefix(_PREFIX))
-    plain = text.partition("[")[0].strip()
     try:
         made = _destage.Cache(text, 1)._given
     except UsageError as refused:
         raise AttributeError(f"{__name__}: {name!r}: {refused}") from None
+    plain = made.partition("[")[0]
     if plain not in _names():
         raise AttributeError(
             f"{__name__}: {name!r}: {plain} looks at page numbers, and vLLM's keys are hashes"

@@ -14,7 +14,7 @@ use crate::timing::{Operation, OperationKind};
 use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
-/// What is in memory, and where the map pages are.
+/// Items in memory, and places of the map pages.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct MapCache {
     items: Cmt,         // an entry is an item; of `page`, its "page" is the map page
@@ -260,7 +260,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
     }
 
-    /// Writes the map pages that are owed (6).
+    /// Writes the deferred map pages (6).
     pub(super) fn write_owed<S: Sink>(&mut self, sink: &mut S) {
         if self.map_cache.as_ref().is_none_or(|map| map.owed.is_empty()) {
             return;

@@ -74,8 +74,9 @@ fn columns_of_something_else_get_no_role() {
     assert_eq!(
         command(text),
         "--format csv --columns \
-         time=timestamp,op=operation,offset=sector,length=size,response=latency_ms --time-unit date \
-         --offset-unit sector --length-unit byte --response-unit ms --op-read read --op-write write"
+         time=timestamp,op=operation,offset=sector,length=size,response=latency_ms --time-unit \
+         date --offset-unit sector --length-unit byte --response-unit ms --op-read read --op-write \
+         write"
     );
     let text = "header.sid,header.timestamp,io.lba,io.len,io.ioClass,device.id,device.name,\
                 io.operation,io.flush,file.id,io.latency,io.qd,io.error\n\
