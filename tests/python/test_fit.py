@@ -319,6 +319,7 @@ def changed(small: Path, folder: Path, change: Any) -> Path:
 def slower(job: dict[str, Any], by: float) -> None:
     for direction in ("read", "write"):
         job[direction]["lat_ns"]["mean"] *= by
+        job[direction]["iops"] = job[direction].get("iops", 0) / by
 
 
 def only_reads(jobs: dict[str, Any], data: dict[str, Any]) -> None:

@@ -31,7 +31,6 @@ read_ns = [{read_ns}]
 OF_WINDOWS = {"queue_share", "outstanding_mean", "outstanding_max"}
 
 
-
 def miniature(folder: Path, read_ns: int = 40_000) -> Path:
     path = folder / "device.toml"
     path.write_text(DEVICE.format(read_ns=read_ns))
