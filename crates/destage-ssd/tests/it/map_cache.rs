@@ -405,8 +405,11 @@ fn uniform_reads_hit_and_wait_as_the_closed_forms_say() {
     }
 }
 
+/// Set, operation, KiB of the cache, jobs, depth, requests a second.
+type Measured = (String, String, u64, u64, u64, f64);
+
 /// Rows of `map_cache.csv` of the measured data: set, operation, KiB, jobs, depth, requests/s.
-fn measured() -> Option<Vec<(String, String, u64, u64, u64, f64)>> {
+fn measured() -> Option<Vec<Measured>> {
     let data = std::env::var("DESTAGE_DATA").unwrap_or_else(|_| {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data").to_string()
     });

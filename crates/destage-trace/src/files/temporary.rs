@@ -159,7 +159,7 @@ mod tests {
         drop(handle);
         let (_next, third, left) = create_recording(&path).unwrap();
         assert_eq!(third.file_name().unwrap(), "db.csv.zst.part-2");
-        assert_eq!(left, [killed.clone()]);
+        assert_eq!(left, std::slice::from_ref(&killed));
         drop(create_output(folder.path()).unwrap());
         assert!(killed.exists());
     }
