@@ -22,6 +22,7 @@ from assemble import BESIDE, DOCS, ROOT, Assembly
 #: Pages below a page of the sidebar.
 BELOW = {
     "tutorial": ("notebooks/index", "reference/coming-from"),
+    "validity": ("measured",),
     "start-paper": ("cite",),
     "choose-a-device": ("fit",),
     "record": ("traces",),
@@ -33,7 +34,7 @@ BELOW = {
     "cache-object": ("serve", "tiers", "reference/tiers", "kv-on-flash", "vllm"),
     "troubleshooting": ("faq", "trust", "reference/numeric-bounds"),
     "devices": ("reference/device-keys", "drives/index", "ftls", "layers/index"),
-    "papers/README": ("reproduce", "asking", "waf", "ace", "writer", "policies-wanted"),
+    "papers/README": ("reproduce", "asking", "waf", "ace", "writer", "reference/policies-wanted"),
 }
 #: The page below which every page goes that no list names.
 REST = "repository/CONTRIBUTING"

@@ -219,7 +219,7 @@ def _index() -> str:
     parts = [
         "# Policies\n\nEach page has the idea, the paper, parameters, interpretations, 18 "
         "accesses step by step, and where it wins and loses. Not implemented: "
-        "[policies wanted](../contribute/policies-wanted.md)."
+        "[policies wanted](../reference/policies-wanted.md)."
     ]
     for family, title in FAMILIES.items():
         members = [p for p in destage.policies() if p.family == family]
