@@ -107,33 +107,37 @@ def why_no_latency(options: Mapping[str, str]) -> str:
 
 
 def check_rates(
-    path: str, data: Mapping[str, Any], steps: Sequence[tuple[str, float, str]]
+    path: str, data: Mapping[str, Any], steps: Sequence[tuple[str, float, int, Job]]
 ) -> None:
     """Raise `DataError` for a step whose rate, as fio has it, is not what its latency makes.
 
     `steps` are the name of each step, n / m (requests in flight over the mean latency, a second),
-    and the name of its job.
+    how many jobs are in flight, and what fio printed of it: of all of them together, or, without
+    `group_reporting`, of each (several with one name in one group).
     """
-    rates: dict[str, float] = {}
-    for job in _jobs(data):
-        sides = [job.get(side) for side in ("read", "write")]
-        found = [side.get("iops") for side in sides if isinstance(side, Mapping)]
-        rate = sum(float(one) for one in found if isinstance(one, (int, float)))
-        name = str(job.get("jobname", "?"))
-        rates[name] = rates.get(name, 0.0) + rate
-    # The steps of a grid may share a name.
-    expected_of: dict[str, float] = {}
-    for name, expected, job_name in steps:
+    together: dict[tuple[str, object], list[tuple[float, int, Job]]] = {}
+    for at, (name, expected, jobs, job) in enumerate(steps):
         if not name.startswith(_CHANGING):
-            expected_of[job_name] = expected_of.get(job_name, 0.0) + expected
-    for job_name, expected in expected_of.items():
-        rate = rates.get(job_name, 0.0)
+            group = job.get("groupid")
+            key = str(job.get("jobname", "?")), ("alone", at) if group is None else group
+            together.setdefault(key, []).append((expected, jobs, job))
+    for (called, _), ones in together.items():
+        apart = len(ones) > 1
+        expected = sum(one / (jobs if apart else 1) for one, jobs, _ in ones)
+        rate = sum(map(_iops, (job for _, _, job in ones)))
         if rate > 0 and abs(rate / expected - 1) > MOST_DIFFERENCE:
-            one = next(j for j in _jobs(data) if str(j.get("jobname", "?")) == job_name)
             raise DataError(
-                f"{printable(path)}: step {printable(job_name)}: fio's iops ({rate:,.0f}) is not"
-                f" requests in flight / latency ({expected:,.0f}): {_cause(options_of(data, one))}"
+                f"{printable(path)}: step {printable(called)}: fio's iops ({rate:,.0f}) is not"
+                f" requests in flight / latency ({expected:,.0f}):"
+                f" {_cause(options_of(data, ones[0][2]))}"
             )
+
+
+def _iops(job: Job) -> float:
+    """Requests a second of both directions, as fio has them; 0 where it has none."""
+    sides = [job.get(side) for side in ("read", "write")]
+    found = [side.get("iops") for side in sides if isinstance(side, Mapping)]
+    return sum(float(one) for one in found if isinstance(one, (int, float)))
 
 
 def _cause(options: Mapping[str, str]) -> str:

@@ -322,7 +322,7 @@ def read_fio(
             of_points(chosen(points(text, path), where or {}), made)
             continue
         data = _load(text, path, made)
-        steps: list[tuple[str, float, str]] = []
+        steps: list[tuple[str, float, int, Mapping[str, Any]]] = []
         version = str(data.get("fio version", ""))
         if version.startswith("fio-2"):
             raise DataError(f"{printable(path)}: {version}: expected fio 3 or newer")
@@ -334,7 +334,7 @@ def read_fio(
             one = _job(job, common, path, made) if isinstance(job, Mapping) else None
             if one is None:
                 continue
-            steps.append((one.name, one.rate, one.job))
+            steps.append((one.name, one.rate, one.numjobs, job))
             if one.direction.requests < _fewest(one.name):
                 made.left_out[one.job] = f"it has {one.direction.requests} requests"
                 too_short.append(one)
