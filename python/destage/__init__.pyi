@@ -35,6 +35,8 @@ from .fit.fitting import Fit as Fit
 from .fit.probing import probe as probe
 from .fit.comparison import compare_fio as compare_fio
 from .fit.comparison import Compared as Compared
+from .fit.bench import bench_device as bench_device
+from .fit.bench import Bench as Bench
 from .fit.validating import validate_device as validate_device
 from .fit.validating import Validation as Validation
 from .fit.simulators import import_device as import_device

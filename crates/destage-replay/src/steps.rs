@@ -29,8 +29,11 @@ pub struct Step {
     /// The first requests, which do not count.
     #[serde(default)]
     pub uncounted: u64,
-    /// Requests in flight.
+    /// Requests in flight, of each job.
     pub depth: usize,
+    /// Jobs at once. Of requests that follow each other, each has a part of the region.
+    #[serde(default = "one")]
+    pub jobs: usize,
     /// The next `depth` requests are issued when the last `depth` are complete.
     #[serde(default)]
     pub batch: bool,
@@ -61,6 +64,10 @@ pub struct Step {
     pub zones: Vec<[u64; 2]>,
 }
 
+fn one() -> usize {
+    1
+}
+
 /// Measurements of one step.
 #[derive(Clone, Serialize, Debug)]
 pub struct Played {
@@ -72,6 +79,10 @@ pub struct Played {
     pub read: Latencies,
     /// Completion latencies.
     pub write: Latencies,
+    /// Pages programmed, collections included.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
 }
 
 /// SplitMix64, as `docs/spec/device.md` 5.6 has it.
@@ -94,11 +105,11 @@ impl Draws {
 struct Requests<'a> {
     step: &'a Step,
     draws: Draws,
-    next_bytes: [u64; 2],
+    next_bytes: Vec<[u64; 2]>, // of each job
 }
 
 impl Requests<'_> {
-    fn draw(&mut self) -> (Op, u64) {
+    fn draw(&mut self, job: usize) -> (Op, u64) {
         let step = self.step;
         let is_read = match step.read_percent {
             0 => false,
@@ -109,11 +120,12 @@ impl Requests<'_> {
         if step.random[direction] {
             return (op, step.offset_bytes + self.slot() * step.block_bytes);
         }
-        let at = self.next_bytes[direction];
+        let part_bytes = step.part_bytes();
+        let at = self.next_bytes[job][direction];
         let next = at + step.block_bytes + step.skip_bytes;
-        let fits = next + step.block_bytes <= step.size_bytes;
-        self.next_bytes[direction] = if fits { next } else { 0 };
-        (op, step.offset_bytes + at)
+        let fits = next + step.block_bytes <= part_bytes;
+        self.next_bytes[job][direction] = if fits { next } else { 0 };
+        (op, step.offset_bytes + job as u64 * part_bytes + at)
     }
 
     /// A random block of the region.
@@ -138,6 +150,14 @@ impl Requests<'_> {
 }
 
 impl Step {
+    /// The part of the region in which a job's requests follow each other: whole blocks.
+    fn part_bytes(&self) -> u64 {
+        match self.jobs as u64 {
+            1 => self.size_bytes,
+            jobs => self.size_bytes / jobs / self.block_bytes * self.block_bytes,
+        }
+    }
+
     fn check(&self, device: &Device) -> Result<(), RunError> {
         let config = device.config();
         let capacity = u64::from(config.logical_pages) * u64::from(config.page_bytes);
@@ -146,9 +166,14 @@ impl Step {
         let zones = self.zones.is_empty() || (sum(0) == 100 && sum(1) == 100);
         for (what, holds) in [
             ("depth: expected at least 1", self.depth > 0),
+            ("jobs: expected at least 1", self.jobs > 0),
+            ("jobs: expected 1 with batch", self.jobs == 1 || !self.batch),
             ("block_bytes: expected at least 1", self.block_bytes > 0),
             ("size_bytes: it is beyond the device", end.is_some_and(|end| end <= capacity)),
-            ("size_bytes: expected at least one block", self.size_bytes >= self.block_bytes),
+            (
+                "size_bytes: expected at least one block for each job",
+                self.size_bytes / self.block_bytes.max(1) >= self.jobs as u64,
+            ),
             ("read_percent: expected 0 to 100", self.read_percent <= 100),
             ("zones: expected shares that add up to 100", zones),
         ] {
@@ -159,6 +184,33 @@ impl Step {
         Ok(())
     }
 
+    /// Issues a request; returns its completion.
+    fn serve(
+        &self,
+        device: &mut Device,
+        op: Op,
+        offset_bytes: u64,
+        now: Nanos,
+    ) -> Result<Nanos, RunError> {
+        device.advance(now);
+        device.command(Command::Access(op));
+        let page_bytes = u64::from(device.config().page_bytes);
+        let first = offset_bytes / page_bytes;
+        let last = (offset_bytes + self.block_bytes - 1) / page_bytes;
+        let mut completion = now;
+        for lpn in first..=last {
+            let lpn = DriveLpn(lpn as u32); // below the logical pages
+            let served = match op {
+                Op::Read => device.read(lpn),
+                Op::Write => Some(device.write(lpn)),
+            };
+            if let Some(served) = served {
+                completion = completion.max(known(served.end)?);
+            }
+        }
+        Ok(completion)
+    }
+
     /// Plays it from `begin` on.
     fn play(
         &self,
@@ -167,9 +219,11 @@ impl Step {
         control: &Control,
     ) -> Result<Played, RunError> {
         self.check(device)?;
-        let page_bytes = u64::from(device.config().page_bytes);
-        let mut requests = Requests { step: self, draws: Draws(self.seed), next_bytes: [0; 2] };
-        let mut in_flight: BinaryHeap<Reverse<Nanos>> = BinaryHeap::with_capacity(self.depth);
+        let next_bytes = vec![[0; 2]; self.jobs];
+        let mut requests = Requests { step: self, draws: Draws(self.seed), next_bytes };
+        let all_depth = self.depth * self.jobs;
+        let mut in_flight: BinaryHeap<Reverse<(Nanos, usize)>> =
+            BinaryHeap::with_capacity(all_depth);
         let mut now = begin;
         let mut end_ns = begin;
         let mut played = Played {
@@ -177,39 +231,34 @@ impl Step {
             end_ns: begin,
             read: Latencies::default(),
             write: Latencies::default(),
+            programs: 0,
+            erases: 0,
         };
+        let mut before = device.counters();
         for number in 0..self.requests {
-            let (op, offset_bytes) = requests.draw();
+            let is_full = in_flight.len() == all_depth;
+            // The job whose request ends first issues the next; at first, each in its turn.
+            let first_free = in_flight.peek().filter(|_| is_full);
+            let job = first_free.map_or(number as usize % self.jobs, |free| free.0.1);
+            let (op, offset_bytes) = requests.draw(job);
             if self.without_reads && op == Op::Read {
                 continue;
             }
-            if in_flight.len() == self.depth {
-                let freed = if self.batch { end_ns } else { in_flight.pop().map_or(now, |r| r.0) };
+            if is_full {
+                let freed =
+                    if self.batch { end_ns } else { in_flight.pop().map_or(now, |r| r.0.0) };
                 if self.batch {
                     in_flight.clear();
                 }
                 now = now.max(freed) + self.think_ns;
             }
-            device.advance(now);
-            device.command(Command::Access(op));
-            let first = offset_bytes / page_bytes;
-            let last = (offset_bytes + self.block_bytes - 1) / page_bytes;
-            let mut completion = now;
-            for lpn in first..=last {
-                let lpn = DriveLpn(lpn as u32); // below the logical pages
-                let served = match op {
-                    Op::Read => device.read(lpn),
-                    Op::Write => Some(device.write(lpn)),
-                };
-                if let Some(served) = served {
-                    completion = completion.max(known(served.end)?);
-                }
-            }
-            in_flight.push(Reverse(completion));
-            end_ns = end_ns.max(completion);
             if number == self.uncounted {
                 played.begin_ns = now;
+                before = device.counters();
             }
+            let completion = self.serve(device, op, offset_bytes, now)?;
+            in_flight.push(Reverse((completion, job)));
+            end_ns = end_ns.max(completion);
             if number >= self.uncounted {
                 let latencies = if op == Op::Read { &mut played.read } else { &mut played.write };
                 latencies.record(completion - now, self.block_bytes);
@@ -220,6 +269,9 @@ impl Step {
             }
         }
         goes_on(device, control)?;
+        let after = device.counters();
+        played.programs = after.programs_of_all_kinds() - before.programs_of_all_kinds();
+        played.erases = after.erases - before.erases;
         played.end_ns = end_ns;
         Ok(played)
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 from typing import Any
 
 import click
@@ -143,7 +145,7 @@ def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
     if arguments["report_file"] is not None:
         from destage.fit.page import page
 
-        title = arguments["name"] or f"Fit of {', '.join(map(printable, fio))}"
+        title = arguments["name"] or f"Fit of {_first(fio)}"
         html = page(title, made.steps, made.values, command_line())
         write_whole(arguments["report_file"], html)
     if arguments["output"] is not None and not arguments["quiet"]:
@@ -161,6 +163,12 @@ def look(*names: str | None) -> None:
 
         need_report()
         check_page(str(names[2]))
+
+
+def _first(files: tuple[str, ...]) -> str:
+    """One file, and how many more: a title is read."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{printable(os.path.basename(files[0]))}{more}"
 
 
 def _say(steps: tuple[Compared, ...]) -> None:
@@ -262,7 +270,7 @@ def compare(
     if report_file is not None:
         from destage.fit.page import page
 
-        title = f"{printable(device)} against {', '.join(map(printable, fio))}"
+        title = f"{printable(device)} against {_first(fio)}"
         write_whole(report_file, page(title, steps, (), command_line()))
     if "-" not in (json_file, csv_file):
         print_table(Table("", columns, [[[Cell(c) for c in row] for row in rows]]))
@@ -277,7 +285,7 @@ def _cells(step: Compared) -> list[str]:
         number(step.iodepth * step.numjobs),
         plain(significant(step.measured["iops"])),
         plain(significant(step.simulated["iops"])),
-        f"{100 * step.residual:+.2f}",
+        f"{100 * math.expm1(step.residual):+.2f}",
     ]
 
 

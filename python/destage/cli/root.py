@@ -158,6 +158,9 @@ COMMANDS = {
             "compare": Place(
                 "destage.cli.fit", "compare", "Compare a simulated SSD with fio measurements."
             ),
+            "bench": Place(
+                "destage.cli.bench", "bench", "Rates and latencies over depth: a data sheet."
+            ),
             "validate": Place(
                 "destage.cli.fitting", "validate", "Fit a part of measurements, predict the rest."
             ),

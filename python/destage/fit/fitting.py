@@ -42,6 +42,9 @@ __all__ = ["Fit", "fit"]
 #: How often collector and block are found in turn.
 ROUNDS = 3
 
+#: A curve shows how these times add up on the fitted units, not each.
+LUMPED = "lumped: right together, not each a time of the flash"
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -157,7 +160,7 @@ class _Chain:
         steps = "random reads over depth"
         self.say("channels", "inferred", steps, others)
         for key in ("read_ns", "command_ns", "firmware_read_ns"):
-            self.say(key, "inferred", steps)
+            self.say(key, "inferred", steps, LUMPED)
         if curve.link_ns:
             self.say("link_ps_per_byte", "inferred", "random reads by length", "at most that")
 
@@ -188,9 +191,9 @@ class _Chain:
             erase_page_ns=0.0,
         )
         steps = "random writes over depth"
-        self.say("program_ns", "inferred", steps, "collection included")
+        self.say("program_ns", "inferred", steps, f"collection included; {LUMPED}")
         for key in ("command_write_ns", "firmware_write_ns"):
-            self.say(key, "inferred", steps)
+            self.say(key, "inferred", steps, LUMPED)
 
     def collection(self, steady: bool) -> None:
         """Over-provisioning and collector."""

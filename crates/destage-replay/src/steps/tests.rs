@@ -1,8 +1,8 @@
 //! Closed forms of small devices.
 
 use super::*;
-use destage_ssd::DeviceConfig;
 use destage_ssd::config::{Table, Value};
+use destage_ssd::{DeviceConfig, Ftl as _};
 
 fn device(keys: &[(&str, i128)], precondition: &str) -> Device {
     let mut table = Table::new();
@@ -33,6 +33,7 @@ fn reads(changes: impl FnOnce(&mut Step)) -> Step {
         requests: 1000,
         uncounted: 0,
         depth: 1,
+        jobs: 1,
         batch: false,
         read_percent: 100,
         random: [true; 2],
@@ -144,4 +145,38 @@ fn a_step_beyond_the_device_is_an_error() {
     let step = reads(|step| step.size_bytes = 3_001 * 4096);
     let error = play(&mut device(&[], "sequential"), &[step], &Control::default());
     assert!(error.unwrap_err().to_string().contains("beyond the device"));
+}
+
+#[test]
+fn jobs_are_as_many_more_requests_in_flight() {
+    let one = played(&mut device(&[], "sequential"), reads(|step| step.depth = 8));
+    let four =
+        played(&mut device(&[], "sequential"), reads(|step| (step.depth, step.jobs) = (2, 4)));
+    assert_eq!((one.read.sum_ns, one.end_ns), (four.read.sum_ns, four.end_ns));
+}
+
+#[test]
+fn requests_that_follow_each_other_do_so_in_each_jobs_part_of_the_region() {
+    let step = reads(|step| {
+        (step.jobs, step.random, step.read_percent, step.requests) = (4, [false; 2], 0, 512);
+    });
+    let mut drive = device(&[], "none");
+    let wrote = played(&mut drive, step);
+    assert_eq!((wrote.write.requests, wrote.programs, wrote.erases), (512, 512, 0));
+    assert_eq!(drive.ftl().flash_state().mapped_pages, 512, "no page twice");
+}
+
+#[test]
+fn programs_are_counted_with_those_of_collections_and_without_the_first_requests() {
+    let writes = |uncounted: u64| {
+        reads(|step| {
+            (step.read_percent, step.requests, step.uncounted) = (0, 20_000, uncounted);
+            step.size_bytes = 3000 * 4096;
+        })
+    };
+    let whole = played(&mut device(&[], "sequential"), writes(0));
+    let half = played(&mut device(&[], "sequential"), writes(10_000));
+    assert_eq!((whole.write.requests, half.write.requests), (20_000, 10_000));
+    assert!(whole.programs > whole.write.requests && whole.erases > 0, "{whole:?}");
+    assert!(half.programs < whole.programs && half.erases < whole.erases, "{half:?}");
 }
