@@ -11,7 +11,7 @@ from conftest import ROOT
 from destage.reproduce import paper
 from destage.reproduce.claims import PAPERS
 from destage.reproduce.conditions import turns, verdict_text
-from destage.reproduce.first_screen import MOST_WORDS, cut, first_screen
+from destage.reproduce.first_screen import MOST_WORDS, cut, first_screen, scaled_note
 from destage.reproduce.verdicts import verdict_of
 from destage.reproduce.wording import brief
 
@@ -86,6 +86,13 @@ def fit(has: float, published: float, what: str = "requests") -> dict[str, Any]:
 
 
 BURSTS = knob("bursts", "54", {"54": HOLDS, "8": PARTLY, "1": FAILS})
+
+
+def test_every_scaled_table_says_so_and_how_many_verdicts_that_costs() -> None:
+    assert scaled_note(1.0) == ""
+    assert scaled_note(0.1).startswith("Scaled to 0.1 of the requests, with pages, caches, devices")
+    assert "1 claim has no verdict" in scaled_note(0.1, 1)
+    assert "2 claims have no verdict" in scaled_note(0.1, 2)
 
 
 # -- Conditions ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from destage.lab.ssd import open_device
 from destage.reproduce import paper
 from destage.reproduce.published import catalogue, requests_of
 from destage.reproduce.runs import Request, Runner
-from destage.reproduce.scaling import scaled_drive, scaled_size
+from destage.reproduce.scaling import coarse, scaled_drive, scaled_policy, scaled_size
 from destage.reproduce.standins import PRESET, Generated, apart, recipe
 from destage.reproduce.workloads import LoadOptions, Loads
 
@@ -125,7 +125,7 @@ def test_caches_and_drives_shrink_as_the_requests_do() -> None:
     assert scaled_size("2GiB", 0.1) == "209715KiB"
     assert scaled_size("8MiB", 1.0) == "8MiB"
     assert scaled_size("8MiB", 0.001) == "64KiB"
-    assert scaled_size("2048p", 0.1) == "2048p"
+    assert (scaled_size("2048p", 0.1), scaled_size("2048p", 1.0)) == ("205p", "2048p")
     whole = open_device("ecr")
     part = scaled_drive("ecr", "", 0.125)
     assert part.record["device"]["blocks_per_plane"] == 64
@@ -138,6 +138,42 @@ def test_caches_and_drives_shrink_as_the_requests_do() -> None:
     assert scaled_drive("ecr", "", 1.0).record == whole.record
     # A plane keeps so many blocks that a collection is one of many.
     assert scaled_drive("ecr", "", 0.001).record["device"]["blocks_per_plane"] == 32
+
+
+def test_what_a_policy_counts_in_requests_shrinks_as_they_do() -> None:
+    assert scaled_policy("bpac[pird_sampling=p_list]", 1.0) == "bpac[pird_sampling=p_list]"
+    made = scaled_policy("bpac[pird_sampling=p_list]", 0.1)
+    assert made == "bpac[pird_sampling=p_list;sampling_period=1000]"
+    assert scaled_policy("aalru[beta=5;period=8192]", 0.02) == "aalru[beta=5;period=164]"
+    assert scaled_policy("sac[starve_limit=1000]", 0.1) == "sac[starve_limit=100]"
+    # A device's erase blocks stay; without one clusters are stretches of the footprint.
+    cfdc = "cfdc[cluster_size=64]"
+    assert scaled_policy(cfdc, 0.1) == cfdc
+    assert scaled_policy(cfdc, 0.1, device=False) == "cfdc[cluster_size=6]"
+    for same in ("lru", "sac", "acr-h[ghost_fraction=1]", "ecr"):
+        assert scaled_policy(same, 0.1) == same
+
+
+def test_a_scaled_run_of_few_blocks_or_periods_decides_nothing() -> None:
+    assert coarse("bplru[padding=false]", 15.9, 1e6) == "a cache of under 16 erase blocks"
+    assert coarse("lru", 1.0, 1e6) == ""
+    assert coarse("bpac[sampling_period=1000]", 16, 19_999) == "a run of under 20 periods"
+    assert coarse("bpac[sampling_period=1000]", 16, 20_000) == ""
+
+
+def test_a_workload_that_a_paper_specifies_shrinks_with_its_pages() -> None:
+    acr, loads = paper("acr"), Loads(scale=0.02)
+    t1 = loads.load("T1", acr)
+    assert t1.share == 0.02
+    trace = loads.open(t1, seed=1)
+    assert (trace.requests, trace.end_page) == (60_000, 655)
+    phases = loads.recipe(loads.load("short phases", acr), 1).known["how"]["made"]
+    assert (phases["requests"], phases["unique_pages"], phases["phases"]) == (60_000, 655, 3000)
+    # Sensitivity runs of a whole evaluation have fewer requests over all pages.
+    shorter = Loads(scale=0.1, specified=1.0, shorten=0.02)
+    load = shorter.load("T1", acr)
+    trace = shorter.open(load, seed=1)
+    assert (load.share, trace.requests, trace.end_page) == (1.0, 60_000, 32_768)
 
 
 def test_an_ftl_has_fewer_log_blocks_and_mappings_on_a_smaller_drive() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -101,6 +102,32 @@ HIGHER: Cells = {("v", "A"): [3.0], ("v", "B"): [2.0]}
 ORDER = Check("order", ("r",), metric="m", order=(("A",), ("B",)), sense="lower")
 NEAR = Check("near", ("r",), metric="m", of=("A",), among=("A", "B"), sense="lower", within=0.1)
 RANK = Check("rank", ("r",), metric="m", of=("A",), among=("A", "B"), expect=expecting("<=1"))
+
+
+# -- Scaled runs ----------------------------------------------------------------------------------
+
+
+def shrunk(check: Check, *small: str) -> Verdict:
+    """A verdict where runs of A on some loads have too few blocks."""
+    frame = framed(many(1.0, 1.0, 3.0))
+    rows = [
+        dataclasses.replace(row, coarse="few blocks") if row.workload in small else row
+        for row in frame.rows
+    ]
+    runs = {"r": Rows(frame.runs, rows)}
+    return decide(Claim("c", "section 1", "", check), runs)
+
+
+def test_a_run_that_shrank_too_far_is_no_case_and_is_named() -> None:
+    assert shrunk(compared(">0")).verdict == "partly"
+    found = shrunk(compared(">0"), "w2")
+    assert (found.verdict, len(found.cases)) == ("holds", 2)
+    assert found.own.coarse == "scaled too far, few blocks: w2"
+    # A number of several runs needs them all, and nothing is left of all.
+    for check, small in ((compared(">0", over="mean"), ("w2",)), (ORDER, ("w0", "w1", "w2"))):
+        found = shrunk(check, *small)
+        assert found.verdict == "can't be tested here"
+        assert found.own.why.startswith("scaled too far, few blocks: w")
 
 
 # -- Verdicts -------------------------------------------------------------------------------------

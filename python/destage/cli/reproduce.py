@@ -24,6 +24,7 @@ from destage.reproduce.evaluation import (
     Options,
     check_originals,
 )
+from destage.reproduce.first_screen import scaled_note
 from destage.reproduce.runs import MissingRuns
 from destage.reproduce.verdicts import HOLDS, UNTESTED
 from destage.reproduce.wording import count_of, load_words, verdicts_in_words
@@ -253,6 +254,9 @@ def _table(evaluations: list[Evaluation]) -> Table:
             "a verdict on surrogate traces describes the policies on workloads of that type, not"
             " the authors' measurements"
         )
+    coarse = sum(bool(v.own.coarse) for e in evaluations for v in e.verdicts)
+    if scaled := scaled_note(min(e.options.scale for e in evaluations), coarse):
+        table.notes.append(scaled)
     left = sum(e.open() for e in evaluations)
     if left:
         table.notes.append(

@@ -30,7 +30,7 @@ from destage.reproduce.workloads import Load, label_of
 __all__ = ["SCHEMA", "command", "document"]
 
 #: Version of the JSON.
-SCHEMA = 4
+SCHEMA = 5
 
 _FIT_TITLES = {
     "requests": "requests",
@@ -166,6 +166,7 @@ def _judgement(v: Verdict, found: Judgement) -> dict[str, Any]:
         "which": cases_in_words(v.claim, found),
         "condition": found.supposed or None,
         "saturated": found.saturated or None,
+        "coarse": found.coarse or None,
         "loads": load_words(found),
         "cases": [
             {

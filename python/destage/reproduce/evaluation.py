@@ -28,7 +28,7 @@ class Options:
     """How an evaluation is to be run."""
 
     scale: float = 1.0
-    """Requests of all loads but those that a paper specifies, as a share; these run in full."""
+    """Requests of all workloads, as a share."""
     seed: int = 1
     """Of the first draw of every random load."""
     seeds: int = 3
@@ -163,6 +163,7 @@ class _Evaluated:
             traces=self.options.traces,
             recorded=False,
             scale=self.scale,
+            specified=self.options.scale,
             shorten=paper.head.sensitivity_scale,
         )
         for knob in paper.sensitivity:

@@ -15,10 +15,12 @@ from destage.reproduce.wording import number, verdicts_in_words
 __all__ = [
     "MATCHED",
     "MOST_WORDS",
+    "coarse_claims",
     "cut",
     "first_screen",
     "main_claim",
     "measured_briefly",
+    "scaled_note",
     "statuses_in_words",
     "workloads_of",
 ]
@@ -55,6 +57,26 @@ def main_claim(data: Data) -> Any:
     claims, named = data["claims"], data["paper"]["main"]
     found = [c for c in claims if c["id"] == named] or [c for c in claims if c["headline"]]
     return (found or claims)[0]
+
+
+def scaled_note(scale: float, undecided: int = 0) -> str:
+    """The line under a table of scaled runs; empty where all requests ran.
+
+    `undecided` claims have lost cases because their runs shrank too far.
+    """
+    if scale == 1:
+        return ""
+    text = f"Scaled to {scale:g} of the requests, with pages, caches, devices and periods; erase"
+    text += " blocks keep their size."
+    if undecided:
+        text += f" {undecided} {'claims have' if undecided > 1 else 'claim has'} no verdict, or"
+        text += " one on fewer cases: their caches have under 16 blocks, or runs under 20 periods."
+    return text
+
+
+def coarse_claims(data: Data) -> int:
+    """How many claims have lost cases because their runs shrank too far."""
+    return sum(bool(c.get("coarse")) for c in data["claims"])
 
 
 def measured_briefly(text: str) -> str:

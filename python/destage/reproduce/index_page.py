@@ -8,7 +8,14 @@ from typing import Any
 
 from destage.base.io.files import write_whole
 from destage.reproduce.conditions import turns, verdict_text
-from destage.reproduce.first_screen import cut, main_claim, measured_briefly, workloads_of
+from destage.reproduce.first_screen import (
+    coarse_claims,
+    cut,
+    main_claim,
+    measured_briefly,
+    scaled_note,
+    workloads_of,
+)
 from destage.reproduce.pages import rendered, short_of
 
 __all__ = ["index_row", "write_index"]
@@ -79,6 +86,10 @@ def write_index(
         "papers": papers,
         "heads": INDEX,
         "beyond": with_beyond,
+        "scaled": scaled_note(
+            min((d["options"]["scale"] for d in documents), default=1.0),
+            sum(map(coarse_claims, documents)),
+        ),
     }
     pages = folder / "README.md", folder / "index.html"
     for path, name in zip(pages, ("papers.md.j2", "papers.html.j2"), strict=True):

@@ -67,6 +67,8 @@ class Judgement:
     """The configurations that fulfil the claim's condition, if it has one."""
     saturated: str = ""
     """The configurations that are left out as saturated."""
+    coarse: str = ""
+    """The configurations that are left out as scaled too far."""
     open: int = 0
     """Undecided cases, if the verdict would be a better one were they met; 0: it cannot change."""
 
@@ -92,12 +94,21 @@ class Look:
     """Cells that do not fulfil the claim's condition."""
     saturated: list[Cell] = field(default_factory=list)
     """Cells with a saturated run, whose times depend on the length of the trace."""
+    coarse: dict[Cell, str] = field(default_factory=dict)
+    """Cells that have shrunk too far with `--scale`, and why."""
 
     def __post_init__(self) -> None:
         for cell in self.rows.places(self.check.at, self.check.skip):
             if self.kinds is None or self.kind(cell) in self.kinds:
+                if why := self._why_coarse(cell):
+                    self.coarse[cell] = why
+                    continue
                 place = self.saturated if self._is_saturated(cell) else self.cells
                 (place if self.fulfilled(cell) else self.refused).append(cell)
+
+    def _why_coarse(self, cell: Cell) -> str:
+        policies = self.check.policies
+        return self.rows.coarse(cell, policies) or self.base.coarse(cell, policies)
 
     def _is_saturated(self, cell: Cell) -> bool:
         if not any(word in f"{self.check.metric} {self.check.with_}" for word in TIMES):
@@ -171,7 +182,7 @@ class Look:
 
     def place(self, cell: Cell) -> str:
         """The name of a cell among all, those that are left out included."""
-        every = [*self.cells, *self.refused, *self.saturated]
+        every = [*self.cells, *self.refused, *self.saturated, *self.coarse]
         return " ".join(v for k, v in enumerate(cell) if not k or len({c[k] for c in every}) > 1)
 
     def axes(self, cell: Cell, of: str, to: str) -> Mapping[str, str]:

@@ -17,9 +17,11 @@ from destage.reproduce.evaluation import Evaluation
 from destage.reproduce.figures import Drawing
 from destage.reproduce.first_screen import (
     MATCHED,
+    coarse_claims,
     cut,
     first_screen,
     measured_briefly,
+    scaled_note,
     statuses_in_words,
 )
 from destage.reproduce.panels import inline, svg
@@ -211,6 +213,7 @@ def texts_of(claim: Mapping[str, Any]) -> list[str]:
             (f"measured {one['measured']}", one["measured"] != "-"),
             (which, which),
             (saturated, saturated and saturated != which),
+            (one.get("coarse"), one.get("coarse") and one["coarse"] != which),
             (f"on {one['loads']}", one["loads"] != "-"),
             (f"open: its {undecided} undecided case{plural} could turn this verdict", undecided),
         ]
@@ -414,6 +417,8 @@ def page_of(data: Mapping[str, Any], pictures: Parts, tables: Parts) -> dict[str
         "faithful_lead": FAITHFUL_LEAD,
         "channels_lead": CHANNELS_LEAD,
         "lead": sensitivity_lead(data),
+        "scaled": scaled_note(data["options"]["scale"], coarse_claims(data)),
+        "scaled_knobs": scaled_note(knobs["scale"]),
         "figures": figures,
         "sums": sums_rows(data),
         "setup": setup_rows(data),

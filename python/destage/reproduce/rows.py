@@ -34,6 +34,8 @@ class Row:
     numbers: Mapping[str, float]
     against: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     """Where its numbers less those of others lie on this trace, by metric and other policy."""
+    coarse: str = ""
+    """Why it has shrunk too far to decide anything; empty: it has not."""
 
     @property
     def cell(self) -> Cell:
@@ -58,6 +60,7 @@ class Rows:
         for row in rows:
             self.cells.setdefault(row.cell, {}).setdefault(row.policy, {})[row.seed] = row.numbers
         self.kinds = {row.workload: row.kind for row in rows}
+        self._coarse = {(row.cell, row.policy): row.coarse for row in rows if row.coarse}
         self._against = {(row.cell, row.policy, row.seed): row.against for row in rows}
         # A configuration whose runs all failed has no number; it is a case still.
         axes = [list(dict.fromkeys(cell[k] for cell in self.cells)) for k in range(len(AXES))]
@@ -68,6 +71,7 @@ class Rows:
                 if all(p in policies for p in composite.among):
                     ranks = {p: _rank(composite, policies[p]) for p in composite.among}
                     policies[name] = policies[min(ranks, key=lambda p, r=ranks: r[p])]  # type: ignore[misc]
+        self._members = {name: one.among for name, one in (composites or {}).items()}
 
     def places(self, at: Places | None = None, skip: Places | None = None) -> Iterator[Cell]:
         """All cells with the values of `at`, but for those with the values of `skip`."""
@@ -83,6 +87,11 @@ class Rows:
         """A metric of a policy in a cell, by seed; empty where it is unknown."""
         seeds = self.cells.get(cell, {}).get(policy, {})
         return {seed: n[metric] for seed, n in seeds.items() if metric in n}
+
+    def coarse(self, cell: Cell, policies: Sequence[str]) -> str:
+        """Why a run of some policies in a cell has shrunk too far to decide; empty: none has."""
+        each = (p for name in policies for p in self._members.get(name, (name,)))
+        return next((why for p in each if (why := self._coarse.get((cell, p), ""))), "")
 
     def differences(
         self, cell: Cell, of: str, to: str, metric: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -29,7 +30,15 @@ from destage.reproduce.compared import COMPARED, intervals_of, measured_task, nu
 from destage.reproduce.measures import GAUGES, gauges, measures
 from destage.reproduce.published import RECORDED, fits
 from destage.reproduce.rows import Row, Rows
-from destage.reproduce.scaling import NO_DEVICE, OWN_FTL, drives_of, frames_of, scaled_size
+from destage.reproduce.scaling import (
+    NO_DEVICE,
+    OWN_FTL,
+    coarse,
+    drives_of,
+    frames_of,
+    scaled_policy,
+    scaled_size,
+)
 from destage.reproduce.workloads import Load, LoadOptions, Loads
 
 __all__ = ["MissingRuns", "Request", "Runner", "entry_of"]
@@ -240,7 +249,10 @@ class Runner:
         share = 1.0 if runs.cache_whole else load.share
         sizes = [scaled_size(size, share) for size in caches]
         variant = request.variant or Variant()
-        specs = {**self.paper.policies, **variant.policies}
+        specs = {
+            label: scaled_policy(spec, share, device=drive is not None)
+            for label, spec in {**self.paper.policies, **variant.policies}.items()
+        }
         entries = {p: entry_of(specs[p], sizes, trace.page_bytes) for p in runs.policies}
         given = given_options(
             {
@@ -255,8 +267,9 @@ class Runner:
         each = tuple({entry.policy.label: entry for entry in entries.values()}.values())
         task = _task(load, seed, trace, device, drive, each, given)
         behind = drive if runs.gauges_with_device else None
+        series = _series_of(max(1, round(GAUGE_PERIOD * share)))
         recorded = {
-            p: _task(load, seed, trace, device, behind, (entries[p],), question=_SERIES)
+            p: _task(load, seed, trace, device, behind, (entries[p],), question=series)
             for p in runs.gauges
         }
         if runs.as_compare:
@@ -264,6 +277,13 @@ class Runner:
         return _Configuration(
             request, load, seed, device, ftl, options.intensity, caches, entries, task, recorded
         )
+
+    def _coarse(self, one: _Configuration, entry: Entry, numbers: Mapping[str, float]) -> str:
+        """Why a run has shrunk too far to decide anything; empty: it has not."""
+        if one.load.share == 1 or one.request.runs.cache_whole or one.task.drive is None:
+            return ""
+        block = one.task.drive.known["device"]["pages_per_block"]
+        return coarse(entry.policy.label, numbers["frames"] / block, numbers.get("accesses", 0.0))
 
     def _find_rates(self, requests: Sequence[Request]) -> None:
         """Find the rates at which the busiest channel works so much of the time without a cache.
@@ -355,7 +375,7 @@ class Runner:
                 is_open = one.task.drive is not None and one.task.queue_depth is None
                 numbers |= {"intensity": one.intensity, "saturated": float(busy and is_open)}
                 place = (one.load.name, one.device, one.ftl, cache, policy, one.seed)
-                yield Row(*place, one.load.kind, numbers)
+                yield Row(*place, one.load.kind, numbers, coarse=self._coarse(one, entry, numbers))
         if len(failures) == len(one.entries):
             raise failures[0]
 
@@ -439,7 +459,9 @@ def _trace_info(task: Task, _jobs: int, progress: ProgressCallback | None) -> Ma
     return found
 
 
-def _series(task: Task, _jobs: int, progress: ProgressCallback | None) -> Mapping[str, Any]:
+def _series(
+    period: int, task: Task, _jobs: int, progress: ProgressCallback | None
+) -> Mapping[str, Any]:
     trace, drive = task.trace.open(), None
     if task.drive is not None:
         drive = task.drive.open().extended(trace.end_page).raw
@@ -447,7 +469,7 @@ def _series(task: Task, _jobs: int, progress: ProgressCallback | None) -> Mappin
     for policy, size in task.every():
         spec, at = (policy.name, policy.params), json.dumps([vars(size)])
         made = _destage.run_one(
-            trace.raw, spec, at, task.options, None, GAUGE_PERIOD, progress, drive, None
+            trace.raw, spec, at, task.options, None, period, progress, drive, None
         )
         periods = json.loads(made)["runs"][0].get("series", ())
         found[size.given] = [{k: p[k] for k in GAUGES if k in p} for p in periods]
@@ -459,4 +481,7 @@ def _no_numbers(_task: Task, _answer: Mapping[str, Any]) -> Mapping[tuple[str, s
 
 
 _INFO = Question("trace info", "{}", _trace_info, _no_numbers)
-_SERIES = Question("series", json.dumps({"period": GAUGE_PERIOD}), _series, _no_numbers)
+
+
+def _series_of(period: int) -> Question:
+    return Question("series", json.dumps({"period": period}), partial(_series, period), _no_numbers)

@@ -4,8 +4,10 @@ A share of a load's requests touches as large a share of its pages. Against the 
 the whole device it would be another experiment: the cache would hold everything, and nothing would
 ever be collected. So cache and device shrink as the load does, the device by its blocks per plane:
 channels, chips and the shares of spare and of free pages stay, and so do timings. What an FTL has
-a number of, log blocks and cached mappings, shrinks as the device does. The least that makes sense
-stays: a cache of some pages, a plane of some blocks.
+a number of, log blocks and cached mappings, shrinks as the device does, and so does what a policy
+counts in requests, such as a sampling period. The least that makes sense stays: a cache of some
+pages, a plane of some blocks. An erase block stays as large as it is: a cache of too few of them,
+or a run of too few periods, decides nothing (`coarse`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from destage.lab.catalogue import Param, policies
 from destage.lab.ssd import Device, open_device
 from destage.reproduce.claims import RunSet, Variant
 from destage.reproduce.workloads import Load
@@ -20,9 +23,11 @@ from destage.reproduce.workloads import Load
 __all__ = [
     "NO_DEVICE",
     "OWN_FTL",
+    "coarse",
     "drives_of",
     "frames_of",
     "scaled_drive",
+    "scaled_policy",
     "scaled_size",
     "with_keys",
 ]
@@ -35,15 +40,20 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 PLANES = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
 #: The least of each, however small the scale.
 LEAST_KIB, LEAST_BLOCKS, LEAST_LOG_BLOCKS, LEAST_ENTRIES = 64, 32, 4, 64
+#: Units of a policy's parameters that count requests.
+COUNTED = ("page writes", "page accesses", "accesses", "evictions")
+#: Fewer erase blocks of the cache, or periods of the run, decide nothing.
+FEWEST_BLOCKS, FEWEST_PERIODS = 16, 20
 
 
 def scaled_size(size: str, share: float) -> str:
-    """A cache size times a share, to the KiB: `2GiB` and 0.1 give `209715KiB`.
-
-    A size in pages is the paper's for a load that is run in full.
-    """
+    """A cache size times a share, to the KiB or page: `2GiB` and 0.1 give `209715KiB`."""
     number, unit = size[:-3], size[-3:]
-    if share == 1 or unit not in UNITS:
+    if share == 1:
+        return size
+    if size.endswith("p"):
+        return f"{max(1, round(int(size[:-1]) * share))}p"
+    if unit not in UNITS:
         return size
     return f"{max(LEAST_KIB, round(float(number) * (UNITS[unit] >> 10) * share))}KiB"
 
@@ -62,6 +72,47 @@ def with_keys(spec: str, more: str | None) -> str:
     name, _, given = spec.removesuffix("]").partition("[")
     keys = dict(one.split("=", 1) for part in (given, more) for one in part.split(";") if one)
     return f"{name}[{';'.join(f'{key}={value}' for key, value in keys.items())}]"
+
+
+def scaled_policy(spec: str, share: float, *, device: bool = True) -> str:
+    """A policy whose parameters that count requests are a share of what they were.
+
+    `bpac` and 0.1 give `bpac[sampling_period=1000]`. Without a device, whose erase blocks keep
+    their size, clusters of page numbers shrink as the footprint does.
+    """
+    if share == 1:
+        return spec
+    keys = {p.name: count for p, count in _counts(spec, COUNTED)}
+    fewer = {name: max(1, round(count * share)) for name, count in keys.items() if count}
+    if not device:
+        clusters = {p.name: n for p, n in _counts(spec, ("pages",)) if p.name == "cluster_size"}
+        fewer |= {name: max(2, round(count * share)) for name, count in clusters.items()}
+    return with_keys(spec, ";".join(f"{name}={count}" for name, count in fewer.items()))
+
+
+def _counts(spec: str, units: tuple[str, ...]) -> Iterator[tuple[Param, int]]:
+    """The parameters of a policy in some units, with the whole numbers that they have."""
+    name, _, given = spec.removesuffix("]").partition("[")
+    keys = dict(one.split("=", 1) for one in given.split(";") if one)
+    for param in next((p.params for p in policies() if p.name == name), ()):
+        text = keys.get(param.name, param.default)
+        if param.unit in units and text.isdecimal():
+            yield param, int(text)
+
+
+def coarse(spec: str, blocks: float, accesses: float) -> str:
+    """Why a scaled run of a policy decides nothing; empty: it may.
+
+    `blocks` are erase blocks of the cache, which matter to a policy that destages by blocks.
+    """
+    name = spec.partition("[")[0]
+    by_blocks = any(p.clusters for p in policies() if p.name == name)
+    if by_blocks and blocks < FEWEST_BLOCKS:
+        return f"a cache of under {FEWEST_BLOCKS} erase blocks"
+    periods = [n for p, n in _counts(spec, COUNTED) if "period" in p.name and n]
+    if any(accesses < FEWEST_PERIODS * n for n in periods):
+        return f"a run of under {FEWEST_PERIODS} periods"
+    return ""
 
 
 def scaled_drive(spec: str, ftl: str, share: float) -> Device:

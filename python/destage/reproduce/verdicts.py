@@ -115,7 +115,7 @@ def _judgement(check: Check, sets: Mapping[str, Rows], kinds: Sequence[str]) -> 
     every = [
         (look, cell)
         for look in looks.values()
-        for cell in (*look.cells, *look.refused, *look.saturated)
+        for cell in (*look.cells, *look.refused, *look.saturated, *look.coarse)
     ]
     if not every:
         return None
@@ -125,10 +125,14 @@ def _judgement(check: Check, sets: Mapping[str, Rows], kinds: Sequence[str]) -> 
     supposed = _supposed(conditions, looks.values()) if check.when else ""
     left = dict.fromkeys(look.place(cell) for look in looks.values() for cell in look.saturated)
     saturated = f"left out as saturated: {', '.join(left)}" if left else ""
+    coarse = _coarse(looks.values())
 
     def untested(why: str, cases: Sequence[Case] = ()) -> Judgement:
         shown = saturated if cases or why == saturated else ""
-        return Judgement(UNTESTED, tuple(cases), loads, why, supposed, shown)
+        return Judgement(UNTESTED, tuple(cases), loads, why, supposed, shown, coarse)
+
+    if coarse and (_of_several(check) or not any(look.cells for look in looks.values())):
+        return untested(coarse)
 
     if not any(look.cells for look in looks.values()):
         return untested(saturated or f"no workload fulfils its condition: {supposed}")
@@ -150,7 +154,22 @@ def _judgement(check: Check, sets: Mapping[str, Rows], kinds: Sequence[str]) -> 
     verdict = verdict_of(statuses, check.need)
     better = verdict_of([MET if s == UNDECIDED else s for s in statuses], check.need)
     undecided = statuses.count(UNDECIDED) if ORDER.index(better) < ORDER.index(verdict) else 0
-    return Judgement(verdict, tuple(cases), loads, "", supposed, saturated, undecided)
+    return Judgement(verdict, tuple(cases), loads, "", supposed, saturated, coarse, undecided)
+
+
+def _of_several(check: Check) -> bool:
+    """Whether a case takes numbers of several configurations, so that none may be missing."""
+    axes = ("trend", "extreme", "spread", "agree", "steady")
+    return check.over != "each" or check.kind in axes
+
+
+def _coarse(looks: Collection[Look]) -> str:
+    """The configurations that shrank too far with `--scale`, by reason; empty: none."""
+    reasons: dict[str, dict[str, None]] = {}
+    for look in looks:
+        for cell, why in look.coarse.items():
+            reasons.setdefault(why, {})[look.place(cell)] = None
+    return "; ".join(f"scaled too far, {why}: {', '.join(p)}" for why, p in reasons.items())
 
 
 def verdict_of(statuses: Sequence[str], need: float = 1.0) -> str:

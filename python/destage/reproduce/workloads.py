@@ -41,8 +41,8 @@ __all__ = ["Load", "LoadOptions", "Loads", "label_of"]
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
 #: Requests taken of the recording that ships with the package.
 SHIPPED_REQUESTS = 100_000
-#: Requests of the presets that are ACR's traces.
-PRESET_REQUESTS = 3_000_000
+#: Requests and pages of the presets that are ACR's traces.
+PRESET_REQUESTS, PRESET_PAGES = 3_000_000, 32_768
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,19 @@ class Loads:
         traces: Path | None = None,
         recordings: Path | None = None,
         scale: float = 1.0,
+        specified: float | None = None,
         shorten: float = 1.0,
         recorded: bool = True,
         catalogue_: Catalogue | None = None,
     ) -> None:
         """Look into `traces` for originals and excerpts, into `recordings` for our recordings.
 
-        `scale` is of surrogates, recordings and our workloads, `shorten` of those that a paper
-        specifies; without `recorded` there are no recordings.
+        `scale` is of surrogates, recordings and our workloads, `specified` of those that a paper
+        specifies (the same, if it is not given), of which `shorten` cuts requests alone; without
+        `recorded` there are no recordings.
         """
         self.catalogue = catalogue_ or catalogue()
+        self.specified = scale if specified is None else specified
         self.scale, self.shorten, self.with_recordings = scale, shorten, recorded
         self.traces, self.recordings = _files_below(traces), _files_below(recordings)
         self.fits: dict[str, list[Fit]] = {}
@@ -117,7 +120,7 @@ class Loads:
         """Return the workload of a name as a paper means it. Raises `DataError`."""
         for own in paper.workloads:
             if own.name == name:
-                kind, share = ("ours", self.scale) if own.ours else ("specified", 1.0)
+                kind, share = ("ours", self.scale) if own.ours else ("specified", self.specified)
                 return Load(name, kind, own.note, "", synth=own.synth, share=share)
         spec = self.catalogue.traces.get(name)
         if spec is None:
@@ -203,11 +206,7 @@ class Loads:
                 self.made.setdefault(load.name, {"seed": seed, **made})
             channels = _channels(load, drive, options)
             return Generated.surrogate(made, seed, channels, options.intensity, page)
-        parameters = dict(load.synth)
-        share = load.share if load.kind == "ours" else self.shorten
-        if share != 1:
-            whole = int(parameters.get("requests", PRESET_REQUESTS))
-            parameters["requests"] = max(FEWEST, round(whole * share))
+        parameters = self._fewer(load, drive)
         if page is not None:
             parameters.setdefault("page_bytes", page)
         parameters |= options.changes or {}
@@ -227,6 +226,23 @@ class Loads:
         if parameters.pop("apart", False):
             return Generated.surrogate(apart(parameters), seed, None, 1.0, page)
         return Generated.synth(parameters, seed, page)
+
+    def _fewer(self, load: Load, drive: Device | None) -> dict[str, Any]:
+        """A specified workload, or one of ours, with its share of requests and pages."""
+        assert load.synth is not None
+        made = dict(load.synth)
+        share = load.share if load.kind == "ours" else min(load.share, self.shorten)
+        if share != 1:
+            whole = int(made.get("requests", PRESET_REQUESTS))
+            made["requests"] = max(FEWEST, round(whole * share))
+        if load.kind == "specified" and load.share != 1:
+            pages = round(made.get("pages", PRESET_PAGES) * load.share)
+            if drive is not None:
+                pages = min(pages, drive.record["device"]["logical_pages"])
+            made["pages"] = max(64, pages)
+            if "phases" in made:
+                made["phases"] = min(made["phases"], made["requests"])
+        return made
 
     def _surrogate(self, load: Load, drive: Device | None, options: LoadOptions) -> Recipe:
         """The parameters of a surrogate in front of a device."""
