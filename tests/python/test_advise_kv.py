@@ -359,3 +359,44 @@ def test_a_flash_tier_that_nothing_is_written_to_lasts(trace: ds.Trace) -> None:
     assert idle
     assert all(one.lasts and one.written_per_day == 0 for one in idle)
     assert "lasts" in advice.text(explain=True)
+
+
+def test_servers_drives_and_the_rate_of_recomputing(trace: ds.Trace) -> None:
+    alone = ds.advise_kv(trace, price="tbw=500TB", **GRID)
+    many = ds.advise_kv(trace, price="tbw=500TB", servers=16, prefill_tokens_per_s=1000.0, **GRID)
+    assert many.chosen.run.label == alone.chosen.run.label
+    text = " ".join(many.text().split())
+    assert "16 servers: " in text
+    assert "Recomputing: where a server computes 1,000 tokens/s" in text
+    assert "servers" not in alone.text()
+    run = many.chosen.run
+    tokens, blocks = int(run["tokens"] or 0), int(run["blocks"] or 0)
+    assert many.worth_reading_bytes_per_s == pytest.approx(
+        1000 * trace.page_bytes * blocks / tokens
+    )
+    for one in many.candidates:
+        if one.flash_bytes and one.written_per_day:
+            assert one.drives == -(-one.written_per_day * 365.25 * 5 // 500e12)
+            assert one.drive_writes_per_day == one.written_per_day / one.flash_bytes
+            read = one.flash_read_bytes_per_s
+            assert read is not None
+            # Blocks read over blocks written, at the rate of the writes.
+            writes_per_s = one.written_per_day / 86_400
+            reads, writes = int(one.run["tier2_reads"] or 0), int(one.run["tier2_writes"] or 0)
+            assert read == pytest.approx(writes_per_s * reads / writes)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--servers", "0", "--kv"], "--servers: expected a whole number from 1, got 0"),
+        (["--prefill", "0", "--kv"], "expected a number above 0"),
+        (["--servers", "2"], "--servers of advise needs --kv"),
+        (["--prefill", "9"], "--prefill of advise needs --kv"),
+    ],
+)
+def test_a_fleet_that_cannot_be_is_one_error(
+    destage: Destage, prompts: Path, words: list[str], said: str
+) -> None:
+    done = destage("advise", str(prompts), "--bytes-per-token", "4096", *words)
+    assert (done.status, said in done.err) == (2, True), done

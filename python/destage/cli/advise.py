@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from destage.cli import signals
-from destage.cli.advise_kv import is_kv_advice, write_advice
+from destage.cli.advise_kv import FLEET, is_kv_advice, write_advice
 from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -131,7 +131,7 @@ Examples:
     ASKED,
     policy_flag("lru, arc, s3-fifo, cflru, ..."),
     sizes_flag("auto, up to the budget"),
-    *(TYPED, SURE, JOBS, RUN, TIERS, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
+    *(TYPED, SURE, JOBS, RUN, TIERS, FLEET, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
 )
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Recommend a policy and a cache size.

@@ -12,7 +12,7 @@ import click
 from destage.base.errors import UsageError
 from destage.cli import signals
 from destage.cli.load import load_one
-from destage.cli.options import run_values
+from destage.cli.options import flag, run_values
 from destage.cli.output import Outputs, command_line, print_table
 from destage.cli.planned import planned_kv_table
 from destage.cli.screen import note_interrupted, progress
@@ -21,10 +21,29 @@ from destage.lab.traces import Trace
 from destage.model.prices import prices_of
 from destage.questions.advice.asking import share_of
 from destage.questions.advice.calls import Advice
-from destage.questions.advice.kv import KvAdvice, KvGrid, advise_kv, kv_grid
+from destage.questions.advice.kv import KvAdvice, KvGrid, advise_kv, check_servers, kv_grid
 from destage.show.tables.advice import WIDE
 
-__all__ = ["is_kv_advice"]
+__all__ = ["FLEET", "is_kv_advice"]
+
+#: What only advice on KV caches has.
+FLEET = [
+    flag(
+        "--servers",
+        type=int,
+        metavar="N",
+        section="KV caches",
+        help="Servers with such a load. [1]",
+    ),
+    flag(
+        "--prefill",
+        "prefill_tokens_per_s",
+        type=float,
+        metavar="TOKENS/S",
+        section="KV caches",
+        help="Tokens that a server computes in a second.",
+    ),
+]
 
 #: Flags of `advise` that advice on KV caches does not have.
 OTHERS = {
@@ -36,6 +55,9 @@ OTHERS = {
 }
 
 
+_PREFILL = ("prefill_tokens_per_s", "prefill")
+
+
 def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
     """Run the grid and print the advice."""
     for name, why in OTHERS.items():
@@ -44,6 +66,11 @@ def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
     share_of(arguments["within"])
     if arguments["price"] is not None:
         prices_of(arguments["price"])
+    fleet = {
+        "servers": 1 if arguments["servers"] is None else arguments["servers"],
+        "prefill_tokens_per_s": arguments["prefill_tokens_per_s"],
+    }
+    check_servers(**fleet)
     outputs = Outputs.of(dict(arguments))
     experiment = experiment_of(arguments)
     opened = load_one(trace, arguments)
@@ -60,6 +87,7 @@ def _say_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
             opened,
             **asked,
             **{key: arguments[key] for key in ("budget", "within", "price", "force")},
+            **fleet,
             **options,
             store=experiment,
             progress=callback,
@@ -93,8 +121,10 @@ def is_kv_advice(trace: Sequence[str], arguments: Mapping[str, Any]) -> bool:
     """
     if arguments["kv"]:
         _say_kv_advice(trace, arguments)
-    elif arguments["touch"] is not None:
-        raise UsageError("--touch of advise needs --kv")
+    else:
+        for name, flag_name in (*((n, n) for n in ("touch", "servers")), _PREFILL):
+            if arguments[name] is not None:
+                raise UsageError(f"--{flag_name} of advise needs --kv")
     return bool(arguments["kv"])
 
 

@@ -10,7 +10,7 @@ from destage.model.deployed import System
 from destage.model.goals import Goal, span_of
 from destage.model.prices import YEAR_NS
 from destage.model.run import Run, TraceIdentity
-from destage.model.words import duration, number, percent, significant
+from destage.model.words import duration, number, percent, significant, volume
 
 __all__ = ["HITS", "Advised", "Ran"]
 
@@ -182,4 +182,13 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
         rate += ", which are not a whole day"
     if span > BEHIND * length:
         rate += "; the device does not keep up with them, so that its own pace is meant"
-    return f"The device lasts {', '.join(said)}{waf}, {rate}."
+    return f"The device lasts {', '.join(said)}{waf}, {rate}. {_needed(run, goals, span)}"
+
+
+def _needed(run: Run, goals: Sequence[Goal], span_ns: float) -> str:
+    """The rating that the years of the prices take."""
+    years = goals[0].prices.years
+    needed = float(run.writes or 0) * run.trace.page_bytes / span_ns * YEAR_NS * years
+    writes = None if run.life is None else run.life.drive_writes_per_day
+    per_day = "" if writes is None else f", {significant(writes)} drive writes a day"
+    return f"{significant(years)} years take rated writes of {volume(needed)}{per_day}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -93,6 +94,38 @@ class KvConfiguration:
         if not self.written_per_day:
             return None
         return self.rated_bytes / self.written_per_day * DAY_NS / YEAR_NS
+
+    @property
+    def needed_bytes(self) -> float | None:
+        """Rated writes that the years of the prices take; None where a day's are not known."""
+        per_day = self.written_per_day
+        return None if per_day is None else per_day * YEAR_NS / DAY_NS * self.prices.years
+
+    @property
+    def drive_writes_per_day(self) -> float | None:
+        """Writes of a day over the size of the flash; None without flash, and without times."""
+        per_day = self.written_per_day
+        return None if per_day is None or not self.flash_bytes else per_day / self.flash_bytes
+
+    @property
+    def drives(self) -> int | None:
+        """Drives of the given rating that together last the years; None without a rating."""
+        if self.prices.tbw is None or not self.needed_bytes:
+            return None
+        return math.ceil(self.needed_bytes / self.prices.tbw)
+
+    @property
+    def flash_read_bytes_per_s(self) -> float | None:
+        """Bytes read from flash in a second, on average; None without times."""
+        per_day = self.written_per_day
+        if not per_day:
+            return None
+        return per_day * int(self.run["tier2_reads"] or 0) / self.written * 1e9 / DAY_NS
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Bytes of a cached token; those of a block's unused end among them."""
+        return self.run.trace.page_bytes * int(self.run["blocks"]) / int(self.run["tokens"])
 
     @property
     def wears_out(self) -> bool:
@@ -193,6 +226,16 @@ class KvAdvised:
     """The runs."""
     force: bool = False
     """Settings are printed whatever the trace."""
+    servers: int = 1
+    """Servers that each have such a cache and such a load."""
+    prefill_tokens_per_s: float | None = None
+    """Prompt tokens that a server computes in a second; None where it is not known."""
+
+    @property
+    def worth_reading_bytes_per_s(self) -> float | None:
+        """Rate above which reading a token from flash takes less time than computing it."""
+        rate = self.prefill_tokens_per_s
+        return None if rate is None else rate * self.chosen.bytes_per_token
 
     @property
     def run(self) -> Run:

@@ -19,6 +19,7 @@ from destage.lab.traces import Trace
 from destage.model.kv_advice import HIT, KvAdvised, KvConfiguration, KvRan, choose, rated
 from destage.model.prices import Prices, prices_of
 from destage.model.run import Run
+from destage.model.words import finite
 from destage.questions.advice.asking import WITHIN, share_of
 from destage.questions.runs import Interrupted, compare
 from destage.show.tables.advice import WIDE
@@ -26,7 +27,7 @@ from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.kv_advice import everything, kv_table, kv_text, row_of
 from destage.show.tables.table import Table
 
-__all__ = ["KvAdvice", "KvGrid", "advise_kv", "kv_grid"]
+__all__ = ["KvAdvice", "KvGrid", "advise_kv", "check_servers", "kv_grid"]
 
 #: Candidates of tier 1, of tier 2, and filters.
 POLICIES, TIER2, ADMIT = (
@@ -168,6 +169,8 @@ def advise_kv(
     policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
     cache: str | Sequence[str] | None = None,
     force: bool = False,
+    servers: int = 1,
+    prefill_tokens_per_s: float | None = None,
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -188,6 +191,9 @@ def advise_kv(
         price: as in `advise`; `tbw=600TB` is the rating of the drive, `years` its least life.
         policies, cache: policies of tier 1, and sizes of DRAM.
         force: settings also where the trace is short or has few hits.
+        servers: servers with such a cache and load each, for what they take together.
+        prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
+            which on reading flash is faster.
         options: those of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
             tried. `warmup` is half of the requests.
 
@@ -195,6 +201,7 @@ def advise_kv(
     """
     one_trace("advise_kv", trace, policies)
     thread_count(jobs)
+    check_servers(servers, prefill_tokens_per_s)
     near = share_of(within)
     prices = Prices() if price is None else prices_of(price)
     grid = kv_grid(trace, policies, cache, budget, options)
@@ -203,7 +210,18 @@ def advise_kv(
     sets, interrupted = grid.run(trace, experiment)
     advice = _advised(trace, sets, grid, experiment, prices, near)
     ran = KvRan(len(advice.results), str(grid.options["warmup"]), interrupted)
-    return replace(advice, ran=ran, force=force)
+    return replace(
+        advice, ran=ran, force=force, servers=servers, prefill_tokens_per_s=prefill_tokens_per_s
+    )
+
+
+def check_servers(servers: int, prefill_tokens_per_s: float | None) -> None:
+    """Raise `UsageError` for what is no number of servers, or no rate."""
+    if isinstance(servers, bool) or not isinstance(servers, int) or servers < 1:
+        raise UsageError(f"servers: expected a whole number from 1, got {servers!r}")
+    rate = prefill_tokens_per_s
+    if rate is not None and (finite(rate) is None or rate <= 0):
+        raise UsageError(f"prefill_tokens_per_s: expected a number above 0, got {rate!r}")
 
 
 def _advised(

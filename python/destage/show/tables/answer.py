@@ -46,16 +46,18 @@ def _worth(advised: Advised) -> str:
             f"; the curve still rises at {size(choice.curve[-1].run.cache_bytes)}, the largest size"
             " tried (--budget)"
         )
-    value = goal.text(goal.value(run))
-    if advised.nothing is None:
-        return f"A cache of {size(run.cache_bytes)} gives {title} {value}{rises}."
-    without = goal.text(goal.value(advised.nothing))
-    if goal.value(advised.nothing) is None or not goal.judged(advised.nothing):
-        return f"A cache of {size(run.cache_bytes)} gives {title} {value}{rises}."
-    return (
-        f"A cache of {size(run.cache_bytes)} gives {title} {value}; without one it is"
-        f" {without}{rises}."
-    )
+    value, here = goal.text(goal.value(run)), size(run.cache_bytes)
+    said = f"Worth it: {'yes' if advised.worth else 'no'}; a cache of {here}"
+    mine = goal.value(run)
+    without = None if advised.nothing is None else goal.value(advised.nothing)
+    if advised.nothing is None or not without or mine is None or not goal.judged(advised.nothing):
+        # Nothing is hit without a cache; of other objectives that number is not known.
+        return f"{said} gives {title} {value}{rises}."
+    before = goal.text(without)
+    if goal.largest or mine >= without:
+        return f"{said} gives {title} {value}; without one it is {before}{rises}."
+    share = percent((without - mine) / without, 0)
+    return f"{said} saves {share} of {title}: {value} in place of {before}{rises}."
 
 
 def not_worth(advised: Advised) -> str:
@@ -65,15 +67,15 @@ def not_worth(advised: Advised) -> str:
     if goal.column in HITS or advised.nothing is None:
         most = goal.text(goal.value(best))
         return (
-            f"A cache serves at most {most} of the accesses at any size tried, up to"
-            f" {size(choice.curve[-1].run.cache_bytes)}: not worth it, or the trace is too short to"
-            " tell."
+            f"Worth it: no, or the trace is too short to say; a cache serves at most {most} of the"
+            f" accesses at any size tried, up to {size(choice.curve[-1].run.cache_bytes)}."
         )
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
     return (
-        f"No cache up to {size(choice.curve[-1].run.cache_bytes)} changes {title} significantly"
+        "Worth it: no, or the trace is too short to say; no cache up to"
+        f" {size(choice.curve[-1].run.cache_bytes)} changes {title} significantly"
         f" ({goal.text(goal.value(advised.nothing))} without one, {goal.text(choice.best_value)} at"
-        f" best): not worth it, or the trace is too short to tell."
+        " best)."
     )
 
 

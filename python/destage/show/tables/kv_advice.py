@@ -64,6 +64,9 @@ def everything(advised: KvAdvised) -> dict[str, Any]:
         "rating_assumed": advised.prices.tbw is None,
         "withheld": advised.withheld or None,
         "rises": advised.rises or None,
+        "servers": advised.servers,
+        "prefill_tokens_per_s": advised.prefill_tokens_per_s,
+        "worth_reading_bytes_per_s": advised.worth_reading_bytes_per_s,
         "advised": _place(advised.chosen),
         "best": _place(advised.best),
         "without_flash": _place(advised.dram_only),
@@ -99,6 +102,10 @@ def _place(one: KvConfiguration) -> dict[str, Any]:
         "flash_bytes_per_day": one.written_per_day,
         "life_years": one.life_years,
         "dollars": one.dollars,
+        "needed_tbw_bytes": one.needed_bytes,
+        "drive_writes_per_day": one.drive_writes_per_day,
+        "drives": one.drives,
+        "flash_read_bytes_per_s": one.flash_read_bytes_per_s,
     }
 
 
@@ -112,12 +119,14 @@ def _filter(one: KvConfiguration) -> str:
 
 
 def answer_lines(advised: KvAdvised) -> Iterator[str]:
-    """The answer, four lines: what it is worth and what wears out first."""
+    """The answer: what it is worth and what wears out first; servers and recomputing if asked."""
     chosen = advised.chosen
     yield _worth(advised)
     yield _wear(chosen) + _extrapolated(advised, chosen)
     yield f"DRAM: {size(chosen.dram_bytes)}, policy {_upper(chosen)}{_rises(advised)}."
     yield _flash(advised) if chosen.flash_bytes else _no_flash(advised)
+    yield from _fleet(advised)
+    yield from _recomputing(advised)
 
 
 def _rises(advised: KvAdvised) -> str:
@@ -191,6 +200,36 @@ def _no_flash(advised: KvAdvised) -> str:
     return "Flash: none."
 
 
+def _fleet(advised: KvAdvised) -> Iterator[str]:
+    """What several servers take together."""
+    chosen, count = advised.chosen, advised.servers
+    if count == 1:
+        return
+    line = f"{count} servers: {size(count * chosen.dram_bytes)} of DRAM"
+    if chosen.flash_bytes:
+        line += f" and {size(count * chosen.flash_bytes)} of flash"
+    if chosen.written_per_day:
+        line += f", {volume(count * chosen.written_per_day)} written a day"
+    if chosen.drives is not None:
+        line += f", {counted(count * chosen.drives, 'drive')}"
+    yield f"{line}."
+
+
+def _recomputing(advised: KvAdvised) -> Iterator[str]:
+    """From which rate on flash is faster than computing the tokens."""
+    least, read = advised.worth_reading_bytes_per_s, advised.chosen.flash_read_bytes_per_s
+    if least is None:
+        return
+    rate = significant(advised.prefill_tokens_per_s)
+    line = (
+        f"Recomputing: where a server computes {rate} tokens/s, flash that reads more than"
+        f" {volume(least)}/s is faster"
+    )
+    if read is not None:
+        line += f"; {volume(read)}/s were read from it on average"
+    yield f"{line}."
+
+
 def _life(years: float) -> str:
     """Years, or days where they are fewer than that."""
     if years < 1:
@@ -220,11 +259,18 @@ def _wear(chosen: KvConfiguration) -> str:
         wear += f"; at one drive write a day (assumed; --price tbw=) it lasts {_life(years)}"
     else:
         wear += f"; the rated writes last {_life(years)}"
-    if not chosen.wears_out:
-        return f"{wear}."
-    asked = chosen.prices.years
-    needs = volume(per_day * 365.25 * asked)
-    return f"{wear}, and {significant(asked)} years take rated writes of {needs}."
+    return f"{wear}. {_endurance(chosen)}"
+
+
+def _endurance(chosen: KvConfiguration) -> str:
+    """The rating that the years take, and how many drives have it."""
+    years, needed = significant(chosen.prices.years), chosen.needed_bytes
+    writes = significant(chosen.drive_writes_per_day)
+    assert needed is not None, "asked only where the writes of a day are known"
+    line = f"{years} years take {writes} drive writes a day, rated writes of {volume(needed)}"
+    if chosen.drives is not None:
+        line += f": {counted(chosen.drives, 'drive')} of {volume(chosen.rated_bytes)} each"
+    return f"{line}."
 
 
 def _table(advised: KvAdvised, rows: Sequence[KvConfiguration]) -> Table:
