@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist samples-release clean
+.PHONY: help setup pcache demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist samples-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
@@ -38,11 +38,22 @@ $(VENV)/.tools: pyproject.toml
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	@echo "Building Destage (the first time three to five minutes: the Rust half, optimised; then what has changed) ..."
 	@. $(BIN)/activate && { said=$$(PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		maturin develop --profile setup --quiet --extras report,tune,polars,pandas,sql,cluster,docs 2>&1) \
+		maturin develop --profile setup --features pyo3/extension-module --quiet --extras report,tune,polars,pandas,sql,cluster,docs 2>&1) \
 		|| { printf '%s\n' "$$said" >&2; exit 1; }; }
 	@touch $@
 
 setup: $(VENV)/.built ## build and install into .venv
+
+# What SQLite loads. A wheel brings it; here it is built where it is asked for, since all policies are
+# compiled once more for it.
+PAGE_CACHE := python/destage/libdestage_pcache.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
+PAGE_CACHE_SOURCES := $(filter crates/destage-pcache/% crates/destage-policies/% crates/destage-core/% crates/destage-keys/%,$(RUST_SOURCES))
+$(PAGE_CACHE): $(PAGE_CACHE_SOURCES) Cargo.lock
+	@echo "Building SQLite's page cache (about a minute) ..."
+	@$(CARGO) build --profile setup --locked --quiet -p destage-pcache
+	@cp $${CARGO_TARGET_DIR:-target}/setup/$(@F) $@
+
+pcache: setup $(PAGE_CACHE) ## build SQLite's page cache, which `destage pcache` names
 
 demo: setup ## compare policies on a small real trace; writes destage-report.html
 	@$(BIN)/destage demo
@@ -59,7 +70,7 @@ test-all: test-rust test-python ## run every test, with all cases: what CI runs
 test-rust:
 	$(CARGO) test --workspace --locked --features destage-pool/uring
 
-test-python: setup
+test-python: setup pcache
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope $(SELECT)
 
 lint: lint-rust lint-python lint-supply ## formatting, clippy, rustdoc, ruff, mypy, stubs, licences
@@ -108,7 +119,7 @@ mutants: ## whether the Rust tests notice faults, SHARD=0/200 of them; needs car
 
 # SQLITE is a source folder of SQLite 3.40, such as `apt-get source sqlite3` unpacks; not as root.
 POLICY ?= s3-fifo
-sqlite-tests: setup ## SQLite's own test scripts under its page cache, SQLITE=source folder; needs Tcl
+sqlite-tests: pcache ## SQLite's own test scripts under its page cache, SQLITE=source folder; needs Tcl
 	@test -d "$(SQLITE)" || { echo "make: SQLITE=FOLDER: the source of SQLite was not found" >&2; exit 1; }
 	@$(BIN)/python .ci/sqlite_tests.py "$(SQLITE)" --build target/sqlite --policy "$(POLICY)" \
 		--library "$$($(BIN)/destage pcache)"

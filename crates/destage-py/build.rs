@@ -3,9 +3,10 @@
 //! `DESTAGE_COMMIT` of a packager wins; else it is that of this repository. A source package that
 //! lies in somebody else's repository has none.
 //!
-//! With the feature `pcache`, which the Python package is built with, also the library of
+//! With the feature `pcache`, which wheels are built with, also the library of
 //! `crates/destage-pcache`: a wheel takes it from `OUT_DIR` (`pyproject.toml`). A library that
-//! SQLite loads is not part of an extension module, and cargo builds no second one beside it.
+//! SQLite loads is not part of an extension module, and cargo builds no second one beside it. It
+//! compiles all policies once more, so that `make setup` leaves it out (`make pcache`).
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,6 @@ fn page_cache() {
     }
     let out = PathBuf::from(given("OUT_DIR"));
     let profile = match given("PROFILE").as_str() {
-        "release" if out.components().any(|part| part.as_os_str() == "setup") => "setup",
         "release" => "release",
         _ => "dev",
     };

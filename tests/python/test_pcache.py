@@ -40,7 +40,7 @@ select count(*) from t where b like '%x';
 @pytest.fixture(scope="module")
 def library() -> Path:
     path = Path(ds.__file__).with_name("libdestage_pcache.so")
-    assert path.is_file(), "`make setup` and `maturin develop` build it"
+    assert path.is_file(), "`make pcache` builds it"
     return path
 
 

@@ -39,7 +39,7 @@ def pcache(**_: Any) -> None:
     path = Path(destage.__file__).with_name(f"libdestage_pcache.{suffix}")
     if not path.is_file():
         raise Unavailable(
-            f"SQLite's page cache is not in this installation: {path} is missing (expected on "
-            "Linux and macOS, from a wheel or from `make setup`)"
+            f"SQLite's page cache is not in this installation: {path} is missing (expected on"
+            " Linux and macOS, from a wheel; in a checkout type: make pcache)"
         )
     click.echo(path)
