@@ -4,6 +4,8 @@
 //! Computed from the decoded trace in one pass over its accesses, and one over its pages; memory
 //! grows with the pages alone.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use destage_core::stack_distance::{NO_SLOT, StackDistances};
@@ -179,29 +181,54 @@ pub struct Sequentiality {
 /// Streams that are followed at a time; the one that went on longest ago is forgotten.
 pub const STREAMS: usize = 32;
 
+/// Page that would go on, and the page it ended inside or `u64::MAX`.
+type End = (u64, u64);
+
 /// Ends of streams, the latest last.
 struct Streams {
-    /// Page that would go on, and the page it ended inside or `u64::MAX`.
-    ends: Vec<(u64, u64)>,
+    ends: VecDeque<End>,
+    /// How many ends have a page here: most requests go on with none, and need not look at all.
+    filter: [u8; Self::PLACES],
     previous: u64,
     any: u64,
 }
 
 impl Streams {
+    const PLACES: usize = 1 << 10;
+
     fn new() -> Self {
-        Streams { ends: Vec::with_capacity(STREAMS + 1), previous: 0, any: 0 }
+        let ends = VecDeque::with_capacity(STREAMS);
+        Streams { ends, filter: [0; Self::PLACES], previous: 0, any: 0 }
+    }
+
+    fn place(page: u64) -> usize {
+        // Fibonacci hashing.
+        (page.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Self::PLACES.ilog2())) as usize
     }
 
     fn add(&mut self, first: u64, last: u64, ends_inside: bool) {
-        let found = self.ends.iter().rposition(|(next, inside)| first == *next || first == *inside);
-        if let Some(at) = found {
+        let goes_on = |end: &End| first == end.0 || first == end.1;
+        let found = match self.filter[Self::place(first)] {
+            0 => None,
+            _ => self.ends.iter().rposition(goes_on),
+        };
+        let left = if let Some(at) = found {
             self.any += 1;
             self.previous += u64::from(at + 1 == self.ends.len());
-            self.ends.remove(at);
+            self.ends.remove(at)
         } else if self.ends.len() == STREAMS {
-            self.ends.remove(0);
+            self.ends.pop_front()
+        } else {
+            None
+        };
+        let end = (last.saturating_add(1), if ends_inside { last } else { u64::MAX });
+        self.ends.push_back(end);
+        for page in [end.0, end.1] {
+            self.filter[Self::place(page)] += 1; // at most 64: two pages of each stream
         }
-        self.ends.push((last.saturating_add(1), if ends_inside { last } else { u64::MAX }));
+        for page in left.into_iter().flat_map(|(next, inside)| [next, inside]) {
+            self.filter[Self::place(page)] -= 1;
+        }
     }
 }
 
@@ -478,5 +505,43 @@ mod tests {
         assert_eq!(streams.any, 0);
         streams.add(201, 201, false);
         assert_eq!(streams.any, 1);
+    }
+
+    /// As the definition reads: each end looked at for each request.
+    fn slow(requests: &[(u64, u64, bool)]) -> (u64, u64) {
+        let (mut ends, mut previous, mut any) = (Vec::<End>::new(), 0, 0);
+        for &(first, last, ends_inside) in requests {
+            if let Some(at) = ends.iter().rposition(|end| first == end.0 || first == end.1) {
+                any += 1;
+                previous += u64::from(at + 1 == ends.len());
+                ends.remove(at);
+            } else if ends.len() == STREAMS {
+                ends.remove(0);
+            }
+            ends.push((last.saturating_add(1), if ends_inside { last } else { u64::MAX }));
+        }
+        (previous, any)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn streams_are_those_of_the_definition(
+            requests in proptest::collection::vec((0u64..150, 0u64..4, proptest::bool::ANY), 0..400),
+            far in 0u64..3,
+        ) {
+            let mut streams = Streams::new();
+            let requests: Vec<_> = requests
+                .into_iter()
+                .map(|(first, pages, inside)| {
+                    // Near the end of all pages as well, where no page follows.
+                    let first = if far == 0 { u64::MAX - 150 + first } else { first * far };
+                    (first, first.saturating_add(pages), inside)
+                })
+                .collect();
+            for &(first, last, inside) in &requests {
+                streams.add(first, last, inside);
+            }
+            proptest::prop_assert_eq!((streams.previous, streams.any), slow(&requests));
+        }
     }
 }
