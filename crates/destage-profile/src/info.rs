@@ -526,11 +526,11 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn streams_are_those_of_the_definition(
-            requests in proptest::collection::vec((0u64..150, 0u64..4, proptest::bool::ANY), 0..400),
+            all in proptest::collection::vec((0u64..150, 0u64..4, proptest::bool::ANY), 0..400),
             far in 0u64..3,
         ) {
             let mut streams = Streams::new();
-            let requests: Vec<_> = requests
+            let requests: Vec<_> = all
                 .into_iter()
                 .map(|(first, pages, inside)| {
                     // Near the end of all pages as well, where no page follows.

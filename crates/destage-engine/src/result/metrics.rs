@@ -411,9 +411,9 @@ static OF_THE_DEVICE: &[Metric] = &[
             count => missed * latency / count as f64,
         }))
     }).defers(Deferral::Waits),
-    timed!(Device, "flash_reads", "R", Count "pages", Lower, "host reads that reached flash",
+    timed!(Device, "flash_reads", "Host page reads", Count "pages", Lower, "host reads that reached flash",
         |t| Some(t.counters.device.flash_reads.into())),
-    timed!(Device, "flash_programs", "W", Count "pages", Lower, "programs for the host",
+    timed!(Device, "flash_programs", "Host page programs", Count "pages", Lower, "programs for the host",
         |t| Some(t.counters.device.flash_programs.into())),
     timed!(Device, "gc_runs", "Collections", Count "blocks", Lower, "collections",
         |t| Some(t.counters.device.gc_runs.into())).defers(Deferral::Writes),
