@@ -27,6 +27,9 @@ KINDS = (
     Kind("port-a-policy.md", "NAME", ("sieve", "lru_wsr", "ccf_lru", "two_q", "ad_lru")),
     Kind("add-a-format.md", "NAME", ("alibaba", "diskmon", "systor17")),
     Kind("add-an-ftl.md", "yours", ("page_ideal", "bast", "dftl")),
+    Kind("add-a-collector.md", "yours", ("windowed_greedy", "cost_benefit", "d_choices")),
+    Kind("add-a-placement.md", "yours", ("sepbit",)),
+    Kind("add-an-admission-filter.md", "yours", ("tiny_lfu",)),
 )
 CASES = [(kind, name) for kind in KINDS for name in kind.examples]
 

@@ -1,11 +1,13 @@
-//! Admission to the flash tier: which offered pages tier 2 takes in (`docs/spec/tiers.md` 5).
+//! Admission to the flash tier: which offered pages tier 2 takes in (`docs/spec/tiers.md` 5). One
+//! filter, one file, one row of the table.
 //!
 //! ```text
-//!  nth          at the n-th offer     tiny_lfu  by accesses that missed tier 1
-//!  probability  at random             larc      at the second offer, by a memory that adapts
-//!  info         catalogue entry
+//!  always       every offer           tiny_lfu  by accesses that missed tier 1
+//!  nth          at the n-th offer     larc      at the second offer, by a memory that adapts
+//!  probability  at random             info      catalogue entry
 //! ```
 
+mod always;
 pub mod info;
 mod larc;
 mod nth;
@@ -16,40 +18,80 @@ use crate::params::{Params, Value, nearest};
 use crate::{BuildError, ORDERED};
 use destage_core::{Page, Policy};
 use info::AdmissionInfo;
-use larc::LarcAdmission;
-use nth::Nth;
-use probability::Probability;
-use tiny_lfu::TinyLfu;
 
 /// Entries between the naming of a remembered page, for a prefetch, and its turn to be forgotten.
 const POPS_AHEAD: u32 = 8;
 
-/// Catalogue entry of `always`.
-static ALWAYS: AdmissionInfo = AdmissionInfo {
-    name: "always",
-    title: "Admission of every page",
-    source: "",
-    about: "Take every offer.",
-    params: &[],
-};
+/// An admission filter: its answers, and the events that it learns from.
+trait Filter: Sized {
+    /// For a tier of `frames` frames, over pages numbered from 0.
+    fn new(params: &Params, frames: u32, pages: u32) -> Self;
 
-/// The filters, in the order of lists.
-pub static ADMISSIONS: &[&AdmissionInfo] =
-    &[&ALWAYS, &nth::INFO, &probability::INFO, &tiny_lfu::INFO, &larc::INFO];
+    /// Answers an offer of a page that tier 2 does not have.
+    fn admits<P: Policy>(&mut self, page: Page, tier2: &P) -> bool;
+
+    /// Hint: this page is about to be offered.
+    #[inline(always)]
+    fn prefetch_offer(&self, _: Page) {}
+
+    /// Hint: this page is about to be looked up.
+    #[inline(always)]
+    fn prefetch_missed(&self, _: Page) {}
+
+    /// An access missed tier 1.
+    #[inline(always)]
+    fn missed(&mut self, _: Page) {}
+
+    /// A look-up found its page in tier 2.
+    #[inline(always)]
+    fn tier2_hit(&mut self) {}
+
+    /// A trim: the page's offers are forgotten. Counts of accesses stay.
+    fn forget(&mut self, _: Page) {}
+}
+
+/// The one table: the module, and the filter in it.
+macro_rules! admissions {
+    ($($module:ident :: $Filter:ident;)*) => {
+        /// The filters, in the order of lists.
+        pub static ADMISSIONS: &[&AdmissionInfo] = &[$(&$module::INFO),*];
+
+        /// Whichever filter the tier has.
+        enum AnyFilter {
+            $($Filter($module::$Filter),)*
+        }
+
+        impl AnyFilter {
+            fn new(name: &str, params: &Params, frames: u32, pages: u32) -> Option<Self> {
+                $(
+                    if name == $module::INFO.name {
+                        let filter = $module::$Filter::new(params, frames, pages);
+                        return Some(AnyFilter::$Filter(filter));
+                    }
+                )*
+                None
+            }
+        }
+
+        /// Evaluates one expression for the filter in use.
+        macro_rules! each {
+            ($any:expr, $filter:ident => $body:expr) => {
+                match $any { $(AnyFilter::$Filter($filter) => $body,)* }
+            };
+        }
+    };
+}
+
+admissions! {
+    always::Always;
+    nth::Nth;
+    probability::Probability;
+    tiny_lfu::TinyLfu;
+    larc::LarcAdmission;
+}
 
 /// An admission filter in a run.
-pub enum Admission {
-    /// Takes every offer.
-    Always,
-    /// Counts offers.
-    Nth(Nth),
-    /// Takes at random.
-    Probability(Probability),
-    /// Counts accesses.
-    TinyLfu(TinyLfu),
-    /// Remembers offers.
-    Larc(LarcAdmission),
-}
+pub struct Admission(AnyFilter);
 
 impl Admission {
     /// The filter of this name, for a tier of `frames` frames, over pages numbered from 0.
@@ -58,71 +100,44 @@ impl Admission {
     ///
     /// [`BuildError::Unknown`] if no filter has this name.
     pub fn new(name: &str, params: &Params, frames: u32, pages: u32) -> Result<Self, BuildError> {
-        Ok(match info(name)?.name {
-            "nth" => Admission::Nth(Nth::new(params, frames, pages)),
-            "probability" => Admission::Probability(Probability::new(params)),
-            "tinylfu" => Admission::TinyLfu(TinyLfu::new(params, frames, pages)),
-            "larc" => Admission::Larc(LarcAdmission::new(params, frames, pages)),
-            _ => Admission::Always,
-        })
+        let name = info(name)?.name;
+        let filter = AnyFilter::new(name, params, frames, pages);
+        Ok(Admission(filter.expect("the table has every name")))
     }
 
     /// Hint: this page is about to be looked up.
     #[inline(always)]
     pub fn prefetch_missed(&self, page: Page) {
-        if let Admission::TinyLfu(filter) = self {
-            filter.prefetch(page);
-        }
+        each!(&self.0, filter => filter.prefetch_missed(page));
     }
 
     /// Hint: this page is about to be offered.
     #[inline(always)]
     pub fn prefetch_offer(&self, page: Page) {
-        match self {
-            Admission::Always | Admission::Probability(_) => {}
-            Admission::Nth(filter) => filter.prefetch(page),
-            Admission::TinyLfu(filter) => filter.prefetch(page),
-            Admission::Larc(filter) => filter.prefetch(page),
-        }
+        each!(&self.0, filter => filter.prefetch_offer(page));
     }
 
     /// An access missed tier 1.
     #[inline]
     pub fn missed(&mut self, page: Page) {
-        if let Admission::TinyLfu(filter) = self {
-            filter.missed(page);
-        }
+        each!(&mut self.0, filter => filter.missed(page));
     }
 
     /// A look-up found its page in tier 2.
     #[inline]
     pub fn tier2_hit(&mut self) {
-        if let Admission::Larc(filter) = self {
-            filter.tier2_hit();
-        }
+        each!(&mut self.0, filter => filter.tier2_hit());
     }
 
     /// Answers an offer of a page that tier 2 does not have.
     #[inline]
     pub fn admits<P: Policy>(&mut self, page: Page, tier2: &P) -> bool {
-        match self {
-            Admission::Always => true,
-            Admission::Nth(filter) => filter.admits(page),
-            Admission::Probability(filter) => filter.admits(),
-            Admission::TinyLfu(filter) => filter.admits(page, tier2),
-            Admission::Larc(filter) => filter.admits(page, tier2.resident() < tier2.frames()),
-        }
+        each!(&mut self.0, filter => filter.admits(page, tier2))
     }
 
     /// A trim: the page's offers are forgotten. Counts of accesses stay.
     pub fn forget(&mut self, page: Page) {
-        match self {
-            Admission::Nth(filter) => filter.forget(page),
-            Admission::Larc(filter) => {
-                filter.forget(page);
-            }
-            _ => {}
-        }
+        each!(&mut self.0, filter => filter.forget(page));
     }
 }
 

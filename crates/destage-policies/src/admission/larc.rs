@@ -15,10 +15,10 @@
 //!
 //! Cost. O(1) amortised; a place and a mark per page of the trace.
 
-use super::POPS_AHEAD;
 use super::info::AdmissionInfo;
+use super::{Filter, POPS_AHEAD};
 use crate::params::{IfAbsent, Kind, Param, Params};
-use destage_core::{Page, PerSlot, Places, Queue, Slot};
+use destage_core::{Page, PerSlot, Places, Policy, Queue, Slot};
 
 /// Catalogue entry.
 pub static INFO: AdmissionInfo = AdmissionInfo {
@@ -46,8 +46,20 @@ pub struct LarcAdmission {
 }
 
 impl LarcAdmission {
-    /// For a tier of `frames` frames, over pages numbered from 0.
-    pub fn new(params: &Params, frames: u32, pages: u32) -> Self {
+    /// The page leaves Q_r; whether it was there.
+    #[inline]
+    fn leaves(&mut self, page: Page) -> bool {
+        let slot = Slot(page.0 as u32);
+        let was_remembered = std::mem::take(&mut self.is_remembered[slot]);
+        if was_remembered {
+            self.remembered.take(slot, &self.places);
+        }
+        was_remembered
+    }
+}
+
+impl Filter for LarcAdmission {
+    fn new(params: &Params, frames: u32, pages: u32) -> Self {
         LarcAdmission {
             is_remembered: PerSlot::with_slots(pages as usize),
             remembered: Queue::new(),
@@ -58,28 +70,25 @@ impl LarcAdmission {
         }
     }
 
-    /// Brings near what is remembered of the page.
     #[inline(always)]
-    pub fn prefetch(&self, page: Page) {
+    fn prefetch_offer(&self, page: Page) {
         self.is_remembered.prefetch(page);
         self.places.prefetch(page);
     }
 
-    /// A look-up found its page in tier 2.
     #[inline]
-    pub fn tier2_hit(&mut self) {
+    fn tier2_hit(&mut self) {
         self.c_r = f64::max(0.1 * self.s, self.c_r - self.s / (self.s - self.c_r));
     }
 
-    /// Answers an offer; whether tier 2 has a free frame.
     #[inline]
-    pub fn admits(&mut self, page: Page, has_free_frame: bool) -> bool {
+    fn admits<P: Policy>(&mut self, page: Page, tier2: &P) -> bool {
         self.c_r = f64::min(0.9 * self.s, self.c_r + self.s / self.c_r);
         let slot = Slot(page.0 as u32);
-        if self.forget(page) {
+        if self.leaves(page) {
             return true;
         }
-        if self.admit_while_filling && has_free_frame {
+        if self.admit_while_filling && tier2.resident() < tier2.frames() {
             return true;
         }
         self.is_remembered[slot] = true;
@@ -92,14 +101,7 @@ impl LarcAdmission {
         false
     }
 
-    /// The page leaves Q_r; whether it was there.
-    #[inline]
-    pub fn forget(&mut self, page: Page) -> bool {
-        let slot = Slot(page.0 as u32);
-        let was_remembered = std::mem::take(&mut self.is_remembered[slot]);
-        if was_remembered {
-            self.remembered.take(slot, &self.places);
-        }
-        was_remembered
+    fn forget(&mut self, page: Page) {
+        self.leaves(page);
     }
 }

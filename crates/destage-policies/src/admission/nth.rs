@@ -6,10 +6,10 @@
 //!
 //! Cost. O(1) amortised; a count and a place per page of the trace.
 
-use super::POPS_AHEAD;
 use super::info::AdmissionInfo;
+use super::{Filter, POPS_AHEAD};
 use crate::params::{IfAbsent, Kind, Param, Params};
-use destage_core::{Page, PerSlot, Places, Queue, Slot, share};
+use destage_core::{Page, PerSlot, Places, Policy, Queue, Slot, share};
 
 /// Catalogue entry.
 pub static INFO: AdmissionInfo = AdmissionInfo {
@@ -46,9 +46,8 @@ pub struct Nth {
     capacity: u32, // g
 }
 
-impl Nth {
-    /// For a tier of `frames` frames, over pages numbered from 0.
-    pub fn new(params: &Params, frames: u32, pages: u32) -> Self {
+impl Filter for Nth {
+    fn new(params: &Params, frames: u32, pages: u32) -> Self {
         Nth {
             offers: PerSlot::with_slots(pages as usize),
             remembered: Queue::new(),
@@ -58,16 +57,14 @@ impl Nth {
         }
     }
 
-    /// Brings near what is remembered of the page.
     #[inline(always)]
-    pub fn prefetch(&self, page: Page) {
+    fn prefetch_offer(&self, page: Page) {
         self.offers.prefetch(page);
         self.places.prefetch(page);
     }
 
-    /// Answers an offer.
     #[inline]
-    pub fn admits(&mut self, page: Page) -> bool {
+    fn admits<P: Policy>(&mut self, page: Page, _: &P) -> bool {
         let slot = Slot(page.0 as u32);
         let before = std::mem::take(&mut self.offers[slot]);
         if before > 0 {
@@ -87,8 +84,7 @@ impl Nth {
         false
     }
 
-    /// A trim: the page's offers are forgotten.
-    pub fn forget(&mut self, page: Page) {
+    fn forget(&mut self, page: Page) {
         let slot = Slot(page.0 as u32);
         if std::mem::take(&mut self.offers[slot]) > 0 {
             self.remembered.take(slot, &self.places);

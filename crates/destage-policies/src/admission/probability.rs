@@ -2,9 +2,10 @@
 //!
 //! Rules (`docs/spec/tiers.md` 5). Taken if `unit() < p`: one random number an offer.
 
+use super::Filter;
 use super::info::AdmissionInfo;
 use crate::params::{IfAbsent, Kind, Param, Params};
-use destage_core::SplitMix64;
+use destage_core::{Page, Policy, SplitMix64};
 
 /// Catalogue entry.
 pub static INFO: AdmissionInfo = AdmissionInfo {
@@ -36,15 +37,13 @@ pub struct Probability {
     random: SplitMix64,
 }
 
-impl Probability {
-    /// With its parameters.
-    pub fn new(params: &Params) -> Self {
+impl Filter for Probability {
+    fn new(params: &Params, _: u32, _: u32) -> Self {
         Probability { p: params.real("p"), random: SplitMix64::new(params.int("seed")) }
     }
 
-    /// Answers an offer.
     #[inline]
-    pub fn admits(&mut self) -> bool {
+    fn admits<P: Policy>(&mut self, _: Page, _: &P) -> bool {
         self.random.unit() < self.p
     }
 }

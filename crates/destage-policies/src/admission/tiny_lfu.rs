@@ -14,6 +14,7 @@
 //!
 //! Cost. O(1) amortised; four bytes per page of the trace.
 
+use super::Filter;
 use super::info::AdmissionInfo;
 use crate::params::{IfAbsent, Kind, Param, Params};
 use destage_core::pages::prefetch;
@@ -60,8 +61,25 @@ pub struct TinyLfu {
 }
 
 impl TinyLfu {
-    /// For a tier of `frames` frames, over pages numbered from 0.
-    pub fn new(params: &Params, frames: u32, pages: u32) -> Self {
+    /// The page's count, now.
+    #[inline]
+    fn count(&self, page: Page) -> u32 {
+        let mark = self.marks[page.0 as usize];
+        (mark & COUNT_MAX) >> (self.era - (mark >> 4)).min(4)
+    }
+
+    /// Brings all counts up to date, so that halvings are numbered from 0 again.
+    #[cold]
+    fn renumber(&mut self) {
+        for page in 0..self.marks.len() {
+            self.marks[page] = self.count(Page(page as u64));
+        }
+        self.era = 0;
+    }
+}
+
+impl Filter for TinyLfu {
+    fn new(params: &Params, frames: u32, pages: u32) -> Self {
         TinyLfu {
             marks: vec![0; pages as usize],
             era: 0,
@@ -71,22 +89,18 @@ impl TinyLfu {
         }
     }
 
-    /// Brings near what is remembered of the page.
     #[inline(always)]
-    pub fn prefetch(&self, page: Page) {
+    fn prefetch_offer(&self, page: Page) {
         prefetch(&self.marks, page.0 as usize);
     }
 
-    /// The page's count, now.
-    #[inline]
-    fn count(&self, page: Page) -> u32 {
-        let mark = self.marks[page.0 as usize];
-        (mark & COUNT_MAX) >> (self.era - (mark >> 4)).min(4)
+    #[inline(always)]
+    fn prefetch_missed(&self, page: Page) {
+        prefetch(&self.marks, page.0 as usize);
     }
 
-    /// An access missed tier 1.
     #[inline]
-    pub fn missed(&mut self, page: Page) {
+    fn missed(&mut self, page: Page) {
         let count = (self.count(page) + 1).min(COUNT_MAX);
         self.marks[page.0 as usize] = self.era << 4 | count;
         self.seen += 1;
@@ -99,18 +113,8 @@ impl TinyLfu {
         }
     }
 
-    /// Brings all counts up to date, so that halvings are numbered from 0 again.
-    #[cold]
-    fn renumber(&mut self) {
-        for page in 0..self.marks.len() {
-            self.marks[page] = self.count(Page(page as u64));
-        }
-        self.era = 0;
-    }
-
-    /// Answers an offer to the policy of tier 2.
     #[inline]
-    pub fn admits<P: Policy>(&self, page: Page, tier2: &P) -> bool {
+    fn admits<P: Policy>(&mut self, page: Page, tier2: &P) -> bool {
         let count = self.count(page);
         if let Some(threshold) = self.threshold {
             return count >= threshold;
