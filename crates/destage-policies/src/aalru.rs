@@ -178,7 +178,6 @@ pub static INFO: Info = Info {
         says: "without a device every flash operation takes its nominal time, so nothing is ever \
                padded",
     }],
-    advised: Some(22),
     ..Info::BLANK
 };
 

@@ -79,7 +79,6 @@ pub static INFO: Info = Info {
             shown: Shown::Always,
         },
     ],
-    advised: Some(17),
     ..Info::BLANK
 };
 

@@ -143,7 +143,6 @@ pub static OPTIMISTIC: Info = Info {
     name: "acr-o",
     title: "Adaptive Cost-aware Replacement, optimistic",
     about: "Clean and dirty pages share the frames by their logical operations.",
-    advised: Some(23),
     ..CONSERVATIVE
 };
 
@@ -153,7 +152,6 @@ pub static HYBRID: Info = Info {
     title: "Adaptive Cost-aware Replacement, hybrid",
     about: "Clean and dirty pages share the frames by their physical and logical operations.",
     params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION, FILE_PAGES],
-    advised: Some(13),
     ..CONSERVATIVE
 };
 

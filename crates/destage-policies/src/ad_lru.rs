@@ -45,7 +45,6 @@ pub static INFO: Info = Info {
         about: "Size below which the cold list gives no victims. Default: AALRU's experiments.",
         ..Param::BLANK
     }],
-    advised: Some(19),
     ..Info::BLANK
 };
 

@@ -37,8 +37,6 @@ pub static INFO: Info = Info {
     gauges: &[Gauge { name: "p", title: "p: target of T1", unit: "pages" }],
     interval_frames: INTERVAL_FRAMES_ADAPTIVE,
     interval_needs_neighbours: true,
-    compared: Some(1),
-    advised: Some(5),
     ..Info::BLANK
 };
 

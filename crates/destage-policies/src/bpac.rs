@@ -189,7 +189,6 @@ pub static INFO: Info = Info {
         Gauge { name: "alpha", title: "alpha: share of clusters in lifetime", unit: "" },
         Gauge { name: "alpha_mean", title: "Mean alpha", unit: "" },
     ],
-    advised: Some(21),
     ..Info::BLANK
 };
 

@@ -72,7 +72,6 @@ pub static INFO: Info = Info {
         },
         READ_RECENCY,
     ],
-    advised: Some(20),
     ..Info::BLANK
 };
 

@@ -59,8 +59,6 @@ pub static INFO: Info = Info {
         ..Param::BLANK
     }],
     interval_frames: INTERVAL_FRAMES,
-    compared: Some(3),
-    advised: Some(11),
     ..Info::BLANK
 };
 

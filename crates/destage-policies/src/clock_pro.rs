@@ -88,7 +88,6 @@ pub static INFO: Info = Info {
         Gauge { name: "m_c", title: "m_c: wanted number of cold pages", unit: "pages" },
         Gauge { name: "hot", title: "hot pages", unit: "pages" },
     ],
-    advised: Some(2),
     ..Info::BLANK
 };
 

@@ -58,7 +58,6 @@ pub static INFO: Info = Info {
         },
     ],
     interval_frames: INTERVAL_FRAMES,
-    advised: Some(3),
     ..Info::BLANK
 };
 

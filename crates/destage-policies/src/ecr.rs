@@ -91,7 +91,6 @@ pub static INFO: Info = Info {
         says: "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other \
                than page): all of them cost the same, and ecr decides as cflru-e does",
     }],
-    advised: Some(14),
     one_write_point: ONE_WRITE_POINT,
     ..Info::BLANK
 };
@@ -106,7 +105,6 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     time: "O(1), eviction O(chips)",
     params: PARAMS,
     one_write_point: ONE_WRITE_POINT,
-    advised: Some(16),
     ..Info::BLANK
 };
 

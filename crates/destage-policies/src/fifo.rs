@@ -25,7 +25,6 @@ pub static INFO: Info = Info {
     time: "O(1)",
     interval_frames: INTERVAL_FRAMES,
     multi_size: Some(MultiSize::Arrival),
-    advised: Some(1),
     ..Info::BLANK
 };
 

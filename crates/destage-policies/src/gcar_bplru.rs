@@ -33,7 +33,6 @@ pub static INFO: Info = Info {
              GC-aware cache management. IEEE TPDS 28(10), 2017",
     about: "BPLRU that passes over blocks whose chips are collecting.",
     time: "O(1), eviction O(chips + b)",
-    advised: None,
     ..bplru::INFO
 };
 

@@ -52,7 +52,6 @@ pub static INFO: Info = Info {
         about: "The clean-first region, as of cflru.",
         ..Param::BLANK
     }],
-    advised: Some(15),
     ..Info::BLANK
 };
 

@@ -64,10 +64,6 @@ pub struct Info {
     pub one_write_point: Option<OneWritePoint>,
     /// The policy that others are measured against; exactly one is.
     pub baseline: bool,
-    /// Place among the policies that a comparison runs by default.
-    pub compared: Option<u8>,
-    /// Place among the policies that advice tries by default.
-    pub advised: Option<u8>,
 }
 
 impl Info {
@@ -114,8 +110,6 @@ impl Info {
         multi_size: None,
         one_write_point: None,
         baseline: false,
-        compared: None,
-        advised: None,
     };
 }
 

@@ -313,6 +313,37 @@ policies! {
     [over an order] ace::INFO => ace::build;
 }
 
+/// The policies that a comparison runs by default, in this order.
+pub static COMPARED: &[&str] = &["lru", "arc", "s3-fifo", "cflru"];
+
+/// The policies that advice tries by default, in this order.
+pub static ADVISED: &[&str] = &[
+    "lru",
+    "fifo",
+    "clock-pro",
+    "clock-sweep",
+    "mq",
+    "arc",
+    "2q",
+    "lirs",
+    "s3-fifo",
+    "sieve",
+    "w-tinylfu",
+    "cflru",
+    "lru-wsr",
+    "acr-h",
+    "ecr",
+    "gcar-cflru",
+    "ecr-e",
+    "ace",
+    "lru-k",
+    "ad-lru",
+    "bplru",
+    "bpac",
+    "aalru",
+    "acr-o",
+];
+
 /// A constructor that cannot fail, as the table takes one.
 fn plain<P, D>(new: impl Fn(&Setup, D) -> P) -> impl Fn(&Setup, D) -> Result<P, BuildError> {
     move |setup: &Setup, directory: D| Ok(new(setup, directory))

@@ -69,7 +69,6 @@ pub static INFO: Info = Info {
         },
     ],
     interval_frames: INTERVAL_FRAMES,
-    advised: Some(7),
     ..Info::BLANK
 };
 

@@ -23,8 +23,6 @@ pub static INFO: Info = Info {
     interval_frames: INTERVAL_FRAMES,
     stack_order: Some(StackOrder::Recency),
     baseline: true,
-    compared: Some(0),
-    advised: Some(0),
     ..Info::BLANK
 };
 

@@ -86,7 +86,6 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
-    advised: Some(18),
     ..Info::BLANK
 };
 

@@ -30,7 +30,6 @@ pub static INFO: Info = Info {
     lru_of_reads: true,
     time: "O(1) amortised",
     interval_frames: INTERVAL_FRAMES,
-    advised: Some(12),
     ..Info::BLANK
 };
 

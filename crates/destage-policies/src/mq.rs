@@ -69,7 +69,6 @@ pub static INFO: Info = Info {
         },
     ],
     interval_frames: INTERVAL_FRAMES_ADAPTIVE,
-    advised: Some(4),
     ..Info::BLANK
 };
 

@@ -58,8 +58,6 @@ pub static INFO: Info = Info {
         },
     ],
     interval_frames: INTERVAL_FRAMES,
-    compared: Some(2),
-    advised: Some(8),
     ..Info::BLANK
 };
 

@@ -36,7 +36,6 @@ pub static INFO: Info = Info {
     about: "CLOCK without moving survivors: the hand sifts old pages from new ones.",
     time: "O(1) amortised",
     multi_size: Some(MultiSize::SteadyHand),
-    advised: Some(9),
     ..Info::BLANK
 };
 

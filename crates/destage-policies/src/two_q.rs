@@ -57,7 +57,6 @@ pub static INFO: Info = Info {
         },
     ],
     interval_frames: INTERVAL_FRAMES,
-    advised: Some(6),
     ..Info::BLANK
 };
 

@@ -65,7 +65,6 @@ pub static INFO: Info = Info {
             ..Param::BLANK
         },
     ],
-    advised: Some(10),
     ..Info::BLANK
 };
 

@@ -7,7 +7,7 @@ use destage_engine::result::{METRIC_GROUPS, METRICS};
 use destage_engine::run::requirements;
 use destage_engine::spec::PolicySpec;
 use destage_keys::Field;
-use destage_policies::{Info, ORDERED, POLICIES, info};
+use destage_policies::{ADVISED, COMPARED, Info, ORDERED, POLICIES, info};
 use destage_ssd::ftl::FTLS;
 use destage_trace::options::{OPTIONS, takes};
 use destage_trace::{FORMATS, ReaderOptions};
@@ -43,6 +43,7 @@ fn describe(info: &Info) -> Value {
         .map(|gauge| json!({ "name": gauge.name, "title": gauge.title, "unit": gauge.unit }));
     let needs = PolicySpec::new(info.name, Vec::new())
         .map_or(Requirements::NONE, |spec| requirements(&spec));
+    let place = |of: &[&str]| of.iter().position(|name| *name == info.name);
     json!({
         "name": info.name,
         "title": info.title,
@@ -59,8 +60,8 @@ fn describe(info: &Info) -> Value {
         "time": info.time,
         "family": info.family(needs),
         "baseline": info.baseline,
-        "compared": info.compared,
-        "advised": info.advised,
+        "compared": place(COMPARED),
+        "advised": place(ADVISED),
         "offline": needs.contains(Requirements::NEXT_USE),
         "needs_device": needs.device(),
         "params": params,

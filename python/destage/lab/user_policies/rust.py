@@ -100,11 +100,11 @@ class _Names:
         """Its file: rules and source are to be written.
 
         It has no order, which ACE would need, and nothing that was found out about FIFO: how its
-        samples vary, how one pass runs it at several sizes, which calls run it by default.
+        samples vary, how one pass runs it at several sizes.
         """
         body = fifo[fifo.index("use crate::") :]
         body = re.sub(r"use crate::info::[^;]*;\n", "", body)
-        body = re.sub(r"    (?:interval_frames|multi_size|advised): [^\n]*,\n", "", body)
+        body = re.sub(r"    (?:interval_frames|multi_size): [^\n]*,\n", "", body)
         for start, end in (
             ("    const ORDERED", "\n\n"),
             ("    fn next_victims(", "\n    }\n\n"),
