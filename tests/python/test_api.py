@@ -320,7 +320,7 @@ def test_info_and_head_agree_with_the_file(tmp_path: Path) -> None:
     assert info.requests == 300
     assert info.read_share == sum("Read" in x for x in lines) / 300
     assert info.duration_ns == 299 * 1_000_000
-    assert json.loads(info.to_json()) == info.data
+    assert json.loads(info.to_json()).items() >= info.data.items()
     assert "300: " in repr(info)
     head = ds.trace_head(path, count=3)
     assert [h["time_ns"] for h in head] == [0, 1_000_000, 2_000_000]

@@ -291,7 +291,9 @@ def test_trace_commands(destage: Destage, msr: Path, tmp_path: Path) -> None:
 
 def test_catalogues(destage: Destage) -> None:
     listed = destage("policies", "--json", "-")
-    assert [p["name"] for p in json.loads(listed.out)] == [p.name for p in ds.policies()]
+    assert [p["name"] for p in json.loads(listed.out)["policies"]] == [
+        p.name for p in ds.policies()
+    ]
     for info in ds.policies():
         done = destage("policies", info.name)
         assert done.status == 0, done

@@ -405,7 +405,7 @@ def test_names_with_control_characters_are_shown_escaped(
 
 
 def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None:
-    listed = json.loads(destage("devices", "--json", "-").out)
+    listed = json.loads(destage("devices", "--json", "-").out)["devices"]
     assert [d["name"] for d in listed] == [d.name for d in ds.devices()]
     shown = destage("devices").out
     for info in ds.devices():

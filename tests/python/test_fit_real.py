@@ -154,7 +154,7 @@ def test_a_half_predicts_the_other(destage: Destage, tmp_path: Path) -> None:
         *("--csv", "v.csv", "--report", "v.html"),
     )
     assert done.status == 0, done
-    (found,) = json.loads((tmp_path / "v.json").read_text())
+    (found,) = json.loads((tmp_path / "v.json").read_text())["devices"]
     assert (found["device"], found["hold_out"]) == ("intel-p4510-1t", "half")
     assert found["fitted"] + found["held_out"] == len(own) - 1
     assert found["median_error"] <= 0.1

@@ -107,7 +107,7 @@ def test_answers_go_to_files_by_flags(destage: Destage, store: Path, tmp_path: P
     done = destage("results", store, "--sql", query, *files)
     assert done.status == 0, done
     assert (tmp_path / "a.csv").read_text() == "label,n\narc,1\nlru,1\n"
-    assert json.loads((tmp_path / "a.json").read_text())[1] == {"label": "lru", "n": 1}
+    assert json.loads((tmp_path / "a.json").read_text())["rows"][1] == {"label": "lru", "n": 1}
     assert (tmp_path / "a.parquet").stat().st_size > 0
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -17,21 +18,28 @@ from destage.lab.catalogue import PolicyInfo
 from destage.lab.catalogue import policies as all_policies
 from destage.lab.catalogue import policy as one_policy
 from destage.model.naming import FAMILIES, GROUPS
+from destage.model.provenance import document
 
 __all__ = ["policies", "wrapped", "wrote_json"]
 
 JSON = [file_flag("--json", "json_file", help="Write JSON; - for stdout.")]
 
 
-def wrote_json(json_file: str | None, data: Any) -> bool:
-    """Write dataclasses to a file, if one is given; whether that was standard output."""
+def wrote_json(json_file: str | None, kind: str, data: Any) -> bool:
+    """Write a dataclass, or several, to a file if one is given; whether that was standard output.
+
+    Several stand in a list that has the name of their kind.
+    """
 
     def plain(value: Any) -> Any:
         is_instance = dataclasses.is_dataclass(value) and not isinstance(value, type)
         return dataclasses.asdict(value) if is_instance else str(value)
 
     if json_file is not None:
-        write_whole(json_file, json.dumps(data, indent=1, default=plain) + "\n")
+        several = isinstance(data, Sequence)
+        content = {kind: data} if several else plain(data)
+        text = json.dumps(document(kind, content), indent=1, default=plain)
+        write_whole(json_file, text + "\n")
     return json_file == "-"
 
 
@@ -52,7 +60,7 @@ def policies(name: str | None, json_file: str | None, **_: Any) -> None:
     The description has source, parameters, defaults, ranges and units.
     """
     found = all_policies() if name is None else (one_policy(name),)
-    if wrote_json(json_file, found if name is None else found[0]):
+    if wrote_json(json_file, "policies", found if name is None else found[0]):
         return
     if name is None:
         _list(found)

@@ -12,6 +12,7 @@ from destage.cli.options import COMMON, Command, Input, apply, flag
 from destage.cli.output import file_flag, look_at
 from destage.doctor.conformance import conform as run_vectors
 from destage.doctor.conformance import conform_emit
+from destage.model.provenance import document
 
 __all__ = ["conform"]
 
@@ -63,7 +64,7 @@ def conform(
         look_at(str(json_file))
     report = run_vectors(list(vectors))
     if json_file is not None:
-        write_whole(json_file, json.dumps(report.data, indent=1) + "\n")
+        write_whole(json_file, json.dumps(document("conformance", report.data), indent=1) + "\n")
     if json_file != "-":
         for file in report.files:
             click.echo(file.summary())

@@ -67,7 +67,7 @@ def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_
         return
     found = all_devices() if name is None else (_drive(name),)
     listed = found if name is None else found[0]
-    if wrote_json(json_file, device_keys() if keys else listed):
+    if wrote_json(json_file, *(("device_keys", device_keys()) if keys else ("devices", listed))):
         return
     if keys:
         _list_keys(device_keys())
@@ -233,7 +233,7 @@ def _list_keys(found: tuple[DeviceKey, ...]) -> None:
 def ftls(name: str | None, json_file: str | None, **_: Any) -> None:
     """List the flash translation layers, or describe one."""
     found = all_ftls() if name is None else (one_ftl(name),)
-    if wrote_json(json_file, found if name is None else found[0]):
+    if wrote_json(json_file, "ftls", found if name is None else found[0]):
         return
     if name is not None:
         _describe_ftl(found[0])

@@ -11,6 +11,7 @@ from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag, look_at
 from destage.doctor import doctor as examine
+from destage.model.provenance import document
 
 __all__ = ["doctor"]
 
@@ -34,7 +35,7 @@ def doctor(json_file: str | None, **_: Any) -> None:
         look_at(str(json_file))
     found = examine()
     if json_file is not None:
-        write_whole(json_file, json.dumps(found.to_dict(), indent=1) + "\n")
+        write_whole(json_file, json.dumps(document("doctor", found.to_dict()), indent=1) + "\n")
     if json_file != "-":
         click.echo(str(found))
     if not found.ok:

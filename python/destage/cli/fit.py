@@ -20,6 +20,7 @@ from destage.fit.fitting import fit as fit_device
 from destage.fit.probing import probe as probe_device
 from destage.fit.script import fit_script
 from destage.live.record.quantities import bytes_of
+from destage.model.provenance import document
 from destage.model.words import number, plain, significant
 from destage.show.tables.table import Cell, Column, Table
 
@@ -141,7 +142,9 @@ def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
     if arguments["output"] is not None:
         write_whole(arguments["output"], made.device_toml)
     if arguments["json_file"] is not None:
-        write_whole(arguments["json_file"], json.dumps(made.data, indent=1) + "\n")
+        write_whole(
+            arguments["json_file"], json.dumps(document("devices_fit", made.data), indent=1) + "\n"
+        )
     if arguments["report_file"] is not None:
         from destage.fit.page import page
 
@@ -264,7 +267,7 @@ def compare(
     rows = [_cells(step) for step in steps]
     columns = [Column(name, right=at > 1) for at, name in enumerate(COLUMNS)]
     if json_file is not None:
-        write_whole(json_file, json.dumps(data, indent=1) + "\n")
+        write_whole(json_file, json.dumps(document("devices_comparison", data), indent=1) + "\n")
     if csv_file is not None:
         write_whole(csv_file, _csv(steps))
     if report_file is not None:

@@ -20,6 +20,7 @@ from destage.fit.comparison import Compared
 from destage.fit.simulators import SIMULATORS, import_device
 from destage.fit.validating import HOLD_OUT, OFF, Validation, error_of, validate_device
 from destage.live.record.quantities import bytes_of
+from destage.model.provenance import document
 from destage.model.words import number, plain, significant
 from destage.show.tables.table import Cell, Column, Table
 
@@ -79,7 +80,13 @@ def validate(measured: tuple[str, ...], hold_out: str, **arguments: Any) -> None
             warn(f"{printable(one.device)}: {message}")
     json_file, csv_file, report_file = files
     if json_file is not None:
-        write_whole(json_file, json.dumps([one.data for one in found], indent=1) + "\n")
+        write_whole(
+            json_file,
+            json.dumps(
+                document("devices_validation", {"devices": [v.data for v in found]}), indent=1
+            )
+            + "\n",
+        )
     if csv_file is not None:
         write_whole(csv_file, _csv(found))
     if report_file is not None:
@@ -171,7 +178,7 @@ def import_(
     look(output, json_file, None)
     made = import_device(simulator, file)
     if json_file is not None:
-        write_whole(json_file, json.dumps(made.data, indent=1) + "\n")
+        write_whole(json_file, json.dumps(document("devices_import", made.data), indent=1) + "\n")
     if not (json_file == "-" and output == "-"):
         write_whole(output, made.device_toml)
     if not quiet and output != "-":

@@ -16,6 +16,7 @@ from destage.cli.reading import TRACE_ALONE
 from destage.cli.screen import note, progress, warn
 from destage.lab.traces import Trace
 from destage.model.naming import default_padding
+from destage.model.provenance import document
 from destage.questions.reports import need_report
 
 __all__ = ["profile"]
@@ -160,8 +161,9 @@ def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> No
         profiles = [t.profile(**wanted, progress=callback) for t in traces]
     if "json" in outputs.files:
         data: Any = [p.data for p in profiles]
-        text = json.dumps(data if len(data) > 1 else data[0], indent=1) + "\n"
-        write_whole(outputs.files["json"], text)
+        content = {"traces": data} if len(data) > 1 else data[0]
+        text = json.dumps(document("trace_profile", content), indent=1)
+        write_whole(outputs.files["json"], text + "\n")
     outputs.write_with({"csv": profiles[0].to_csv, "parquet": profiles[0].to_parquet})
     if outputs.to_screen:
         click.echo("\n\n".join(_text(t, repr(p)) for t, p in zip(traces, profiles, strict=True)))

@@ -24,6 +24,7 @@ from destage.lab.conversion import convert as convert_trace
 from destage.lab.conversion import trace_head, write_workload
 from destage.lab.decoded_traces import trace_cache
 from destage.lab.traces import synth as make
+from destage.model.provenance import document
 from destage.model.words import plain, size
 from destage.show.tables.table import Cell, Column, Table
 
@@ -77,8 +78,9 @@ def info(trace: tuple[str, ...], json_file: str | None, **arguments: Any) -> Non
     with progress(arguments["quiet"]) as callback:
         infos = [t.info(progress=callback) for t in traces]
     if json_file is not None:
-        data: Any = [i.data for i in infos]
-        write_whole(json_file, json.dumps(data if len(data) > 1 else data[0], indent=1) + "\n")
+        data = [i.data for i in infos]
+        content = {"traces": data} if len(data) > 1 else data[0]
+        write_whole(json_file, json.dumps(document("trace_info", content), indent=1) + "\n")
     if json_file != "-":
         click.echo("\n\n".join(map(repr, infos)))
 
@@ -98,7 +100,8 @@ def head(trace: tuple[str, ...], count: int, json_file: str | None, **arguments:
     """Print the first requests as a run replays them."""
     rows = trace_head(list(trace), count=count, **reader_values(arguments))
     if json_file is not None:
-        write_whole(json_file, json.dumps(rows, indent=1) + "\n")
+        text = json.dumps(document("trace_head", {"requests": rows}), indent=1)
+        write_whole(json_file, text + "\n")
         if json_file == "-":
             return
     responses = any(r["response_ns"] is not None for r in rows)
@@ -293,7 +296,7 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
             near = _destage.nearest(name, known)
             meant = f", did you mean {near}?" if near else ""
             raise UsageError(f"unknown format {name!r}{meant} (known: {', '.join(known)})")
-    if wrote_json(json_file, found if name is None else found[0]):
+    if wrote_json(json_file, "formats", found if name is None else found[0]):
         return
     if name is not None:
         _describe(found[0])
@@ -354,7 +357,9 @@ def _describe(f: FormatInfo) -> None:
 def options(json_file: str | None, **_: Any) -> None:
     """List every reader option: flags, and keys of [trace]."""
     found = reader_options()
-    if wrote_json(json_file, [dataclasses.asdict(o) | {"flag": o.flag} for o in found]):
+    if wrote_json(
+        json_file, "reader_options", [dataclasses.asdict(o) | {"flag": o.flag} for o in found]
+    ):
         return
     groups: dict[str, list[ReaderOption]] = {"every format": []}
     for option in found:
@@ -388,7 +393,7 @@ def cache(clear: bool, json_file: str | None, **_: Any) -> None:
         files, count = kept.clear()
         click.echo(f"{kept.folder}: {files:,} files removed, {plain(size(count))}")
         return
-    if wrote_json(json_file, kept):
+    if wrote_json(json_file, "trace_cache", kept):
         return
     used = plain(f"{size(kept.bytes)} of at most {size(kept.limit_bytes)}")
     click.echo(f"{kept.folder}: {len(kept.entries)} files, {used}")

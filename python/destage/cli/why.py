@@ -25,6 +25,7 @@ from destage.cli.reading import TRACE
 from destage.cli.run import SIZE
 from destage.cli.screen import progress
 from destage.cli.store import JOBS, STORE, experiment_of
+from destage.model.provenance import document
 from destage.questions.divergence import check_why
 from destage.questions.divergence import why as part
 from destage.show.tables.why import pages_table, shares_table, why_heading
@@ -92,7 +93,7 @@ def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
             progress=callback,
         ).to_dict()
     if json_file is not None:
-        write_whole(json_file, json.dumps(found, indent=1) + "\n")
+        write_whole(json_file, json.dumps(document("why", found), indent=1) + "\n")
     if json_file != "-":
         click.echo(why_heading(found))
         for table in (pages_table(found), shares_table(found)):

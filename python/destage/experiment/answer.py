@@ -18,6 +18,7 @@ from destage.experiment.memory import available
 from destage.experiment.rows import kinds
 from destage.lab.options import thread_count
 from destage.model.metrics import RENAMED, renamed_text
+from destage.model.provenance import document
 from destage.show.tables.frames import Tabled
 from destage.show.tables.table import Cell, Column, Table
 
@@ -36,7 +37,8 @@ class Answer(Tabled):
         return {name: [row[k] for row in self.rows] for k, name in enumerate(self.names)}
 
     def _everything(self) -> Any:
-        return [dict(zip(self.names, row, strict=True)) for row in self.rows]
+        rows = [dict(zip(self.names, row, strict=True)) for row in self.rows]
+        return document("answer", {"rows": rows})
 
     def _provenance(self) -> Mapping[str, str]:
         return {}

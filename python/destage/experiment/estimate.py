@@ -24,6 +24,7 @@ from destage.experiment.sweep import SpecLike
 from destage.experiment.task import Entry, Task
 from destage.lab.options import ProgressCallback, thread_count
 from destage.lab.traces import opened_again
+from destage.model.provenance import document
 from destage.model.words import counted, duration, number, size
 from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.table import Cell, Column, Table
@@ -105,13 +106,14 @@ class SweepEstimate(Tabled):
         return by_column(self.to_dicts())
 
     def _everything(self) -> Any:
-        return {
+        content = {
             "runs": self.runs,
             "seconds": self.seconds,
             "processor_seconds": self.processor_seconds,
             "opening_seconds": self.opening,
             "tasks": self.to_dicts(),
         }
+        return document("plan", content)
 
     def _provenance(self) -> Mapping[str, str]:
         return {"destage.sweep": json.dumps({"runs": self.runs, "jobs": self.jobs})}

@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.extras import need_extra
 from destage.base.io.names import path_of, printable
@@ -21,6 +20,7 @@ from destage.fit.model import measured
 from destage.fit.probing import play
 from destage.lab.options import ProgressCallback
 from destage.lab.ssd import Device, DeviceLike, open_device, restored
+from destage.model.provenance import document
 from destage.model.words import plain, size
 from destage.show.charts.plots import Figures, rows_text
 
@@ -95,13 +95,9 @@ class Bench:
     @property
     def data(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
-            "schema": "destage.devices_bench",
-            "schema_version": 1,
-            "version": _destage.VERSION,
-            "points": [point.data for point in self.points],
-            "warnings": list(self.warnings),
-        }
+        points = [point.data for point in self.points]
+        content = {"points": points, "warnings": list(self.warnings)}
+        return document("devices_bench", content)
 
     def csv(self) -> str:
         """One row a point."""

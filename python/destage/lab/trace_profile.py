@@ -13,6 +13,7 @@ from destage.base.io.files import Destination, write_whole
 from destage.lab.catalogue import policy
 from destage.model.naming import canonical
 from destage.model.profile import FIGURES, rows_of, warnings_of
+from destage.model.provenance import document
 from destage.show.tables.frames import Tidy, by_column
 from destage.show.tables.profile import profile_text
 from destage.show.tables.trace_info import info_text
@@ -69,7 +70,7 @@ class TraceInfo:
 
     def to_json(self, path: Destination | None = None) -> str:
         """Return everything as JSON, and write it to `path` if given (`-`: standard output)."""
-        text = json.dumps(self.data, indent=1) + "\n"
+        text = json.dumps(document("trace_info", self.data), indent=1) + "\n"
         if path is not None:
             write_whole(path, text)
         return text
@@ -153,7 +154,7 @@ class TraceProfile(Tidy):
         return by_column(long) if long else {key: [] for key in ("figure", "series", *_LONG)}
 
     def _everything(self) -> Any:
-        return self.data
+        return document("trace_profile", self.data)
 
     def _provenance(self) -> Mapping[str, str]:
         plain = {k: v for k, v in self.data.items() if isinstance(v, (str, int, float))}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from destage import _destage
 
-__all__ = ["commanded", "made_by"]
+__all__ = ["commanded", "document", "made_by"]
 
 #: The command line that runs, without what changes no number; None in Python.
 _command: ContextVar[str | None] = ContextVar("destage_command", default=None)
@@ -32,3 +33,9 @@ def made_by() -> dict[str, str]:
         "command": _command.get(),
     }
     return {key: value for key, value in made.items() if value}
+
+
+def document(kind: str, content: Mapping[str, Any], schema_version: int = 1) -> dict[str, Any]:
+    """What a command writes as JSON: which schema it has, who wrote it, then its content."""
+    head = {"schema": f"destage.{kind}", "schema_version": schema_version}
+    return {**head, "version": _destage.VERSION, **content}

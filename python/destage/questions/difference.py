@@ -25,6 +25,7 @@ from destage.model.between_traces import apart
 from destage.model.choice import metric_named
 from destage.model.estimates import estimate, student_t
 from destage.model.metrics import Metric, metrics
+from destage.model.provenance import document
 from destage.model.run import Run
 from destage.model.words import cell, counted
 from destage.show.tables.frames import Tabled, by_column
@@ -126,7 +127,8 @@ class Differences(Tabled):
 
     def _everything(self) -> Any:
         only = {"only_a": self.only_a, "only_b": self.only_b}
-        return {"a": self.names[0], "b": self.names[1], **only, "comparisons": self.to_dicts()}
+        names = {"a": self.names[0], "b": self.names[1]}
+        return document("diff", {**names, **only, "comparisons": self.to_dicts()})
 
     def _provenance(self) -> Mapping[str, str]:
         return {"destage.diff": json.dumps({"a": self.names[0], "b": self.names[1]})}

@@ -26,6 +26,7 @@ from destage.lab.policy_base import OwnPolicy, PolicyLike, policy_specs
 from destage.lab.ssd import DeviceLike
 from destage.lab.traces import Trace
 from destage.model.metrics import Metric
+from destage.model.provenance import document
 from destage.model.ranges import LARGEST_GRID, Range, Value, range_of
 from destage.model.run import Run
 from destage.model.tuned import Best, Objective, Point, TunedCurve, objective_of
@@ -71,7 +72,7 @@ class Tuned(TunedCurve, Tabled):
         return by_column(self.to_dicts())
 
     def _everything(self) -> Any:
-        return {
+        content = {
             "policy": self.policy,
             "objective": {
                 "metric": self.objective.metric.name,
@@ -100,6 +101,7 @@ class Tuned(TunedCurve, Tabled):
             "warnings": list(self.warnings),
             "results": self.results._everything(),
         }
+        return document("tuned", content)
 
     def _provenance(self) -> Mapping[str, str]:
         return {"destage.tuned": json.dumps({"policy": self.policy, "search": self.search})}

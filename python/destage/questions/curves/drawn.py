@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from destage import _destage
 from destage.base.io.files import Destination, write_whole
 from destage.model.every_size import EverySize
+from destage.model.provenance import document
 from destage.model.results import ResultSet
 from destage.model.words import plain
 from destage.show.tables.curves import curves_summary, curves_table, sizes_table
@@ -126,13 +127,13 @@ class Curves(Tabled):
 
     def _everything(self) -> Any:
         if not self.has_all:
-            return self.data
+            return document("curves", self.data)
         every = {
             label: {"accesses": every.accesses, "cache_pages": [1, len(every.hits)]}
             | {name: _list(getattr(every, name)) for name in _COUNTS}
             for label, every in self.every_size.items()
         }
-        return {**self.data, "every_size": every}
+        return document("curves", {**self.data, "every_size": every})
 
     def _provenance(self) -> Mapping[str, str]:
         return {"destage.trace": json.dumps(self.data["trace"])}

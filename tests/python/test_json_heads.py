@@ -1,0 +1,55 @@
+"""JSON that a command writes says which schema it has and which version wrote it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import DATA, Destage
+
+import destage as ds
+
+CSV = str(DATA / "msr.csv")
+
+#: The command, and its schema; each ends in `--json -`.
+COMMANDS = {
+    "policies": "policies",
+    "policies lru": "policies",
+    "devices": "devices",
+    "devices small": "devices",
+    "devices --keys": "device_keys",
+    "ftls": "ftls",
+    "trace formats": "formats",
+    "trace options": "reader_options",
+    "trace cache": "trace_cache",
+    "trace info FILE": "trace_info",
+    "trace info FILE FILE": "trace_info",
+    "trace head FILE": "trace_head",
+    "trace profile FILE": "trace_profile",
+    "compare FILE -p lru -c 2p": "results",
+    "mrc FILE -p lru": "curves",
+    "tune FILE -p 2q --param in_fraction=0.1,0.5 -c 4p --objective hit": "tuned",
+    "why lru fifo --trace FILE -c 2p": "why",
+    "advise FILE --objective hit": "advice",
+    "devices bench small --rw read --depth 1 --block 4KiB --state fresh": "devices_bench",
+}
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_the_head_names_schema_and_version(destage: Destage, words: str) -> None:
+    schema = COMMANDS[words]
+    given = [CSV if word == "FILE" else word for word in words.split()]
+    done = destage(*given, "--json", "-", "-q")
+    assert done.status == 0, done
+    data = json.loads(done.out)
+    assert data["schema"] == f"destage.{schema}"
+    assert isinstance(data["schema_version"], int)
+    assert data["version"] == ds.__version__
+
+
+def test_what_was_asked_of_a_store_is_rows(destage: Destage, tmp_path: Path) -> None:
+    assert destage("compare", CSV, "-p", "lru", "-c", "2p", "--store", "s", "-q").status == 0
+    done = destage("results", "s", "--sql", "SELECT label FROM runs", "--json", "-")
+    data = json.loads(done.out)
+    assert (data["schema"], data["rows"]) == ("destage.answer", [{"label": "lru"}])
