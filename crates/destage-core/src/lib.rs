@@ -11,6 +11,7 @@
 //!  device    what a policy may ask the device when it must evict
 //!  inside    what a policy shows of itself
 //!  pages     page -> slot, and the nodes of all known pages (dense or hashed)
+//!  near      pages of small numbers: a table, and a hash map for the rest
 //!  list      intrusive lists over those nodes
 //!  table     the same with one small value per page in place of a node
 //!  queue     FIFOs in an array, from which a page may be taken in the middle

@@ -7,6 +7,7 @@
 //!  stepped       a policy without a trace, one access at a time
 //!  live          a policy in front of a drive without a trace
 //!  options       options of a run                     mounted   a drive that is ready to run
+//!  option_column  the columns that options fill
 //!  checked       wraps a policy and asserts the laws
 //!  decisions     every decision of a run, as JSON lines
 //!  series        how a run develops over time

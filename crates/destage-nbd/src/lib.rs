@@ -7,6 +7,7 @@
 //!  connection  requests of one client, side by side                 state     what all share
 //!  commands    requests checked and carried out
 //!  handshake   options before the first request                     socket    deadlines
+//!  input       bytes received and not yet taken
 //!  protocol    numbers of the wire      budget  memory of requests  times     response times
 //!  late        replies at the instants of a simulated SSD
 //! ```

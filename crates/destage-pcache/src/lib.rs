@@ -10,6 +10,7 @@
 //! cache      pages in memory, pins, forgets
 //! decider    the policy and its counters
 //! block      the memory of one page
+//! settings   variables of the environment
 //! record     accesses as a trace; counters of a cache as a line of JSON
 //! ```
 

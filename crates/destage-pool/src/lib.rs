@@ -19,7 +19,18 @@
 //!  destage    group writes                     clock      the instants of requests
 //!  flush      flushes, syncs, room in limbo    trim       trims and zeroes
 //!  writer     writes ahead                     held       what a thread holds
-//!  store      where pages live: memory, file, uring, fault, device (a simulated SSD first)
+//!  store      where pages live: memory, file, uring, fault, device_store (a simulated SSD first)
+//!  device     decisions in front of a simulated SSD
+//!  no_cache   a policy that keeps no page      options    options, and why one cannot be opened
+//!
+//!  frame      a page in memory                 table      the frames of all pages, by page
+//!  marks      dirty, unsynced, in limbo        known      what the policy may know
+//!  page_set   a bit for each page              resident   those that batches of hits ask for
+//!  in_flight  store operations under way       work       a request on its way
+//!  sync_state syncs so far                     sums       checksums of pages in memory
+//!  record     the record's lines               counters   what is counted
+//!  shared     what all threads share           apart      a cache line for each value
+//!  bell       threads started, woken, stopped  sync       locks, or those of a model checker
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a

@@ -19,6 +19,8 @@
 //!  cache      a native policy that Python steps           keys   names of its pages
 //!  blocks     lists of pages that it can be made of
 //!  ghosts     and lists of pages that left
+//!  convert    values of parameters out of JSON
+//!  output     a file of a recording, whole at the end
 //!  drive      drives: presets, files, prepared states
 //!  conform    conformance vectors
 //!  parquet    columns of a table as a Parquet file

@@ -13,6 +13,7 @@
 //!  ftl           the FTL trait; page, and those of `docs/spec/ftl.md`       5, 6, 12
 //!  untimed       an FTL alone, as the vectors have it              `docs/spec/ftl.md` 1
 //!  tables        [device], [ftl], [cache], [host]                  3, 5.1
+//!  divisor       division by a number that is known beforehand
 //!  saturation    steady state in closed form
 //!  drive         presets, drive files                              9
 //!  filling, precondition  the content before time 0            5.6

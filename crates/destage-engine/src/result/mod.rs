@@ -7,7 +7,8 @@
 //!  identity  which trace was replayed       config   what was asked for
 //!  run       the outcome of one run         metric   a derived number, declared
 //!  tier_metrics  those of a flash tier and of cached prefixes
-//!  metrics, today  every derived number     set      the runs of one call over one trace
+//!  metrics, host_interface  every derived number
+//!  set       the runs of one call over one trace
 //!  schema    every key, for docs/reference/results.md
 //!  measured  the part of a run after its warm-up
 //!  pending_writes  dirty pages at its ends  steady   what its halves counted

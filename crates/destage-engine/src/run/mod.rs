@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  setup     from the options of a call to what a policy is built from
-//!  needs     what a policy needs, and whether a run supplies it
+//!  requirements  those of a policy, and whether a run supplies them
 //!  runner    the loop that a run takes             outcome   what it counted
 //!  record    from that to a result
 //!  warnings  what a reader of a run's numbers must know

@@ -3,13 +3,15 @@
 //! ```text
 //!  layer, sink             what an FTL is, and where its operations go `docs/spec/device.md` 12
 //!  page                    the drive's own, over many planes           `docs/spec/device.md` 5, 6
-//!  machine                 what the FTLs of `docs/spec/ftl.md` are
+//!  block_ftl               what the FTLs of `docs/spec/ftl.md` are
 //!  bast, fast, log_blocks  log blocks                                  `docs/spec/ftl.md` 2 to 4
 //!  page_ideal, dftl, pool  page maps and greedy collection             `docs/spec/ftl.md` 5, 6
+//!  cmt                     entries of a map that are in memory         `docs/spec/ftl.md` 6
 //!  blocks, lists, bitmap   free queue, recency, valid pages
-//!  placed                  a machine on the planes of a drive          `docs/spec/device.md` 12
+//!  tournament              the smallest key of every plane
+//!  striped                 such an FTL on the planes of a drive        `docs/spec/device.md` 12
 //!  counters, image         what they count; how a state is kept
-//!  any, any_machine        whichever was chosen, by the table below
+//!  any, any_block_ftl      whichever was chosen, by the table below
 //! ```
 
 mod any;

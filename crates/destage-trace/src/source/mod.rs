@@ -10,6 +10,7 @@
 //!  tar, zip     members of an archive
 //!  catalogue    members wanted and members left out
 //!  lister       from a path of the command line to its traces
+//!  errors       errors as the user sees them
 //!  found_trace  one trace: a file, or a member of an archive
 //! ```
 //!
