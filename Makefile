@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	&& echo "$$p" && break; done)
 
 # The crates that have a public API: documented on the site, packaged by `make dist`.
-PUBLIC := keys core policies pool nbd trace synth profile ssd replay engine
+PUBLIC := keys core policies pool nbd trace synth profile ssd replay engine mrc conform
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci

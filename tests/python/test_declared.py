@@ -28,7 +28,7 @@ ALLOWED = {
     # Papers, which are called as their policies are.
     "python/destage/reproduce/claims.py": {"ecr", "sac", "bpac", "aalru"},
     # The device of a tier vector: its own cache stays unused, and `CacheConfig` needs one.
-    "crates/destage-engine/src/conform/tiers_device.rs": {"lru"},
+    "crates/destage-conform/src/tiers_device.rs": {"lru"},
     # Common policies that a statement of the page beyond the papers is about.
     "python/destage/reproduce/findings.py": {"lru", "arc", "2q", "s3-fifo", "car", "slru", "ecr-e"},
     # Policies that stand in one chart most often, in whose colours nothing of the table says more.
@@ -66,7 +66,7 @@ def product() -> Iterator[tuple[str, int, str]]:
     for path in sorted((ROOT / "python/destage").rglob("*.py")):
         for number, text in python_literals(path):
             yield str(path.relative_to(ROOT)), number, text
-    for crate in ("destage-engine", "destage-replay", "destage-py"):
+    for crate in ("destage-engine", "destage-mrc", "destage-conform", "destage-replay", "destage-py"):
         for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
             if "tests" not in path.parts and path.stem != "tests":
                 for number, text in rust_literals(path):

@@ -157,7 +157,7 @@ def test_make_dist_publishes_nothing() -> None:
 
 def test_workflows_are_pinned_and_mirror_the_local_run() -> None:
     yaml = pytest.importorskip("yaml", reason="the extra 'docs' is not installed")
-    assert {path.name for path in WORKFLOWS} == {"ci.yml", "wheels.yml"}
+    assert {path.name for path in WORKFLOWS} == {"ci.yml", "nightly.yml", "wheels.yml"}
     ran: dict[str, list[str]] = {}
     for path in WORKFLOWS:
         flow = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -169,9 +169,10 @@ def test_workflows_are_pinned_and_mirror_the_local_run() -> None:
         ran[path.name] = [step["run"] for step in steps if "run" in step]
         # YAML 1.1 takes the key `on` for a truth value.
         begins = flow[True]
-        assert ("workflow_dispatch" in begins) == (path.name == "wheels.yml")
+        assert ("workflow_dispatch" in begins) == (path.name != "ci.yml")
     assert ".ci/run" in ran["ci.yml"]
     assert "make dist" in ran["wheels.yml"]
+    assert any(step.startswith(".ci/nightly") for step in ran["nightly.yml"])
     local = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     ran_here = [line for line in local.splitlines() if line.startswith("make ")]
     assert ran_here[:2] == ["make lint", "make test-all"]

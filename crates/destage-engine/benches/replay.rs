@@ -6,11 +6,11 @@
 //!     --policies lru,arc --cache 1%,10% --rounds 3 --json -
 //! ```
 
-use destage_engine::mrc::{LruCurve, MrcOptions, mrc};
 use destage_engine::options::RunOptions;
 use destage_engine::run::needs_next_use;
 use destage_engine::sizes::CacheSize;
 use destage_engine::spec::PolicySpec;
+use destage_mrc::{LruCurve, MrcOptions, mrc};
 use destage_policies::Setup;
 use destage_replay::control::Control;
 use destage_replay::control_commands::ControlCommands;

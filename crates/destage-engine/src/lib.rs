@@ -14,18 +14,14 @@
 //!  padding       pages that a policy adds to complete blocks, destage by destage
 //!  tiers         the flash tier of a run
 //!  tier_options  options of it, and of language models
-//!  conform       conformance vectors
-//!  mrc           hit ratio over cache size
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
 //! ```
 
 pub mod checked;
-pub mod conform;
 pub mod cost;
 pub mod decisions;
 pub mod live;
 pub mod mounted;
-pub mod mrc;
 pub mod option_column;
 pub mod options;
 pub mod padding;

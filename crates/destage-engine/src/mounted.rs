@@ -62,7 +62,7 @@ impl Mounted {
 
 /// Parameters of policies that a device sets: its units (`docs/spec/ace.md`, 1) and its page times
 /// (`docs/spec/block-policies.md` 6.3).
-pub(crate) fn device_parameters(device: &Device) -> Vec<(FromRun, Value)> {
+pub fn device_parameters(device: &Device) -> Vec<(FromRun, Value)> {
     let mut parameters = vec![(FromRun::Units, Value::Int(device.units().into()))];
     if let Some(times) = device.nominal_times() {
         parameters.push((FromRun::PageReadNs, Value::Int(times.read_ns.into())));
@@ -72,7 +72,7 @@ pub(crate) fn device_parameters(device: &Device) -> Vec<(FromRun, Value)> {
 }
 
 /// With a device, blocks and pages are the drive's (`docs/spec/block-policies.md` 1.9).
-pub(crate) fn on_drive(setup: Setup, device: &Device) -> Setup {
+pub fn on_drive(setup: Setup, device: &Device) -> Setup {
     Setup {
         pages_per_block: device.pages_per_block(),
         device_pages: device.logical_pages(),
@@ -85,7 +85,7 @@ pub(crate) fn on_drive(setup: Setup, device: &Device) -> Setup {
 /// # Errors
 ///
 /// [`RunError::Impossible`], which names both.
-pub(crate) fn has_an_order(policy: &str) -> Result<(), RunError> {
+pub fn has_an_order(policy: &str) -> Result<(), RunError> {
     if ORDERED.iter().any(|info| info.name == policy) {
         return Ok(());
     }

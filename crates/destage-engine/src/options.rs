@@ -357,13 +357,13 @@ impl RunOptions {
     }
 
     /// Whether trims drop pages, in front of the mounted device if there is one.
-    pub(crate) fn drops_trims(&self) -> bool {
+    pub fn drops_trims(&self) -> bool {
         self.trims(self.drive.as_ref().map(|drive| &drive.host)) == Trim::Drop
     }
 
     /// The options with the end of a warm-up `auto` determined, for runs of `frames` frames each
     /// over this input.
-    pub(crate) fn with_moment(&self, input: &Input<'_>, frames: &[u32]) -> RunOptions {
+    pub fn with_moment(&self, input: &Input<'_>, frames: &[u32]) -> RunOptions {
         let mut options = self.clone();
         if self.warmup == Warmup::Auto(None) {
             let found = Filled::of(input, self.drops_trims(), frames, 0);

@@ -3,8 +3,8 @@
 use crate::errors::{ErrorClass, IntoPyErr, error, raise};
 use crate::interruptible::{Watch, follow};
 use crate::policy::{Failure, PyPolicy};
-use destage_engine::conform as engine;
-use destage_engine::conform::{ConformError, Fault, Outcome, PageVector, Report, run_vector};
+use destage_conform as engine;
+use destage_conform::{ConformError, Fault, Outcome, PageVector, Report, run_vector};
 use destage_engine::spec::json_of;
 use destage_policies::Setup;
 use pyo3::exceptions::PyKeyboardInterrupt;

@@ -5,11 +5,11 @@ use crate::compare::{Failed, looked_ahead};
 use crate::errors::{raise, raise_usage, usage};
 use crate::interruptible::{Watch, follow};
 use crate::trace::Trace;
-use destage_engine::mrc::{ControlVariate, Mrc, MrcOptions, Sampling, Within, planned_accesses};
 use destage_engine::options::{RunOptions, Trim};
 use destage_engine::padding::Padding;
 use destage_engine::sizes::Frames;
 use destage_engine::spec::PolicySpec;
+use destage_mrc::{ControlVariate, Mrc, MrcOptions, Sampling, Within, planned_accesses};
 use destage_replay::input::Input;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -39,7 +39,7 @@ pub fn check_every_size(py: Python<'_>, spec: Spec, options: &str) -> PyResult<(
     let spec = policy_spec(py, &spec.0, &spec.1)?;
     let options = raise_usage(py, RunOptions::from_json(options))?;
     let why = |why| usage(py, format!("cache all: {} {why}", spec.label()));
-    destage_engine::mrc::one_pass(&spec, &options).map_err(why)
+    destage_mrc::one_pass(&spec, &options).map_err(why)
 }
 
 /// Curves of hit ratio over cache size, as JSON: `{"trace": ..., "mrc": ...}`; and, by the place of
@@ -130,7 +130,7 @@ fn drawn(
     let accesses = trace.trace.accesses();
     watch.enter("replaying", planned_accesses(accesses, specs, sizes, options));
     let input = Input::new(&trace.trace, uses.as_deref());
-    destage_engine::mrc::mrc(&input, specs, sizes, options, &watch.control).map_err(Failed::Run)
+    destage_mrc::mrc(&input, specs, sizes, options, &watch.control).map_err(Failed::Run)
 }
 
 /// Curves as Python takes them.

@@ -141,7 +141,7 @@ impl Task<'_> {
 }
 
 /// Whether a policy's sizes can be run together, with these options, over so many pages.
-pub(crate) fn can_share(spec: &PolicySpec, options: &RunOptions, pages: usize) -> bool {
+pub fn can_share(spec: &PolicySpec, options: &RunOptions, pages: usize) -> bool {
     // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
     // laws are checked of a policy that runs.
     let alike = options.warmup != Warmup::Full && !options.check && !options.drops_trims();
@@ -182,7 +182,7 @@ fn tasks<'a>(
 }
 
 /// Runs `work` in this thread and up to `threads - 1` others, fewer if the system refuses threads.
-pub(crate) fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
+pub fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
     std::thread::scope(|scope| {
         for _ in 1..threads {
             // The others do what one for which there is no memory would have done.

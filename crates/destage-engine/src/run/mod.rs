@@ -24,7 +24,7 @@ mod warnings;
 
 pub use crate::mounted::Mounted;
 pub use crate::options::RunOptions;
-pub(crate) use many::{can_share, in_threads};
+pub use many::{can_share, in_threads};
 pub use many::{compare, compare_each};
 pub use one::{run, run_own};
 pub use record::Named;

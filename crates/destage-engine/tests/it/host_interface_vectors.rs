@@ -2,7 +2,7 @@
 //! `docs/spec/device-today.md` 12, and those that nothing of it may change. A file of its own: it
 //! builds in a fraction of the time that all tests of the engine take.
 
-use destage_engine::conform::{Difference, conform};
+use destage_conform::{Difference, conform};
 use destage_replay::control::Control;
 use std::path::{Path, PathBuf};
 

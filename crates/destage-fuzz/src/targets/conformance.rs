@@ -1,7 +1,7 @@
 //! Any line as a conformance vector.
 
 use crate::{Target, files, root};
-use destage_engine::conform::{conform, emit};
+use destage_conform::{conform, emit};
 use destage_replay::control::Control;
 use std::io::Write;
 

@@ -4,7 +4,7 @@
 use crate::Target;
 use crate::drawn::draw;
 use crate::targets::generate::{Caches, Ftls, vector, vector_of_today};
-use destage_engine::conform::emit;
+use destage_conform::emit;
 use destage_reference::ssd::{COUNTERS_OF_TODAY, simulate};
 use destage_replay::control::Control;
 use proptest::strategy::Strategy;

@@ -3,7 +3,7 @@
 
 use crate::drawn::draw;
 use crate::{Target, files, root};
-use destage_engine::conform::emit;
+use destage_conform::emit;
 use destage_replay::control::Control;
 use serde_json::{Value, json};
 use std::io::Write;

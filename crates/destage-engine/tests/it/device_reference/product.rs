@@ -1,6 +1,6 @@
 //! The product's side: one vector through what `conform` runs vectors with.
 
-use destage_engine::conform::emit;
+use destage_conform::emit;
 use destage_replay::control::Control;
 use serde_json::Value;
 use std::path::Path;

@@ -8,10 +8,10 @@ use super::read::{
 };
 use super::report::{Found, decision_difference, note_missing};
 use super::vector::{AccessDecision, Decision, Expected};
-use crate::mounted::{device_parameters, has_an_order, on_drive};
-use crate::run::suits;
-use crate::spec::PolicySpec;
 use destage_core::{Nanos, Op, Page, Plan, Request};
+use destage_engine::mounted::{device_parameters, has_an_order, on_drive};
+use destage_engine::run::suits;
+use destage_engine::spec::PolicySpec;
 use destage_policies::params::Value;
 use destage_policies::{BuildError, Setup, dense};
 use destage_replay::control_commands::{ControlCommand, ControlKind};

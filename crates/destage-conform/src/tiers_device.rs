@@ -8,9 +8,9 @@ use super::read::{
     present, read, values,
 };
 use super::tiers::{Tier2Line, counters, decision};
-use crate::spec::PolicySpec;
-use crate::tiers::Tier2Spec;
 use destage_core::{Nanos, Plan, Policy, Request};
+use destage_engine::spec::PolicySpec;
+use destage_engine::tiers::Tier2Spec;
 use destage_policies::{Setup, dense, hashed};
 use destage_replay::error::RunError;
 use destage_replay::input::Input;

@@ -6,9 +6,9 @@ use super::read::{
     one_for_each, present, read, row, values, worded,
 };
 use super::tiers::Tier2Line;
-use crate::spec::PolicySpec;
-use crate::tiers::Tier2Spec;
 use destage_core::{AnyPolicy, NEVER, Page};
+use destage_engine::spec::PolicySpec;
+use destage_engine::tiers::Tier2Spec;
 use destage_keys::Word;
 use destage_policies::{Setup, dense, hashed};
 use destage_replay::accesses::{Columns, Extent};

@@ -1,7 +1,7 @@
 //! Miss-ratio curves: their options and results.
 
 use super::sample::{GROUPS, Sample, Sampling};
-use crate::options::RunOptions;
+use destage_engine::options::RunOptions;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

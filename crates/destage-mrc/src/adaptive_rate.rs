@@ -19,8 +19,8 @@ use super::draw::{draw, next_uses, sampled_traces, with_groups};
 use super::request::{Cell, Drawn, MrcRequest, in_one_pass, is_known, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
-use crate::sizes::Frames;
-use crate::spec::PolicySpec;
+use destage_engine::sizes::Frames;
+use destage_engine::spec::PolicySpec;
 use destage_replay::error::RunError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -279,10 +279,10 @@ fn half_width(point: &Point) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Owned, exact, options, run_options, sizes, specs, zipf};
-    use super::super::{Mrc, mrc};
     use super::*;
-    use crate::options::RunOptions;
+    use crate::tests::{Owned, exact, options, run_options, sizes, specs, zipf};
+    use crate::{Mrc, mrc};
+    use destage_engine::options::RunOptions;
     use destage_replay::control::Control;
     use destage_replay::warmup::Warmup;
     use std::sync::atomic::Ordering::Relaxed;

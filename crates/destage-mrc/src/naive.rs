@@ -2,7 +2,7 @@
 
 use super::lru::LruCurve;
 use super::min::MinCurve;
-use crate::options::RunOptions;
+use destage_engine::options::RunOptions;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;

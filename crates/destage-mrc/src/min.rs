@@ -34,8 +34,8 @@
 
 use super::curve::EverySize;
 use super::min_bisection::{Event, LEAVES, MinBisection, NO_INSTANT};
-use crate::options::RunOptions;
 use destage_core::NEVER;
+use destage_engine::options::RunOptions;
 use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
 use destage_replay::control::Control;
 use destage_replay::input::NextUses;

@@ -5,7 +5,7 @@ use super::curve::{MrcOptions, Point, SampledPoint};
 use super::lru::LruCurve;
 use super::min::MinCurve;
 use super::sample::Sampling;
-use crate::sizes::Frames;
+use destage_engine::sizes::Frames;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::counters::Counters;
 use std::collections::BTreeMap;

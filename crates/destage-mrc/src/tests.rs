@@ -1,9 +1,9 @@
 //! Curves against runs, samples against whole traces.
 
 use super::*;
-use crate::run::{RunOptions, run};
-use crate::sizes::Frames;
-use crate::spec::PolicySpec;
+use destage_engine::run::{RunOptions, run};
+use destage_engine::sizes::Frames;
+use destage_engine::spec::PolicySpec;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::control::Control;
 use destage_replay::error::RunError;

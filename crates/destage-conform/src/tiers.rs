@@ -6,9 +6,9 @@ use super::read::{
     present, read, values, worded,
 };
 use super::vector::Decision;
-use crate::spec::PolicySpec;
-use crate::tiers::{AdmissionSpec, Tier2Spec};
 use destage_core::{Op, Page, Plan, Policy, Request};
+use destage_engine::spec::PolicySpec;
+use destage_engine::tiers::{AdmissionSpec, Tier2Spec};
 use destage_keys::Word;
 use destage_policies::{Setup, dense, hashed};
 use destage_replay::accesses::{Columns, Extent};

@@ -25,9 +25,9 @@
 //! ([`StackDistances`]). 25 bytes per page while it runs, 57 at its end.
 
 use super::curve::EverySize;
-use crate::options::RunOptions;
 use destage_core::pages::prefetch;
 use destage_core::stack_distance::{NO_SLOT, StackDistances};
+use destage_engine::options::RunOptions;
 use destage_replay::accesses::{Access, BLOCK, Columns, Expander};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;

@@ -6,9 +6,9 @@ use super::lru::LruCurve;
 use super::paired_difference::{Found as Placed, apart};
 use super::sample::Sampling;
 use super::tasks::{Trace, stack_order};
-use crate::options::RunOptions;
-use crate::sizes::Frames;
-use crate::spec::{PolicySpec, json_of};
+use destage_engine::options::RunOptions;
+use destage_engine::sizes::Frames;
+use destage_engine::spec::{PolicySpec, json_of};
 use destage_policies::params::{Params, Value};
 use destage_policies::{POLICIES, StackOrder, info};
 use destage_replay::control::Control;
@@ -257,9 +257,9 @@ pub(super) fn is_scaled(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Owned, mixed, options, sizes, specs};
-    use super::super::{Sampling, mrc};
-    use crate::options::RunOptions;
+    use crate::tests::{Owned, mixed, options, sizes, specs};
+    use crate::{Sampling, mrc};
+    use destage_engine::options::RunOptions;
     use destage_replay::control::Control;
     use destage_replay::error::RunError;
 

@@ -142,7 +142,7 @@ macro_rules! worded {
             fn deserialize<D: serde::Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
                 let $found = &<serde_json::Value as serde::Deserialize>::deserialize(value)?;
                 let read: Option<$type> = $read;
-                read.map($name).ok_or_else(|| $crate::conform::read::wrong($words, $found))
+                read.map($name).ok_or_else(|| $crate::read::wrong($words, $found))
             }
         }
     };

@@ -18,7 +18,7 @@ use super::estimate::{Estimate, Estimated, Number, Shared};
 use super::lru::LruCurve;
 use super::sample::GROUPS;
 use super::tasks::{Outcome, Sizes, Task, Trace, in_parallel};
-use crate::spec::PolicySpec;
+use destage_engine::spec::PolicySpec;
 use destage_policies::{Info, POLICIES, StackOrder};
 use destage_replay::control::Control;
 use destage_replay::error::RunError;
@@ -123,10 +123,10 @@ fn shared(policy: &[f64], lru: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Owned, exact, options, run_options, sizes, specs, zipf};
-    use super::super::{ControlVariate, Mrc, MrcOptions, Sampling, Within, mrc};
     use super::*;
-    use crate::options::RunOptions;
+    use crate::tests::{Owned, exact, options, run_options, sizes, specs, zipf};
+    use crate::{ControlVariate, Mrc, MrcOptions, Sampling, Within, mrc};
+    use destage_engine::options::RunOptions;
     use destage_replay::warmup::Warmup;
 
     fn put_right(trace: &Owned, policies: &str, frames: &[u32], options: MrcOptions) -> Mrc {

@@ -7,9 +7,9 @@ use super::draw::{draw, next_uses, sampled_traces, with_groups};
 use super::request::{MrcRequest, is_scaled, passes};
 use super::sample::{Sample, Sampling};
 use super::stratified_sample::ranks;
-use crate::cost::Cost;
-use crate::sizes::Frames;
-use crate::spec::PolicySpec;
+use destage_engine::cost::Cost;
+use destage_engine::sizes::Frames;
+use destage_engine::spec::PolicySpec;
 use destage_replay::accesses::Columns;
 use destage_replay::control::Control;
 use destage_replay::error::RunError;
@@ -50,10 +50,11 @@ pub fn planned_accesses(
 ///
 /// # Errors
 ///
-/// Errors of [`run`](crate::run::run()); also [`RunError::Impossible`] for a sample without a page,
-/// for a policy with a parameter in pages or accesses, which a sample of single pages does not
-/// scale, and for one that clusters by erase block, which it takes apart; and for a sample of a run
-/// with trims; and for LRU that is to put samples right where one pass does not tell of it. With
+/// Errors of [`run`](destage_engine::run::run()); also [`RunError::Impossible`] for a sample
+/// without a page, for a policy with a parameter in pages or accesses, which a sample of single
+/// pages does not scale, and for one that clusters by erase block, which it takes apart; and for a
+/// sample of a run with trims; and for LRU that is to put samples right where one pass does not
+/// tell of it. With
 /// [`MrcOptions::within`] all these run over the whole trace.
 pub fn mrc(
     input: &Input<'_>,
