@@ -14,6 +14,7 @@ from browser import CHROMIUM, opened
 from conftest import ROOT, Destage
 
 import destage as ds
+from destage.model.kv_advice import SOLD
 from destage.model.kv_settings import kv_settings
 
 GRID: dict[str, Any] = {
@@ -377,7 +378,11 @@ def test_servers_drives_and_the_rate_of_recomputing(trace: ds.Trace) -> None:
     for one in many.candidates:
         if one.flash_bytes and one.written_per_day:
             assert one.drives == -(-one.written_per_day * 365.25 * 5 // 500e12)
-            assert one.drive_writes_per_day == one.written_per_day / one.flash_bytes
+            # The smallest that is sold and holds it.
+            assert one.sold_bytes in SOLD
+            assert max((s for s in SOLD if s < one.sold_bytes), default=0) < one.flash_bytes
+            assert one.flash_bytes <= one.sold_bytes
+            assert one.drive_writes_per_day == one.written_per_day / one.sold_bytes
             read = one.flash_read_bytes_per_s
             assert read is not None
             # Blocks read over blocks written, at the rate of the writes.

@@ -66,7 +66,13 @@ def product() -> Iterator[tuple[str, int, str]]:
     for path in sorted((ROOT / "python/destage").rglob("*.py")):
         for number, text in python_literals(path):
             yield str(path.relative_to(ROOT)), number, text
-    for crate in ("destage-engine", "destage-mrc", "destage-conform", "destage-replay", "destage-py"):
+    for crate in (
+        "destage-engine",
+        "destage-mrc",
+        "destage-conform",
+        "destage-replay",
+        "destage-py",
+    ):
         for path in sorted((ROOT / "crates" / crate / "src").rglob("*.rs")):
             if "tests" not in path.parts and path.stem != "tests":
                 for number, text in rust_literals(path):

@@ -31,6 +31,8 @@ DAY_NS = 86_400e9
 #: Rating of the drive where none is given: drive writes a day, over the years of its warranty. That
 #: of SSDs for reading in data centres.
 ASSUMED_WRITES_PER_DAY, ASSUMED_YEARS = 1.0, 5.0
+#: Capacities in which SSDs are sold, bytes: those of data centres, less the smallest.
+SOLD = tuple(int(tb * 1e12) for tb in (0.48, 0.96, 1.92, 3.84, 7.68, 15.36, 30.72, 61.44, 122.88))
 #: Where no drive lasts: lives at least this share of the longest count as equal.
 LONG_LIVED = 0.5
 
@@ -102,10 +104,21 @@ class KvConfiguration:
         return None if per_day is None else per_day * YEAR_NS / DAY_NS * self.prices.years
 
     @property
+    def sold_bytes(self) -> int:
+        """Capacity of the smallest drive that is sold and holds the flash; 0 without flash.
+
+        Above the largest, as many of those as hold it.
+        """
+        if not self.flash_bytes:
+            return 0
+        fitting = (size for size in SOLD if size >= self.flash_bytes)
+        return next(fitting, math.ceil(self.flash_bytes / SOLD[-1]) * SOLD[-1])
+
+    @property
     def drive_writes_per_day(self) -> float | None:
-        """Writes of a day over the size of the flash; None without flash, and without times."""
+        """Writes of a day over the capacity that is sold; None without flash, and without times."""
         per_day = self.written_per_day
-        return None if per_day is None or not self.flash_bytes else per_day / self.flash_bytes
+        return None if per_day is None or not self.flash_bytes else per_day / self.sold_bytes
 
     @property
     def drives(self) -> int | None:

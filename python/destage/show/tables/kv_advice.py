@@ -103,6 +103,7 @@ def _place(one: KvConfiguration) -> dict[str, Any]:
         "life_years": one.life_years,
         "dollars": one.dollars,
         "needed_tbw_bytes": one.needed_bytes,
+        "sold_bytes": one.sold_bytes,
         "drive_writes_per_day": one.drive_writes_per_day,
         "drives": one.drives,
         "flash_read_bytes_per_s": one.flash_read_bytes_per_s,
@@ -267,7 +268,8 @@ def _endurance(chosen: KvConfiguration) -> str:
     years, needed = significant(chosen.prices.years), chosen.needed_bytes
     writes = significant(chosen.drive_writes_per_day)
     assert needed is not None, "asked only where the writes of a day are known"
-    line = f"{years} years take {writes} drive writes a day, rated writes of {volume(needed)}"
+    drive = f"a drive of {volume(chosen.sold_bytes)}"
+    line = f"{years} years take {writes} writes a day of {drive}, rated writes of {volume(needed)}"
     if chosen.drives is not None:
         line += f": {counted(chosen.drives, 'drive')} of {volume(chosen.rated_bytes)} each"
     return f"{line}."
