@@ -138,7 +138,6 @@ def ring(graph: dict[Module, set[Module]]) -> list[str]:
 
 #: Rings of two files that hold one thing, to be cut: a type, and the functions over it.
 KNOWN = [
-    ["ftl::page::state", "ftl::page::map_cache", "ftl::page::state"],
     ["stream::doubts", "stream::summary", "stream::doubts"],
 ]
 

@@ -19,14 +19,11 @@ COLUMNS, OF_A_FUNCTION, OF_A_FILE = 100, 70, 550
 LONG_FUNCTIONS = {
     ("crates/destage-engine/src/run/record.rs", "record"),
     ("crates/destage-reference/src/ssd/flash.rs", "program"),
-    ("crates/destage-ssd/src/queues/order.rs", "decide"),
-    ("crates/destage-ssd/tests/it/map_cache.rs", "vector"),
 }
 LONG_FILES = {
     "crates/destage-engine/src/options.rs",
     "crates/destage-reference/src/ssd/flash.rs",
     "crates/destage-reference/src/ssd/host.rs",
-    "crates/destage-ssd/src/queues/order.rs",
     "crates/destage-trace/src/formats/mooncake.rs",
     "crates/destage-trace/src/stream/doubts.rs",
     "crates/destage-trace/tests/it/malformed.rs",

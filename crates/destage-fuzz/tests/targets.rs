@@ -53,6 +53,7 @@ targets! {
     drives: "drives";
     drives_of_other_ftls: "drives-ftl";
     drives_of_today: "drives-today";
+    drives_with_a_map_cache: "drives-map";
 }
 
 /// Breaks on `!`, works long on `?`, waits long on `.`.

@@ -146,7 +146,7 @@ impl Queues {
             suspensions: 0,
             waits: None,
         };
-        if config.map_cache.is_some() {
+        if config.orders() {
             queues.keep_order();
         }
         queues

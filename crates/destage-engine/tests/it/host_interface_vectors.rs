@@ -46,6 +46,11 @@ fn every_vector_of_a_map_cache_passes() {
 }
 
 #[test]
+fn every_vector_of_another_ftl_on_several_units_passes() {
+    all_pass(&["ftl-device.jsonl"], 33);
+}
+
+#[test]
 fn every_vector_of_gcar_over_bplru_passes() {
     all_pass(&["gcar-bplru.jsonl"], 11);
 }

@@ -3,11 +3,11 @@
 
 use crate::Target;
 use crate::drawn::draw;
-use crate::targets::generate::{Caches, Ftls, vector, vector_of_today};
+use crate::targets::generate::{Caches, Ftls, vector, vector_of_today, vector_with_map_cache};
 use destage_conform::emit;
 use destage_reference::ssd::{COUNTERS_OF_TODAY, simulate};
 use destage_replay::control::Control;
-use proptest::strategy::Strategy;
+use proptest::strategy::{BoxedStrategy, Strategy};
 use serde_json::Value;
 use std::io::Write;
 
@@ -15,7 +15,7 @@ pub const PAGE: Target = Target {
     name: "drives",
     takes: "a byte that chooses the cache; what drive and load follow from",
     holds: "the drive does what its reference model does, to the nanosecond",
-    run: |data| run(data, Ftls::Page),
+    run: |data| run(data, |caches| vector(caches, Ftls::Page).boxed()),
     samples: Vec::new,
 };
 
@@ -23,7 +23,7 @@ pub const OTHER: Target = Target {
     name: "drives-ftl",
     takes: "the same, over one of the other FTLs",
     holds: "the drive does what its reference model does, to the nanosecond",
-    run: |data| run(data, Ftls::Other),
+    run: |data| run(data, |caches| vector(caches, Ftls::Other).boxed()),
     samples: Vec::new,
 };
 
@@ -31,13 +31,15 @@ pub const TODAY: Target = Target {
     name: "drives-today",
     takes: "the same, of a drive of today",
     holds: "the drive does what its reference model does, to the nanosecond",
-    run: |data| {
-        let Some((&chosen, rest)) = data.split_first() else { return };
-        let caches = CACHES[usize::from(chosen) % CACHES.len()];
-        if let Some(vector) = draw(&vector_of_today(caches).boxed(), rest) {
-            compare(&vector);
-        }
-    },
+    run: |data| run(data, |caches| vector_of_today(caches).boxed()),
+    samples: Vec::new,
+};
+
+pub const MAP: Target = Target {
+    name: "drives-map",
+    takes: "the same, of a drive with a map cache",
+    holds: "the drive does what its reference model does, to the nanosecond",
+    run: |data| run(data, |caches| vector_with_map_cache(caches).boxed()),
     samples: Vec::new,
 };
 
@@ -53,10 +55,10 @@ const CACHES: &[Caches] = &[
     Caches::Ahead,
 ];
 
-fn run(data: &[u8], ftls: Ftls) {
+fn run(data: &[u8], vectors: fn(Caches) -> BoxedStrategy<Value>) {
     let Some((&chosen, rest)) = data.split_first() else { return };
     let caches = CACHES[usize::from(chosen) % CACHES.len()];
-    if let Some(vector) = draw(&vector(caches, ftls).boxed(), rest) {
+    if let Some(vector) = draw(&vectors(caches), rest) {
         compare(&vector);
     }
 }

@@ -16,7 +16,7 @@ mod specs;
 
 // What the property tests draw their cases from: one generator, two users.
 #[path = "../../../destage-engine/tests/it/device_reference/generate/mod.rs"]
-#[expect(unreachable_pub, dead_code)] // a map cache: what its property tests alone need
+#[expect(unreachable_pub)]
 mod generate;
 #[path = "../../../destage-policies/tests/it/shapes.rs"]
 #[expect(dead_code)] // what only the reference models' own tests need
@@ -41,4 +41,5 @@ pub const TARGETS: &[Target] = &[
     drives::PAGE,
     drives::OTHER,
     drives::TODAY,
+    drives::MAP,
 ];

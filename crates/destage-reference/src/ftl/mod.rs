@@ -63,6 +63,11 @@ pub(crate) enum Work {
         from: Place,
         host: bool,
     },
+    /// The place of a page comes into memory from a map page, if that has been written.
+    LookUp {
+        lpn: u64,
+        from: Option<Place>,
+    },
     /// A page of the host, or one of the FTL's own, is programmed.
     Program {
         to: Place,
@@ -119,6 +124,15 @@ impl Flash {
         let content = self.content(from);
         self.work.push(Work::Read { from, host: matches!(content, Content::Data { .. }) });
         content
+    }
+
+    /// Reads what the place of a page is, if that has been written.
+    fn look_up(&mut self, lpn: u64, from: Option<Place>) {
+        if let Some(from) = from {
+            self.add("flash_reads", 1);
+            assert!(matches!(self.content(from), Content::Translation { .. }), "of the map");
+        }
+        self.work.push(Work::LookUp { lpn, from });
     }
 
     fn put(&mut self, (block, slot): Place, content: Content) {

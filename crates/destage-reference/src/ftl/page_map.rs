@@ -220,10 +220,9 @@ impl Dftl {
             self.probationary.retain(|&other| other != victim);
             self.protected.retain(|&other| other != victim);
         }
-        if let Some(&place) = self.gtd.get(&(lpn / self.per_page)) {
-            self.pages.flash.read(place);
-            self.add("translation_reads", 1);
-        }
+        let from = self.gtd.get(&(lpn / self.per_page)).copied();
+        self.pages.flash.look_up(lpn, from);
+        self.add("translation_reads", u64::from(from.is_some()));
         let place = self.on_flash.get(&lpn).copied();
         self.cmt.insert(lpn, MapEntry { place, dirty: false });
         self.probationary.push_front(lpn);

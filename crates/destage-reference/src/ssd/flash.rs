@@ -246,7 +246,7 @@ impl Ssd {
                 self.decide(Decision { ready, fetch, ..Decision::of(kind, plane) })
             }
         };
-        self.write_owed();
+        self.write_deferred();
         Ok(read)
     }
 
@@ -272,7 +272,7 @@ impl Ssd {
         let fetch = self.look_up(lpn);
         let program = self.write_page(lpn, handle, (ready, fetch, holds));
         self.note_written(lpn);
-        self.write_owed();
+        self.write_deferred();
         Ok(program)
     }
 
@@ -572,7 +572,7 @@ impl Ssd {
                     && self.victim(plane).is_some()
                 {
                     self.collect(plane);
-                    self.write_owed();
+                    self.write_deferred();
                 }
             }
         }

@@ -53,7 +53,7 @@ pub(crate) struct MapCache {
     protected: Vec<Item>,
     /// By map page, where its version is.
     pub(crate) places: BTreeMap<u64, (usize, usize, usize)>,
-    owed: BTreeSet<u64>,
+    deferred: BTreeSet<u64>,
     pub(crate) counts: MapCounts,
 }
 
@@ -71,7 +71,7 @@ impl MapCache {
             probationary: Vec::new(),
             protected: Vec::new(),
             places: BTreeMap::new(),
-            owed: BTreeSet::new(),
+            deferred: BTreeSet::new(),
             counts: MapCounts::default(),
         }
     }
@@ -182,7 +182,7 @@ impl Ssd {
         let point = self.config.today.streams();
         self.program(t, plane, point, Source::Map { read });
         let map = self.map();
-        map.owed.remove(&t);
+        map.deferred.remove(&t);
         let all = !map.keys.of_entries || map.keys.batch;
         let (entries, of_entries) = (map.keys.entries, map.keys.of_entries);
         for item in map.probationary.iter_mut().chain(&mut map.protected) {
@@ -213,15 +213,15 @@ impl Ssd {
         let key = map.key(lpn);
         match map.find(key) {
             Some(item) => item.dirty = true,
-            None => _ = map.owed.insert(map.map_page(lpn)),
+            None => _ = map.deferred.insert(map.map_page(lpn)),
         }
     }
 
     /// Deferred map pages are written (6).
-    pub(super) fn write_owed(&mut self) {
-        let owed = self.map.as_ref().map(|map| map.owed.clone()).unwrap_or_default();
-        for t in owed {
-            if self.map().owed.contains(&t) {
+    pub(super) fn write_deferred(&mut self) {
+        let deferred = self.map.as_ref().map(|map| map.deferred.clone()).unwrap_or_default();
+        for t in deferred {
+            if self.map().deferred.contains(&t) {
                 self.write_map_page(t, None);
             }
         }

@@ -46,6 +46,8 @@ pub(crate) struct Operation {
     pub(crate) leaves: Option<(usize, usize)>,
     pub(crate) programs: Option<(usize, usize)>,
     pub(crate) erases: Option<(usize, usize)>,
+    /// Block out of which it copies a page to another plane, which has been read.
+    pub(crate) copies: Option<(usize, usize)>,
     /// Operations that it waits for (section 7 there).
     pub(crate) predecessors: Vec<usize>,
     /// It has no slot of the buffer yet.

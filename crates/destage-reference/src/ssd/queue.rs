@@ -89,7 +89,9 @@ pub(super) struct Decision {
     pub(super) leaves: Option<(usize, usize)>,
     pub(super) programs: Option<(usize, usize)>,
     pub(super) erases: Option<(usize, usize)>,
-    /// The map read that it needs.
+    /// Block that it programs a page of elsewhere, having read it.
+    pub(super) copies: Option<(usize, usize)>,
+    /// The map read that it needs, or that of the page that it copies.
     pub(super) fetch: Option<usize>,
     /// It has no slot of the buffer yet.
     pub(super) holds: bool,
@@ -109,6 +111,7 @@ impl Decision {
             leaves: None,
             programs: None,
             erases: None,
+            copies: None,
             fetch: None,
             holds: false,
         }
@@ -181,19 +184,6 @@ impl Ssd {
         Ok(ssd)
     }
 
-    /// Puts an operation on a plane into the queue of its unit; says its number.
-    pub(crate) fn submit(
-        &mut self,
-        kind: Kind,
-        plane: usize,
-        collection: bool,
-        reads_after: Option<usize>,
-        ready: u64,
-    ) -> Option<usize> {
-        let by = reads_after;
-        self.decide(Decision { collection, by, ready, ..Decision::of(kind, plane) })
-    }
-
     /// Decides on an operation, which enters the queue of its unit or waits for others; says its
     /// number.
     pub(super) fn decide(&mut self, decision: Decision) -> Option<usize> {
@@ -212,6 +202,7 @@ impl Ssd {
             leaves: decision.leaves,
             programs: decision.programs,
             erases: decision.erases,
+            copies: decision.copies,
             predecessors,
             holds: decision.holds,
             slot: None,
@@ -396,7 +387,7 @@ impl Ssd {
             if let Some(plane) = planes.min_by_key(|&plane| (self.slc_free_pages(plane), plane)) {
                 self.timer_fires = true;
                 self.fold(plane);
-                self.write_owed();
+                self.write_deferred();
                 self.timer_fires = false;
                 return;
             }
@@ -411,7 +402,7 @@ impl Ssd {
         if let Some(plane) = planes.min_by_key(|&plane| (self.free_pages(plane), plane)) {
             self.timer_fires = true;
             self.collect_idle(plane);
-            self.write_owed();
+            self.write_deferred();
             self.timer_fires = false;
         }
     }

@@ -5,9 +5,10 @@ use super::operation::Kind;
 use super::queue::{Decision, Ssd};
 
 impl Ssd {
-    /// Section 7: the operations that this one, which is about to be decided on, waits for.
+    /// Section 7, and `docs/spec/device.md` 12: the operations that this one, which is about to be
+    /// decided on, waits for.
     pub(super) fn predecessors(&self, decision: &Decision) -> Vec<usize> {
-        if self.config.map.is_none() {
+        if self.config.map.is_none() && self.mapped.is_none() {
             return Vec::new(); // all are on its unit, and have been submitted
         }
         let all = || self.operations.iter().enumerate();
@@ -23,7 +24,7 @@ impl Ssd {
         found.extend(last_into(decision.programs, true));
         if let Some(block) = decision.erases {
             let uses = |(_, o): &(usize, &super::operation::Operation)| {
-                [o.reads, o.leaves, o.programs].contains(&Some(block))
+                [o.reads, o.leaves, o.programs, o.copies].contains(&Some(block))
             };
             found.extend(all().filter(uses).map(|(number, _)| number));
         }

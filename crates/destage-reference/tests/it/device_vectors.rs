@@ -93,6 +93,11 @@ fn every_vector_of_a_map_cache_is_timed_decided_and_counted_as_written() {
 }
 
 #[test]
+fn every_vector_of_another_ftl_on_several_units_is_timed_and_counted_as_written() {
+    all_agree("ftl-device.jsonl", 33);
+}
+
+#[test]
 fn every_device_policy_has_vectors() {
     let vectors = vectors("device-policies.jsonl");
     for policy in DEVICE_POLICIES {

@@ -6,6 +6,7 @@ mod block_vectors;
 mod common;
 mod corners;
 mod device_vectors;
+mod ftl_device;
 mod ftl_vectors;
 mod gc_steps;
 mod gcar_bplru;

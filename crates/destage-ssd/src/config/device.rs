@@ -131,6 +131,12 @@ impl DeviceConfig {
         self.map_cache.map_or(0, |map| map.map_pages(self.page_bytes, self.logical_pages))
     }
 
+    /// An operation may have to wait for others before it enters a queue, since they are on another
+    /// unit (`docs/spec/device.md` 12, `docs/spec/map-cache.md` 7).
+    pub fn orders(&self) -> bool {
+        self.map_cache.is_some() || self.ftl.info().row.is_some() && self.units() > 1
+    }
+
     /// One open block a plane, the greedy collector over whole blocks, and no SLC cache.
     pub(crate) fn is_plain(&self) -> bool {
         self.write_points() == 1

@@ -17,17 +17,26 @@ pub trait FlashOps {
     /// Completion of a host operation, as far as the receiver knows it.
     type Served: Copy;
 
+    /// A read that another operation depends on.
+    type Read: Copy;
+
     /// Reads the page that the host asked for.
     fn read(&mut self, page: Ppn) -> Self::Served;
 
     /// Programs the page that the host wrote.
     fn program(&mut self, page: Ppn) -> Self::Served;
 
-    /// Reads a page for the FTL itself.
-    fn read_own(&mut self, page: Ppn);
+    /// Reads a page of the map.
+    fn read_map(&mut self, page: Ppn) -> Self::Read;
 
-    /// Programs a page for the FTL itself.
-    fn program_own(&mut self, page: Ppn);
+    /// Programs a page of the map, whose old version has been read.
+    fn program_map(&mut self, page: Ppn, old: Option<Self::Read>);
+
+    /// An entry of the map comes into memory by this read, or without one.
+    fn fetched(&mut self, _entry: u32, _read: Option<Self::Read>) {}
+
+    /// The next operation of the host is on the page of this entry of the map.
+    fn needs(&mut self, _entry: u32) {}
 
     /// Copies pages of a logical block to their slots of another block.
     fn gather(&mut self, pages: &Gathered<'_>);
@@ -76,14 +85,15 @@ pub struct CountOnly;
 
 impl FlashOps for CountOnly {
     type Served = ();
+    type Read = ();
     #[inline(always)]
     fn read(&mut self, _: Ppn) {}
     #[inline(always)]
     fn program(&mut self, _: Ppn) {}
     #[inline(always)]
-    fn read_own(&mut self, _: Ppn) {}
+    fn read_map(&mut self, _: Ppn) {}
     #[inline(always)]
-    fn program_own(&mut self, _: Ppn) {}
+    fn program_map(&mut self, _: Ppn, _: Option<()>) {}
     #[inline(always)]
     fn gather(&mut self, _: &Gathered<'_>) {}
     #[inline(always)]

@@ -149,16 +149,17 @@ impl Dftl {
             }
             self.cmt.remove(victim);
         }
-        if let Some(page) = self.gtd[self.cmt.tvpn(lpn) as usize].checked_sub(1) {
-            self.read_translation(page, flash);
-        }
-        Ok(self.cmt.insert(lpn))
+        let version = self.gtd[self.cmt.tvpn(lpn) as usize].checked_sub(1);
+        let read = version.map(|page| self.read_translation(page, flash));
+        let entry = self.cmt.insert(lpn);
+        flash.fetched(entry, read);
+        Ok(entry)
     }
 
-    fn read_translation<F: FlashOps>(&mut self, page: Ppn, flash: &mut F) {
+    fn read_translation<F: FlashOps>(&mut self, page: Ppn, flash: &mut F) -> F::Read {
         self.pool.common.flash_reads += 1;
         self.counters.translation_reads += 1;
-        flash.read_own(page);
+        flash.read_map(page)
     }
 
     /// "Write back" of a dirty entry.
@@ -179,8 +180,9 @@ impl Dftl {
 
     /// "Update": a new version of a translation page.
     fn update<F: FlashOps>(&mut self, tvpn: u32, flash: &mut F) -> Result<(), NoFreeBlock> {
-        if let Some(old) = self.gtd[tvpn as usize].checked_sub(1) {
-            self.read_translation(old, flash);
+        let old = self.gtd[tvpn as usize].checked_sub(1);
+        let read = old.map(|old| self.read_translation(old, flash));
+        if let Some(old) = old {
             self.pool.invalidate(old);
         }
         let page = self.pool.program(&mut self.translation, tvpn)?;
@@ -188,7 +190,7 @@ impl Dftl {
         self.gtd[tvpn as usize] = page + 1;
         self.pool.common.flash_programs += 1;
         self.counters.translation_writes += 1;
-        flash.program_own(page);
+        flash.program_map(page, read);
         Ok(())
     }
 
@@ -297,7 +299,7 @@ impl BlockFtl for Dftl {
         flash: &mut F,
     ) -> Result<Option<F::Served>, NoFreeBlock> {
         self.pool.common.host_reads += 1;
-        self.look_up(lpn, flash)?;
+        let entry = self.look_up(lpn, flash)?;
         let c = &mut self.pool.common;
         Ok(match self.map[lpn.index()].checked_sub(1) {
             None => {
@@ -306,6 +308,7 @@ impl BlockFtl for Dftl {
             }
             Some(page) => {
                 c.flash_reads += 1;
+                flash.needs(entry);
                 Some(flash.read(page))
             }
         })
@@ -329,6 +332,7 @@ impl BlockFtl for Dftl {
         self.map[lpn.index()] = page + 1;
         self.cmt.make_dirty(entry);
         self.pool.common.flash_programs += 1;
+        flash.needs(entry);
         Ok(flash.program(page))
     }
 

@@ -23,6 +23,7 @@
 //!  points      several open blocks a plane        `docs/spec/device-today.md` 7
 //!  slc         blocks that are written fast                        ditto, 9
 //!  map_cache   a part of the map in memory            `docs/spec/map-cache.md`
+//!  mapping     look-ups in it, and map pages            ditto, 4 to 6
 //!  folding     writing to these, and folding them                  ditto, 9.2 to 9.4
 //!  fill        writing much at once, in no time                    5.6
 //!  image       a state as bytes
@@ -37,6 +38,7 @@ mod folding;
 mod gc;
 mod image;
 mod map_cache;
+mod mapping;
 mod points;
 mod restore;
 mod slc;
@@ -214,7 +216,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
         let need = self.look_up(lpn, sink);
         sink.needs(need);
         let served = self.read_page(lpn, sink).or_else(|| sink.unmapped(need));
-        self.write_owed(sink);
+        self.write_deferred(sink);
         served
     }
 
@@ -303,7 +305,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     fn collect_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
         let collected = self.fold_or_collect(unit, sink);
         if TODAY && collected {
-            self.write_owed(sink);
+            self.write_deferred(sink);
         }
         collected
     }
@@ -345,7 +347,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
             while u64::from(self.planes[plane.index()].free_pages) < self.high
                 && self.collect(plane, &mut Instantly)
             {
-                self.write_owed(&mut Instantly);
+                self.write_deferred(&mut Instantly);
             }
         }
     }

@@ -47,6 +47,18 @@ pub trait Sink {
     /// Appends so many operations of the FTL's own that differ in their pages alone.
     fn submit_equal(&mut self, op: Operation, operations: u32);
 
+    /// Reads a page for operations of the FTL that follow: a map page of `docs/spec/ftl.md` 6, or a
+    /// page that is copied to another plane.
+    fn read_own(&mut self, op: Operation) -> Need {
+        self.submit(op);
+        Need::MET
+    }
+
+    /// Programs such a page, once it has been read; with `from`, the copy of that physical page.
+    fn program_own(&mut self, op: Operation, _read: Need, _from: Option<Ppn>) {
+        self.submit(op);
+    }
+
     /// The next operation of the host needs this.
     fn needs(&mut self, _: Need) {}
 

@@ -2,10 +2,10 @@
 //!
 //! Block `k` is block `k / planes` of plane `k mod planes`: the counters do not depend on
 //! the geometry. A copy within a plane is an M; between planes it is an R on the source's unit and
-//! a W on the target's, neither of which waits for the other. All but the host's own page counts
-//! as collection.
+//! then a W on the target's. All but the host's own page counts as collection. On more than one
+//! unit an operation waits for those that it depends on.
 //!
-//! Where all operations of a type take equally long and nothing records single operations,
+//! Where no operation waits, all of a type take equally long and nothing records single operations,
 //! a merge enters the queues as a few totals.
 
 use super::bitmap::{bits, count, pages};
@@ -13,7 +13,7 @@ use super::block_ftl::{BlockFtl, Copied, FlashOps, Gathered};
 use super::blocks::NoFreeBlock;
 use super::counters::FtlCounters;
 use super::layer::{DeviceFull, FlashState, Ftl};
-use super::sink::{Moves, Sink};
+use super::sink::{Moves, Need, Sink};
 use crate::config::{DeviceConfig, Info, PagesOfBlocks};
 use crate::divisor::Divisor;
 use crate::geometry::{BlockId, DriveLpn, Geometry, Ppn};
@@ -27,6 +27,7 @@ pub struct StripedFtl<M> {
     block_ftl: M,
     planes: Planes,
     geometry: Geometry,
+    fetches: Option<Vec<Need>>, // by entry of a map in memory; where operations wait for others
     filling: bool,
     failure: Option<DeviceFull>,
 }
@@ -81,18 +82,30 @@ impl Planes {
 struct Row<'a, S> {
     planes: Planes,
     sink: &'a mut S,
+    fetches: Option<&'a mut Vec<Need>>,
 }
 
 impl<S: Sink> Row<'_, S> {
+    /// The moves that follow are out of the block of this page.
+    #[inline(always)]
+    fn moves_from(&mut self, page: Ppn) {
+        if self.fetches.is_some() {
+            self.sink.moves_from(page);
+        }
+    }
+
     /// A copy of one page.
     #[inline(always)]
     fn copy_one(&mut self, from: Ppn, to: Ppn) {
-        let (block, slot) = self.planes.by_pages.split(from);
-        if self.planes.of(BlockId(block)) == self.planes.of_page(to) {
-            self.sink.submit(self.planes.operation(OperationKind::Move, true, to, slot));
+        let source = self.planes.own(OperationKind::Read, from);
+        let target = self.planes.operation(OperationKind::Move, true, to, source.index);
+        if source.plane == target.plane {
+            self.moves_from(source.ppn);
+            self.sink.submit(target);
         } else {
-            self.sink.submit(self.planes.own(OperationKind::Read, from));
-            self.sink.submit(self.planes.own(OperationKind::Write, to));
+            let read = self.sink.read_own(source);
+            let program = self.planes.own(OperationKind::Write, to);
+            self.sink.program_own(program, read, Some(source.ppn));
         }
     }
 
@@ -113,6 +126,7 @@ impl<S: Sink> Row<'_, S> {
 
 impl<S: Sink> FlashOps for Row<'_, S> {
     type Served = S::Served;
+    type Read = Need;
 
     #[inline(always)]
     fn read(&mut self, page: Ppn) -> S::Served {
@@ -125,13 +139,31 @@ impl<S: Sink> FlashOps for Row<'_, S> {
     }
 
     #[inline(always)]
-    fn read_own(&mut self, page: Ppn) {
-        self.sink.submit(self.planes.own(OperationKind::Read, page));
+    fn read_map(&mut self, page: Ppn) -> Need {
+        self.sink.read_own(self.planes.own(OperationKind::Read, page))
     }
 
     #[inline(always)]
-    fn program_own(&mut self, page: Ppn) {
-        self.sink.submit(self.planes.own(OperationKind::Write, page));
+    fn program_map(&mut self, page: Ppn, old: Option<Need>) {
+        let op = self.planes.own(OperationKind::Write, page);
+        self.sink.program_own(op, old.unwrap_or(Need::MET), None);
+    }
+
+    #[inline(always)]
+    fn fetched(&mut self, entry: u32, read: Option<Need>) {
+        if let Some(fetches) = &mut self.fetches {
+            if fetches.len() <= entry as usize {
+                fetches.resize(entry as usize + 1, Need::MET);
+            }
+            fetches[entry as usize] = read.unwrap_or(Need::MET);
+        }
+    }
+
+    #[inline(always)]
+    fn needs(&mut self, entry: u32) {
+        if let Some(fetches) = &self.fetches {
+            self.sink.needs(fetches[entry as usize]);
+        }
     }
 
     fn gather(&mut self, merged: &Gathered<'_>) {
@@ -165,6 +197,7 @@ impl<S: Sink> FlashOps for Row<'_, S> {
             self.copy_equal(first, to, slots.len() as u32);
         } else if self.planes.of(from) == self.planes.of_page(to) {
             let Operation { plane, index, ppn, .. } = self.planes.own(OperationKind::Move, to);
+            self.moves_from(self.planes.own(OperationKind::Read, first).ppn);
             self.sink.submit_moves(Moves { plane, from: slots, index, ppn });
         } else {
             for (&slot, to) in slots.iter().zip(to..) {
@@ -255,6 +288,7 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
                 blocks_per_plane,
             },
             geometry: geometry.clone(),
+            fetches: config.orders().then(Vec::new),
             filling: true,
             failure: None,
         }
@@ -265,7 +299,7 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
         if self.failure.is_some() {
             return Some(self.fail(OperationKind::Read, sink)); // it stopped half-way
         }
-        let mut row = Row { planes: self.planes, sink };
+        let mut row = Row { planes: self.planes, sink, fetches: self.fetches.as_mut() };
         match self.block_ftl.read(lpn, &mut row) {
             Ok(served) => served,
             Err(NoFreeBlock) => Some(self.fail(OperationKind::Read, sink)),
@@ -277,7 +311,7 @@ impl<M: BlockFtl> Ftl for StripedFtl<M> {
         if self.failure.is_some() {
             return self.fail(OperationKind::Write, sink);
         }
-        let mut row = Row { planes: self.planes, sink };
+        let mut row = Row { planes: self.planes, sink, fetches: self.fetches.as_mut() };
         match self.block_ftl.write(lpn, &mut row) {
             Ok(served) => served,
             Err(NoFreeBlock) => self.fail(OperationKind::Write, sink),

@@ -235,6 +235,12 @@ pub(super) enum Class {
     Host,
     /// Collections, folds, merges.
     Own,
+    /// Among these, a read that others wait for.
+    Read,
+    /// Among these, a page is programmed that was read on another plane, of this unit or of
+    /// another.
+    CopyWithin,
+    CopyAway,
     /// A map page is read.
     MapRead,
     /// A map page is programmed.
@@ -247,6 +253,23 @@ impl Class {
     #[inline(always)]
     fn is_of_map(self) -> bool {
         matches!(self, Class::MapRead | Class::MapProgram)
+    }
+
+    /// A read whose end others wait for.
+    #[inline(always)]
+    pub(super) fn is_needed_read(self) -> bool {
+        matches!(self, Class::MapRead | Class::Read)
+    }
+
+    /// Others, on other units, wait for its end.
+    #[inline(always)]
+    pub(super) fn is_needed(self) -> bool {
+        self.is_needed_read() || self == Class::CopyAway
+    }
+
+    #[inline(always)]
+    pub(super) fn is_copy(self) -> bool {
+        matches!(self, Class::CopyWithin | Class::CopyAway)
     }
 }
 
@@ -355,6 +378,33 @@ impl Sink for Queues {
 
     fn unmapped(&mut self, need: Need) -> Option<Served> {
         self.decide_zeros(need)
+    }
+
+    #[inline]
+    fn read_own(&mut self, op: Operation) -> Need {
+        if !self.is_ordered() {
+            self.submit(op);
+            return Need::MET;
+        }
+        let unit = self.places[op.plane.index()].unit;
+        let served = self.decide(op, Class::Read, Need::MET);
+        Need { at: served.submission, unit }
+    }
+
+    #[inline]
+    fn program_own(&mut self, op: Operation, read: Need, from: Option<Ppn>) {
+        if !self.is_ordered() {
+            self.submit(op);
+            return;
+        }
+        let Some(from) = from else {
+            self.decide(op, Class::Own, read);
+            return;
+        };
+        self.note_source(from);
+        let is_within = read.unit == self.places[op.plane.index()].unit;
+        let class = if is_within { Class::CopyWithin } else { Class::CopyAway };
+        self.decide(op, class, read);
     }
 
     fn read_map(&mut self, op: Operation, is_fetch: bool) -> Need {

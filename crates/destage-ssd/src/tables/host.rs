@@ -96,13 +96,14 @@ impl HostConfig {
                 need: "sched = fcfs",
             });
         }
-        if self.mode == HostMode::Closed && self.writer.is_some() && device.map_cache.is_some() {
+        if self.mode == HostMode::Closed && self.writer.is_some() && device.orders() {
             return Err(ConfigError::Together {
                 table: "host",
                 one: "writer = trickle",
                 other: "mode = closed",
-                need: "mode = open with map_cache: what the writer writes would decide when a \
-                       request completes",
+                need: "mode = open on a device whose operations wait for one another (map_cache, \
+                       or another ftl than page on several units): what the writer writes would \
+                       decide when a request completes",
             });
         }
         // When a writer writes depends on the drive, and so on what `fk` would have to know.

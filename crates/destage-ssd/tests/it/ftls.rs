@@ -50,6 +50,7 @@ impl Tokens {
 
 impl FlashOps for Tokens {
     type Served = Held;
+    type Read = ();
 
     fn read(&mut self, page: u32) -> Held {
         self.take(page)
@@ -61,11 +62,11 @@ impl FlashOps for Tokens {
         Held::Host { lpn, version }
     }
 
-    fn read_own(&mut self, page: u32) {
+    fn read_map(&mut self, page: u32) {
         assert!(matches!(self.take(page), Held::Own(_)), "page {page} is the FTL's own");
     }
 
-    fn program_own(&mut self, page: u32) {
+    fn program_map(&mut self, page: u32, _: Option<()>) {
         self.next_own += 1;
         self.put(page, Held::Own(self.next_own));
     }

@@ -6,7 +6,8 @@ use destage_ssd::ftl::block_ftl::{Copied, FlashOps, Gathered};
 use destage_ssd::ftl::{NAMES, named};
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::timing::OperationKind;
-use destage_ssd::{BlockId, Device, Drive, DriveLpn, Ftl, OperationRecord, Untimed};
+use destage_ssd::{BlockId, Device, Drive, DriveLpn, Ftl, FtlCounters, OperationRecord, Untimed};
+use std::collections::{HashMap, VecDeque};
 
 const KINDS: [&str; 4] = ["bast", "fast", "dftl", "page-ideal"];
 
@@ -44,6 +45,13 @@ fn spread() -> Vec<(&'static str, Value)> {
     let sizes = [("channels", 2), ("chips_per_channel", 2), ("planes_per_die", 2)];
     let sizes = sizes.into_iter().chain([("blocks_per_plane", 6)]);
     sizes.map(|(key, size)| (key, int(size))).collect()
+}
+
+/// The same planes with one queue.
+fn in_one_queue() -> Vec<(&'static str, Value)> {
+    let sizes = [("chips_per_channel", 4), ("planes_per_die", 2), ("blocks_per_plane", 6)];
+    let sizes = sizes.map(|(key, size)| (key, int(size)));
+    sizes.into_iter().chain([("queue_level", word("channel"))]).collect()
 }
 
 fn page_types() -> Vec<(&'static str, Value)> {
@@ -92,12 +100,23 @@ struct Row {
     planes: u32,
     pages_per_block: u32,
     done: Vec<Done>,
+    /// Operations, by place in `done`, and ones before them that they depend on.
+    after: Vec<(usize, usize)>,
+    fetches: HashMap<u32, Option<usize>>, // by entry of the map
+    copies: HashMap<u32, Vec<usize>>,     // by block: programs of its pages elsewhere
 }
 
 impl Row {
-    fn operation(&mut self, kind: OperationKind, collection: bool, page: u32) {
+    fn new(planes: u32) -> Row {
+        let (done, after) = (Vec::new(), Vec::new());
+        let (fetches, copies) = (HashMap::new(), HashMap::new());
+        Row { planes, pages_per_block: 8, done, after, fetches, copies }
+    }
+
+    fn operation(&mut self, kind: OperationKind, collection: bool, page: u32) -> usize {
         let (block, slot) = (page / self.pages_per_block, page % self.pages_per_block);
         self.done.push((kind, collection, block, slot));
+        self.done.len() - 1
     }
 
     fn copied(&mut self, from: u32, to: u32) {
@@ -105,25 +124,36 @@ impl Row {
         if plane(from) == plane(to) {
             self.operation(OperationKind::Move, true, to);
         } else {
-            self.operation(OperationKind::Read, true, from);
-            self.operation(OperationKind::Write, true, to);
+            let read = self.operation(OperationKind::Read, true, from);
+            let program = self.operation(OperationKind::Write, true, to);
+            self.after.push((program, read));
+            self.copies.entry(from / self.pages_per_block).or_default().push(program);
         }
     }
 }
 
 impl FlashOps for Row {
     type Served = ();
+    type Read = usize;
     fn read(&mut self, page: u32) {
         self.operation(OperationKind::Read, false, page);
     }
     fn program(&mut self, page: u32) {
         self.operation(OperationKind::Write, false, page);
     }
-    fn read_own(&mut self, page: u32) {
-        self.operation(OperationKind::Read, true, page);
+    fn read_map(&mut self, page: u32) -> usize {
+        self.operation(OperationKind::Read, true, page)
     }
-    fn program_own(&mut self, page: u32) {
-        self.operation(OperationKind::Write, true, page);
+    fn program_map(&mut self, page: u32, old: Option<usize>) {
+        let program = self.operation(OperationKind::Write, true, page);
+        self.after.extend(old.map(|old| (program, old)));
+    }
+    fn fetched(&mut self, entry: u32, read: Option<usize>) {
+        self.fetches.insert(entry, read);
+    }
+    fn needs(&mut self, entry: u32) {
+        let next = self.done.len();
+        self.after.extend(self.fetches[&entry].map(|read| (next, read)));
     }
     fn gather(&mut self, pages: &Gathered<'_>) {
         let has =
@@ -143,7 +173,9 @@ impl FlashOps for Row {
         }
     }
     fn erase(&mut self, block: BlockId) {
-        self.operation(OperationKind::Erase, true, block.0 * self.pages_per_block);
+        let erase = self.operation(OperationKind::Erase, true, block.0 * self.pages_per_block);
+        let copies = self.copies.remove(&block.0).into_iter().flatten();
+        self.after.extend(copies.map(|copy| (erase, copy)));
     }
     fn collection(&mut self) {}
 }
@@ -160,38 +192,105 @@ fn untimed(kind: &str) -> Untimed {
     Untimed::new(named(kind).expect("an FTL"), &params).unwrap_or_else(|error| panic!("{error}"))
 }
 
-#[test]
-fn a_drive_serves_the_operations_of_the_ftl_in_its_order_one_after_the_other() {
-    for kind in KINDS {
-        for keys in [vec![], spread(), page_types(), [spread(), page_types()].concat()] {
-            let config = config(kind, &keys);
-            let mut device = Device::new(&config);
-            device.queues().keep_operations();
-            serve(&mut device, |_, _| {});
-            let served: Vec<OperationRecord> = device.queues().take_operations().collect();
+/// What the FTL alone does under the load, and when it decides on each operation.
+fn decided(kind: &str, planes: u32) -> (Row, Vec<Nanos>, FtlCounters) {
+    let mut row = Row::new(planes);
+    let mut ftl = untimed(kind);
+    let mut decided = Vec::new();
+    for (now, is_write, lpn) in load(240) {
+        ftl.operate(is_write, lpn.into(), &mut row).expect("it is not full");
+        decided.resize(row.done.len(), now);
+    }
+    (row, decided, ftl.counters())
+}
 
-            let planes = config.planes();
-            let mut row = Row { planes, pages_per_block: 8, done: Vec::new() };
-            let mut ftl = untimed(kind);
-            let mut submitted = Vec::new();
-            for (now, is_write, lpn) in load(240) {
-                ftl.operate(is_write, lpn.into(), &mut row).expect("it is not full");
-                submitted.resize(row.done.len(), now);
-            }
-            assert_eq!(served.len(), row.done.len(), "{}", kind);
-            let mut tails = vec![0; config.units() as usize];
-            for ((record, &done), now) in served.iter().zip(&row.done).zip(submitted) {
-                let (what, collection, block, slot) = done;
-                let local = block / planes + block % planes * config.blocks_per_plane;
-                let expected = (what, collection, block % planes, Some(local), slot);
-                let OperationRecord { kind, collection, plane, block, index, .. } = *record;
-                assert_eq!((kind, collection, plane, block, index), expected);
-                let tail = &mut tails[record.unit as usize];
-                assert_eq!(record.start_ns, now.max(*tail), "first come, first served");
-                *tail = record.end_ns;
+/// The same under the load on a drive.
+fn served(config: &DeviceConfig) -> (Vec<OperationRecord>, Device) {
+    let mut device = Device::new(config);
+    device.queues().keep_operations();
+    serve(&mut device, |_, _| {});
+    let served = device.queues().take_operations().collect();
+    (served, device)
+}
+
+/// An operation of the row, as it is recorded on a drive.
+fn recorded(&(kind, collection, block, slot): &Done, config: &DeviceConfig) -> Done {
+    let planes = config.planes();
+    (kind, collection, block / planes + block % planes * config.blocks_per_plane, slot)
+}
+
+#[test]
+fn a_drive_of_one_unit_serves_the_operations_of_the_ftl_in_its_order_one_after_the_other() {
+    for kind in KINDS {
+        for keys in [vec![], in_one_queue(), page_types(), [in_one_queue(), page_types()].concat()]
+        {
+            let config = config(kind, &keys);
+            assert_eq!(config.units(), 1);
+            let (served, device) = served(&config);
+            let (row, decided, counters) = decided(kind, config.planes());
+            assert_eq!(served.len(), row.done.len(), "{kind}");
+            let mut tail = 0;
+            for ((record, done), now) in served.iter().zip(&row.done).zip(decided) {
+                let OperationRecord { kind, collection, block, index, .. } = *record;
+                let block = block.expect("a page");
+                assert_eq!((kind, collection, block, index), recorded(done, &config));
+                assert_eq!(record.start_ns, now.max(tail), "first come, first served");
+                tail = record.end_ns;
             }
             // Geometry changes no count (section 12).
-            assert_eq!(device.counters().ftl, Some(ftl.counters()), "{}", kind);
+            assert_eq!(device.counters().ftl, Some(counters), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn on_several_units_an_operation_starts_when_those_that_it_depends_on_have_ended() {
+    for kind in KINDS {
+        for keys in [spread(), [spread(), page_types()].concat()] {
+            let config = config(kind, &keys);
+            let (served, device) = served(&config);
+            let (row, decided, counters) = decided(kind, config.planes());
+            assert_eq!(served.len(), row.done.len(), "{kind}");
+            // Equal ones are of one block: they are served in the FTL's order.
+            let mut records: HashMap<_, VecDeque<&OperationRecord>> = HashMap::new();
+            for record in &served {
+                let key = (record.kind as u8, record.collection, record.block, record.index);
+                records.entry(key).or_default().push_back(record);
+            }
+            let mut of = |done: &Done| {
+                let (kind, collection, block, slot) = recorded(done, &config);
+                let records = records.get_mut(&(kind as u8, collection, Some(block), slot));
+                records.and_then(VecDeque::pop_front).expect("the drive does the same")
+            };
+            let times: Vec<&OperationRecord> = row.done.iter().map(&mut of).collect();
+            for (record, now) in times.iter().zip(decided) {
+                assert!(record.start_ns >= now, "{kind}: nothing is served before its decision");
+            }
+            let mut tails = vec![0; config.units() as usize];
+            for record in &served {
+                let tail = &mut tails[record.unit as usize];
+                assert!(record.start_ns >= *tail, "{kind}: a unit does one thing at a time");
+                *tail = record.end_ns;
+            }
+            assert!(row.after.len() > 500, "{kind}: {} depend on others", row.after.len());
+            for &(later, before) in &row.after {
+                assert!(times[later].start_ns >= times[before].end_ns, "{kind}: {later} {before}");
+            }
+            // A block is programmed in the FTL's order, and erased when nothing uses it any more.
+            let mut uses: HashMap<u32, [Nanos; 2]> = HashMap::new(); // last change, last use
+            for (done, record) in row.done.iter().zip(&times) {
+                let [change, last] = uses.entry(done.2).or_default();
+                match done.0 {
+                    OperationKind::Read => {}
+                    OperationKind::Erase => assert!(record.start_ns >= *last, "{kind}: {done:?}"),
+                    _ => assert!(record.start_ns >= *change, "{kind}: {done:?}"),
+                }
+                if done.0 != OperationKind::Read {
+                    *change = record.end_ns;
+                }
+                *last = record.end_ns.max(*last);
+            }
+            assert_eq!(device.counters().ftl, Some(counters), "{kind}");
         }
     }
 }

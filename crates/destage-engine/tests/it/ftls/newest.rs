@@ -34,6 +34,7 @@ impl Flashed {
 
 impl FlashOps for Flashed {
     type Served = Option<Version>;
+    type Read = ();
     fn read(&mut self, page: u32) -> Option<Version> {
         self.held[page as usize]
     }
@@ -42,8 +43,8 @@ impl FlashOps for Flashed {
         self.put(page, written);
         written
     }
-    fn read_own(&mut self, _: u32) {}
-    fn program_own(&mut self, page: u32) {
+    fn read_map(&mut self, _: u32) {}
+    fn program_map(&mut self, page: u32, _: Option<()>) {
         self.put(page, None);
     }
     fn gather(&mut self, pages: &Gathered<'_>) {

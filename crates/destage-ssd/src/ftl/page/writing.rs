@@ -30,7 +30,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                 None => self.write_slot(plane, handle, slot, sink),
             };
             self.note_written(lpn);
-            self.write_owed(sink);
+            self.write_deferred(sink);
             return served;
         }
         let plane = self.plane_for(home, sink);
@@ -53,7 +53,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.write_slot(plane, handle, slot, sink);
         if TODAY && self.map_cache.is_some() {
             self.note_written(lpn);
-            self.write_owed(sink);
+            self.write_deferred(sink);
         }
     }
 

@@ -375,6 +375,18 @@ impl Drive {
         self.modes.0 == "read_first"
     }
 
+    /// Whether an operation may wait for one of another unit.
+    pub fn orders(&self) -> bool {
+        let (channels, chips, dies, planes) = self.geometry;
+        let units = match self.level {
+            "channel" => channels,
+            "chip" => channels * chips,
+            "die" => channels * chips * dies,
+            _ => channels * chips * dies * planes,
+        };
+        self.map.is_some() || self.ftl.is_some() && units > 1
+    }
+
     /// About a tenth of a program.
     pub fn tick_ns(&self) -> u64 {
         if self.times.round { 1000 } else { 10_007 }

@@ -68,7 +68,9 @@ pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
         if let Some(table) = drive.ftl_table() {
             vector["ftl"] = table;
         }
-        if let Some(depth) = load.queue_depth.filter(|_| !drive.read_first()) {
+        // A writer excludes a closed loop where operations wait for others.
+        let closed = !drive.read_first() && !(writer.is_some() && drive.orders());
+        if let Some(depth) = load.queue_depth.filter(|_| closed) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
         for (key, value) in writer.into_iter().flatten() {
