@@ -477,7 +477,9 @@ def test_destage_report_draws_what_was_kept(
     )
     done = destage("report", "r.json", "r.json", "--html", "-")
     assert done.status == 0
-    assert "2 traces" in done.out
+    assert ": 2 results - Destage</title>" in done.out
+    names = re.findall(r'<a href="#t\d">(.*?)</a>', done.out)
+    assert len(set(names)) == 2
 
 
 def test_destage_report_writes_figures(destage: Destage, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
+from destage import _destage
 from destage.experiment.spec import load_spec
 from destage.experiment.store import Store
 
@@ -213,7 +215,7 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     store = tmp_path / "later"
     Store.begin(store)
     (store / "manifest.json").write_text('{"format": "destage.store", "version": 99}')
-    with pytest.raises(ds.DataError, match="expected version 1"):
+    with pytest.raises(ds.DataError, match="expected version 2"):
         ds.load_results(store)
 
 
@@ -243,6 +245,29 @@ def test_duckdb_answers(destage: Destage, whole: Path) -> None:
     wrong = destage("results", whole, "--sql", "select nothing from nowhere")
     assert wrong.status == 2
     assert "nowhere" in wrong.err
+
+
+def test_a_part_has_the_context_of_its_runs_once(whole: Path) -> None:
+    store = Store.open(whole)
+    for path in store.parts():
+        columns, told = _destage.parquet_columns(path, ["context"])
+        numbers = {value for value in dict(columns)["context"] if value is not None}
+        contexts = json.loads(told["contexts"])
+        assert numbers == {str(k) for k in range(len(contexts))}
+        assert len(contexts) < len(dict(columns)["context"])
+    assert all(json.loads(row["context"])["trace"] for row in store.rows(["context"]))
+
+
+def test_a_store_of_version_1_goes_on_as_one_of_version_2(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[1] / "data" / "results" / "store-0.2.0", tmp_path / "s")
+    before = ds.load_results(tmp_path / "s")
+    runs = [run.counters for run in before]
+    assert runs
+    Store.begin(tmp_path / "s")
+    assert json.loads((tmp_path / "s" / "manifest.json").read_text())["version"] == 2
+    pack = ds.pack_results(tmp_path / "s")
+    assert pack.runs == len(before.rows)
+    assert [run.counters for run in ds.load_results(tmp_path / "s")] == runs
 
 
 def test_traces_are_pooled_by_adding_up(whole: Path) -> None:

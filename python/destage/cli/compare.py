@@ -105,7 +105,19 @@ BASELINE = [
         metavar="NAME",
         section="Output",
         help="Policy to mark others against. [the first]",
-    )
+    ),
+    flag(
+        "--against",
+        metavar="NAME",
+        section="Output",
+        help="Show differences from this policy, with 95 % intervals.",
+    ),
+    flag(
+        "--stability",
+        is_flag=True,
+        section="Output",
+        help="Say at how many sizes, depths and halves the order holds.",
+    ),
 ]
 
 MERGE = [
@@ -146,6 +158,7 @@ DESTAGE_CACHE_SIZE for --cache), then from the --config file.
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     """Compare policies over cache sizes, devices and placements."""
     outputs = Outputs.of(arguments)
+    _check_against(arguments)
     policies, left, grid = arguments["policy"], Exclusions(), arguments["placement"] is not None
     drives = drives_of(arguments, left)
     for drive in drives:
@@ -184,7 +197,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                     policies,
                     cache=arguments["cache"],
                     grid=grid,
-                    baseline=arguments["baseline"],
+                    baseline=arguments["against"] or arguments["baseline"],
                     **run_values(arguments, profile=profile),
                     store=experiment,
                     progress=callback,
@@ -214,7 +227,9 @@ def _write(
     apart: bool,
 ) -> None:
     """Write files, table and report, the report last: where it cannot be, nothing else is lost."""
-    table = results.as_table(**{key: arguments[key] for key in ("show", "sort", "view")})
+    shown = ("show", "sort", "view", "against")
+    stable = arguments["stability"]
+    table = results.as_table(**{key: arguments[key] for key in shown}, stable=stable)
     if found:
         table.notes[:0] = found.summary
     outputs.write(results, table)
@@ -234,6 +249,16 @@ def _write(
     )
 
 
+def _check_against(arguments: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for what does not go with `--against`."""
+    if arguments["against"] is None:
+        return
+    if arguments["baseline"] not in (None, arguments["against"]):
+        raise UsageError("--against marks against its policy too: leave out --baseline")
+    if arguments["sample"] is not None:
+        raise UsageError("--against needs whole runs: leave out --sample")
+
+
 def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
     """Raise `UsageError` for columns that these runs cannot have, before they run."""
     if arguments["pe_cycles"] is not None and drive is None:
@@ -245,6 +270,8 @@ def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
     if timed and drive is None and arguments["view"] is None:
         rated = ", or use advise --kv --price tbw=600TB" if arguments["kv"] and life else ""
         raise UsageError(f"{timed[0]} needs a simulated SSD: add --device{rated}")
+    if drive is None and arguments["stability"]:
+        raise UsageError("--stability is of response times of a simulated SSD: add --device")
     needs = {"latency": "response times", "endurance": "wear and lifetime"}.get(arguments["view"])
     if drive is None and needs is not None:
         raise UsageError(

@@ -15,7 +15,7 @@ from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.experiment.results import Results, load_results
 from destage.experiment.store import is_store
-from destage.questions.reports import need_report, write_report
+from destage.questions.reports import need_report
 
 __all__ = ["report"]
 
@@ -64,6 +64,12 @@ compare(..., profile=True).
             help="Width of each figure with its legend: 3.3in, 84mm.",
         ),
         flag(
+            "--height",
+            metavar="LENGTH",
+            section="Of figures",
+            help="Height of the panels of a figure: 2in, 50mm.",
+        ),
+        flag(
             "--font-size",
             type=float,
             metavar="POINTS",
@@ -78,6 +84,18 @@ compare(..., profile=True).
             help="Name of a policy in the figures: lru=LRU; repeatable.",
         ),
         flag(
+            "--across",
+            metavar="KEY",
+            section="Output",
+            help="Axis of charts: queue_depth, op_permille, any key of a device, cache.",
+        ),
+        flag(
+            "--log-y",
+            is_flag=True,
+            section="Output",
+            help="Draw numbers on a logarithmic scale.",
+        ),
+        flag(
             "--where",
             metavar="CONDITION",
             section="Of a store",
@@ -86,8 +104,8 @@ compare(..., profile=True).
         flag(
             "--show",
             metavar="NAME,...",
-            section="Of a store",
-            help="Metrics to draw as figures. [the usual columns]",
+            section="Of figures",
+            help="Metrics to draw. [the usual columns]",
         ),
     ],
     COMMON,
@@ -98,6 +116,8 @@ def report(
     figures: str | None,
     where: str | None,
     show: str | None,
+    across: str | None,
+    log_y: bool,
     quiet: bool,
     **arguments: Any,
 ) -> None:
@@ -114,13 +134,17 @@ def report(
     if figures is not None:
         look_at_folder(figures)
     style = _style(arguments, figures)
-    if any(is_store(name) for name in result):
-        files = _of_stores(result, html_file, figures, style, where=where, show=show)
-    elif where is not None or show is not None:
-        flag_given = "--where" if where is not None else "--show"
-        raise UsageError(f"{flag_given} is for stores of results: {result[0]} is none")
-    else:
-        files = _of_results(result, html_file, figures, style)
+    if show is not None and figures is None:
+        raise UsageError("--show is of figures: add --figures FOLDER")
+    axis: dict[str, Any] = {"across": across, "log_y": log_y}
+    found = _loaded(result, where)
+    if not found.rows and not found.missing:
+        raise UsageError(f"{', '.join(result)}: there are no runs to draw")
+    if html_file is not None:
+        found.report(html_file, **axis, command=command_line())
+    files: Sequence[Path] = ()
+    if figures is not None:
+        files = found.save_figures(figures, show=show, **axis, **style)
     if html_file is not None and not quiet and html_file != "-":
         note(f"{html_file}: opens offline in any browser")
     if figures is not None and not quiet:
@@ -130,7 +154,9 @@ def report(
 def _style(arguments: Mapping[str, Any], figures: str | None) -> dict[str, Any]:
     """The style of figures as far as it was given. Raises `UsageError` where there are none."""
     given = {
-        name: arguments[name] for name in ("width", "font_size") if arguments[name] is not None
+        name: arguments[name]
+        for name in ("width", "height", "font_size")
+        if arguments[name] is not None
     }
     labels = {}
     for text in arguments["label"]:
@@ -140,42 +166,20 @@ def _style(arguments: Mapping[str, Any], figures: str | None) -> dict[str, Any]:
         labels[label.strip()] = name.strip().strip('"')
     given |= {"labels": labels} if labels else {}
     if given and figures is None:
-        raise UsageError("--width, --font-size and --label are of figures: add --figures FOLDER")
+        raise UsageError(
+            "--width, --height, --font-size and --label are of figures: add --figures FOLDER"
+        )
     return given
 
 
-def _of_results(
-    names: Sequence[str], html_file: str | None, figures: str | None, style: Mapping[str, Any]
-) -> Sequence[Path]:
-    several = [Results.load(name) for name in names]
-    if not any(several):
-        raise UsageError(f"{', '.join(names)}: there are no runs to draw")
-    if html_file is not None:
-        write_report(html_file, several, command=command_line())
-    if figures is None:
-        return ()
-    from destage.show.charts.figure_style import FigureStyle
-    from destage.show.charts.plots import save_figures
-
-    FigureStyle.of(**style)
-    return save_figures(figures, results=[s for one in several for s in one.result_sets], **style)
-
-
-def _of_stores(
-    names: Sequence[str],
-    html_file: str | None,
-    figures: str | None,
-    style: Mapping[str, Any],
-    *,
-    where: str | None,
-    show: str | None,
-) -> Sequence[Path]:
-    other = next((name for name in names if not is_store(name)), None)
-    if other is not None:
+def _loaded(names: Sequence[str], where: str | None) -> Results:
+    """The runs of result files, or of stores. Raises `UsageError` for both together."""
+    stores = [name for name in names if is_store(name)]
+    if stores and len(stores) < len(names):
+        other = next(name for name in names if name not in stores)
         raise UsageError(f"{other} is no store of results: stores are drawn by themselves")
-    found = load_results(list(names), where)
-    if not found.rows and not found.missing:
-        raise UsageError(f"{', '.join(names)}: there are no runs to draw")
-    if html_file is not None:
-        found.report(html_file, command=command_line())
-    return found.save_figures(figures, show=show, **style) if figures is not None else ()
+    if stores:
+        return load_results(stores, where)
+    if where is not None:
+        raise UsageError(f"--where is for stores of results: {names[0]} is none")
+    return Results([one for name in names for one in Results.load(name).sets])

@@ -16,7 +16,7 @@ from typing import Any
 from destage import _destage
 from destage.base.errors import DestageError
 from destage.experiment.policies import PolicyAsked
-from destage.experiment.results import together
+from destage.experiment.result_sets import together
 from destage.experiment.rows import Row, answer_rows, failed_row, row_of
 from destage.experiment.task import Entry, Task
 from destage.lab.catalogue import policy as policy_info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ from destage.base.io.names import printable
 from destage.experiment.rows import FAILED, Row, key_of_row
 from destage.experiment.task import Key
 from destage.model.choice import chosen, metric_named
+from destage.model.estimates import estimate
 from destage.model.life import Life
 from destage.model.metrics import Metric, metrics
-from destage.model.words import cell, column_unit, counted, number, size
+from destage.model.words import NONE, TimeUnit, cell, column_unit, counted, number, size
 from destage.show.tables.results import LIFE_TITLES, NO_LIFE, by_metric, life_texts
 from destage.show.tables.table import Cell, Column, Table
 
@@ -48,9 +50,11 @@ def stored_table(
         for name in ("device", "ftl", "queue_depth", "seed", "options")
     }
     keys = ["trace", *(n for n in ("device", "ftl", "queue_depth", "options") if several[n])]
-    keys += ["label", "cache"] + (["seed"] if several["seed"] else [])
+    # Runs that differ in their seed are a row, unless lives are asked for, which have no mean.
+    averaged = several["seed"] and lives is None
+    keys += ["label", "cache"] + (["seed"] if several["seed"] and not averaged else [])
     columns = [Column({"label": "policy"}.get(n, n), right=False, key=True) for n in keys]
-    columns.append(Column("size"))
+    columns += [Column("size"), *([Column("seeds")] if averaged else [])]
     shown = _shown(rows, show, view)
     units = {
         m.name: column_unit(r.get(m.name) for r in rows) if m.kind == "time" else None
@@ -65,20 +69,47 @@ def stored_table(
         columns.append(Column(title if unit is None else f"{title}\n({unit.name})"))
     columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     groups: dict[tuple[Any, ...], list[list[Cell]]] = {}
-    for row in rows:
-        cells = [Cell("" if row[n] is None else str(row[n])) for n in keys]
-        cells.append(Cell(size(row["cache_bytes"])))
-        if row["status"] == FAILED:
-            cells += [Cell("failed" if k == 0 else "") for k in range(len(shown))]
+    alike: dict[tuple[Any, ...], list[Row]] = {}
+    for k, row in enumerate(rows):
+        alike.setdefault(tuple(row[n] for n in _SETTING) if averaged else (k,), []).append(row)
+    for (first, *_), some in ((some, some) for some in alike.values()):
+        done = [row for row in some if row["status"] != FAILED]
+        cells = [Cell("" if first[n] is None else str(first[n])) for n in keys]
+        cells += [Cell(_size(some))] + [Cell(number(len(done)))] * averaged
+        if done:
+            cells += [Cell(_mean(m, [r.get(m.name) for r in done], units[m.name])) for m in shown]
         else:
-            cells += [Cell(cell(m, row.get(m.name), units[m.name])) for m in shown]
+            cells += [Cell("failed" if k == 0 else "") for k in range(len(shown))]
         if lasting and lives is not None:
-            cells += [Cell(text) for text in life_texts(lives.get(key_of_row(row)))]
-        groups.setdefault((row["trace"], row["device"], row["ftl"]), []).append(cells)
+            cells += [Cell(text) for text in life_texts(lives.get(key_of_row(first)))]
+        groups.setdefault((first["trace"], first["device"], first["ftl"]), []).append(cells)
     notes = list(_notes(rows))
+    notes += ["a row is the mean of its seeds, ± half of its 95 % interval"] * averaged
     if lives is not None and not lasting:
         notes.append(f"{NO_LIFE} (pe_cycles of the device)")
     return Table("", columns, list(groups.values()), notes)
+
+
+#: Runs that are alike in these differ in their seed alone.
+_SETTING = ("trace", "device", "ftl", "queue_depth", "options", "label", "cache")
+
+
+def _size(rows: Sequence[Row]) -> str:
+    """The cache size; of several traces the mean of theirs."""
+    known = [row["cache_bytes"] for row in rows if row["cache_bytes"] is not None]
+    return size(sum(known) / len(known)) if known else NONE
+
+
+def _mean(metric: Metric, values: Sequence[Any], unit: TimeUnit | None) -> str:
+    """A number; of several runs the mean of those that have it, and how far it may be off."""
+    known = [float(value) for value in values if value is not None]
+    if len(values) == 1 or not known:
+        return cell(metric, values[0] if known else None, unit)
+    found = estimate(known)
+    mean, half = found.mean, found.half
+    if metric.kind == "count":
+        mean, half = round(mean), math.ceil(half)
+    return f"{cell(metric, mean, unit)} ± {cell(metric, half, unit)}"
 
 
 def _notes(rows: Sequence[Row]) -> Iterator[str]:

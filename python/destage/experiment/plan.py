@@ -16,7 +16,7 @@ from destage.experiment.grid import Point, points
 from destage.experiment.policies import PolicyAsked, policies_asked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
 from destage.experiment.spec import SweepSpec
-from destage.experiment.task import Entry, Plan, Size, Task, given_options
+from destage.experiment.task import Entry, Plan, Size, Task, given_options, sizes_of
 from destage.experiment.traces import TraceAsked
 from destage.experiment.warmup import measured_alone
 from destage.lab.checks import USUAL
@@ -153,11 +153,11 @@ class _Maker:
             sizes = self._sizes(point["cache"], opened, asked)
             for policy in self._policies(point, asked):
                 values = _values(point, opened, asked, policy) if self.spec.where else None
-                for size in sizes:
+                for size in sizes_of(policy.name, sizes):
                     found.setdefault(policy.label, (policy, {}))[1][size] = None
                     if values is not None:
                         self.rows.append({**values, **self._sized(opened, size)})
-        return [Entry(policy, tuple(sizes)) for policy, sizes in found.values()]
+        return [Entry(p, sizes_of(p.name, tuple(sizes))) for p, sizes in found.values()]
 
     def _policies(self, point: Point, asked: DriveAsked | None) -> list[PolicyAsked]:
         text: str | None = point["policies"]
@@ -193,12 +193,12 @@ class _Maker:
 
     def _sized(self, opened: _Opened, size: Size) -> dict[str, Any]:
         unique, page = opened.recipe.unique_pages, opened.recipe.page_bytes
+        frames = size.row["frames"]
         return {
             "task": len(self.tasks),
-            "cache": size.given,
-            "frames": size.frames,
-            "cache_bytes": size.frames * page,
-            "cache_share": size.frames / unique if unique else None,
+            **size.row,
+            "cache_bytes": frames * page if frames else None,
+            "cache_share": frames / unique if frames and unique else None,
         }
 
     def wanted(self, tasks: Sequence[Task]) -> Iterator[Task]:

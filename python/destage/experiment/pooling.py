@@ -10,6 +10,7 @@ from typing import Any
 
 from destage.experiment.rows import DONE, Row
 from destage.model.metrics import metrics
+from destage.model.run import SIZES
 from destage.model.words import counted
 
 __all__ = ["pooled_rows"]
@@ -17,7 +18,7 @@ __all__ = ["pooled_rows"]
 #: Runs that are put together differ in their trace alone.
 ALIKE = ("device", "ftl", "queue_depth", "policy", "label", "cache", "seed", "options")
 #: Columns of traces, which are added up.
-OF_TRACES = ("frames", "cache_bytes", "trace_requests", "trace_accesses", "trace_unique_pages")
+OF_TRACES = ("trace_requests", "trace_accesses", "trace_unique_pages")
 
 #: Shares and means, and what is above and below the line; several names are added up.
 RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -50,6 +51,9 @@ def _pooled(group: Sequence[Mapping[str, Any]]) -> Row:
     whole["warnings"] = ""
     for name in OF_TRACES:
         whole[name] = _sum(group, (name,))
+    for name in SIZES:  # No run had them in sum.
+        same = {row.get(name) for row in group}
+        whole[name] = same.pop() if len(same) == 1 else None
     for metric in metrics():
         if metric.name.endswith(("_max", "_min")):
             values = [row[metric.name] for row in group if row.get(metric.name) is not None]
@@ -62,8 +66,6 @@ def _pooled(group: Sequence[Mapping[str, Any]]) -> Row:
             whole[metric.name] = _weighted(group, metric.name, WEIGHTED[metric.name])
         elif metric.kind == "count" and not metric.name.endswith(("_p50", "_p90")):
             whole[metric.name] = _sum(group, (metric.name,))
-    share = whole["trace_unique_pages"]
-    whole["cache_share"] = whole["frames"] / share if share else None
     return whole
 
 

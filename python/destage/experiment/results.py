@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,19 +24,23 @@ from destage.base.io.path_conflicts import reading
 from destage.experiment.answer import Answer, asked_in_sql
 from destage.experiment.listing import stored_table
 from destage.experiment.pooling import pooled_rows
-from destage.experiment.rows import FAILED, Row, columns_of, key_of_row, order_of
+from destage.experiment.result_sets import together
+from destage.experiment.rows import DONE, FAILED, Row, columns_of, key_of_row, options_of, order_of
 from destage.experiment.store import Store
 from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
 from destage.experiment.task import Key
+from destage.model.axes import device_columns
 from destage.model.choice import chosen
 from destage.model.life import Life
-from destage.model.marks import Marks, beside_each_other, check_baseline, marks_of, side_by_side
+from destage.model.marks import Marks, check_baseline, compared, marks_of
 from destage.model.metrics import Metric, metrics
 from destage.model.provenance import made_by
 from destage.model.results import ResultSet
 from destage.model.run import INTERRUPTED, SHARD, Run, TraceIdentity
+from destage.show.tables.against import against_table
 from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.results import results_table
+from destage.show.tables.stability import stability
 from destage.show.tables.table import Table
 
 if TYPE_CHECKING:
@@ -47,12 +51,8 @@ __all__ = [
     "Results",
     "Run",
     "TraceIdentity",
-    "incomplete",
     "load_results",
     "metrics",
-    "one_of_each",
-    "only_so_many",
-    "together",
 ]
 
 
@@ -159,10 +159,12 @@ class Results(Tabled):
     def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
         """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
 
+        Keys that the names of devices give are columns too, such as `op_permille`.
         `unrestricted` gives it files, network and extensions too. Raises `MissingExtra` without the
         extra `sql`, and `UsageError` for a query that fails or reaches further.
         """
-        return asked_in_sql(self.columns(), query, unrestricted=unrestricted)
+        columns = {**device_columns(self.rows), **self.columns()}
+        return asked_in_sql(columns, query, unrestricted=unrestricted)
 
     def enduring(self, pe_cycles: int) -> Results:
         """Return the results with the life of the device, from the P/E cycle rating of its blocks.
@@ -203,13 +205,13 @@ class Results(Tabled):
     def marks(self) -> tuple[Marks, ...]:
         """The marks of every run, in their order: the metrics in which it is the best of its size,
         and those in which it differs from the baseline."""
-        groups: dict[Hashable, list[int]] = {}
-        for k, run in enumerate(self.runs):
-            groups.setdefault(beside_each_other(run), []).append(k)
         found: dict[int, Marks] = {}
-        for places in groups.values():
-            group = side_by_side([self.runs[k] for k in places])
-            found |= dict(zip(places, marks_of(group, self.baseline), strict=True))
+        for group in compared(self.runs).values():
+            marks = marks_of(list(group.values()), self.baseline)
+            for (k, run), some in zip(group.items(), marks, strict=True):
+                # One without a cache has those beside the size whose measured part it has.
+                if k not in found or run.frames == self.runs[k].frames:
+                    found[k] = some
         return tuple(found[k] for k in range(len(self.runs)))
 
     @cached_property
@@ -271,6 +273,8 @@ class Results(Tabled):
         show: str | Sequence[str] | None = None,
         sort: str | None = None,
         view: str | None = None,
+        against: str | None = None,
+        stable: bool = False,
     ) -> Table:
         """Return the table that the command line prints, to be laid out otherwise.
 
@@ -278,16 +282,26 @@ class Results(Tabled):
             show: columns, by the names of metrics or short ones: `"p99.9,waf"`.
             sort: what the rows of a cache size are sorted by, the best first: `"p99.9"`.
             view: `"latency"`, `"endurance"` or `"hits"`: columns about that, instead of `show`.
+            against: a policy: of the others, the differences from it, with 95 % intervals.
+            stable: whether a note says at how many sizes and depths, and in which halves of the
+                trace, the order by mean response holds.
 
         Raises `UsageError` for a name that there is not.
         """
+        if against is not None:
+            check_baseline(against, [run.label for run in self.runs], "against")
+            table = against_table(self.runs, against, show=show, sort=sort, view=view)
+            table.notes += stability(self.runs) if stable else []
+            return table
         if self._stored is not None:
             has_life = chosen(show, view, sort)[1]
             return stored_table(
                 self._stored.rows, show, view, sort, self._lives() if has_life else None
             )
         how: dict[str, Any] = {"show": show, "sort": sort, "view": view}
-        return results_table(self.runs, **how, baseline=self.baseline)
+        table = results_table(self.runs, **how, baseline=self.baseline)
+        table.notes += stability(self.runs) if stable else []
+        return table
 
     def _lives(self) -> dict[Key, Life | None]:
         """How long devices last under the runs of stores; nothing of pooled ones."""
@@ -321,9 +335,10 @@ class Results(Tabled):
         show: str | Sequence[str] | None = None,
         sort: str | None = None,
         view: str | None = None,
+        against: str | None = None,
     ) -> str:
         """Return the table that the command line prints, without colours; as `as_table`."""
-        return self.as_table(show=show, sort=sort, view=view).text()
+        return self.as_table(show=show, sort=sort, view=view, against=against).text()
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the tidy table: one dictionary per run, all with the same keys."""
@@ -363,62 +378,96 @@ class Results(Tabled):
         path: Destination | None = None,
         *,
         title: str | None = None,
+        across: str | None = None,
+        log_y: bool = False,
         command: str | None = None,
     ) -> str:
-        """Return runs of stores as one page that opens offline: filters, charts, every run.
+        """Return the runs as one page that opens offline.
+
+        Those of stores, and all with one of `title`, `across` and `log_y`, as filters, charts over
+        any axis, and every run; else a part for each trace, with charts over cache size.
 
         Parameters:
             path: where the page goes too, whole or not at all; `-` is standard output.
             title: by default the names of the stores.
+            across: the axis of the charts: `"queue_depth"`, `"op_permille"`, a key of a device.
+            log_y: whether its numbers are on a logarithmic scale at first.
             command: the command line that makes the page again.
 
-        Raises `UsageError` for results of a call, which `write_report` draws, `MissingExtra`
-        without the extra `report`, and `OutputError`.
+        Raises `UsageError` for an axis that there is not, `MissingExtra` without the extra
+        `report`, and `OutputError`.
         """
-        self._need_stores("write_report(path, results)")
         need_extra("the report")
         if path is not None:
             check_page(path)
-        from destage.show.pages.stored import stored_page
+        if self._stored is None and title is None and across is None and not log_y:
+            from destage.show.pages import render_report
 
-        shown = " + ".join(store.folder.resolve().name for store in self.stores)
-        damaged, title = self.damaged, title or shown or "results"
-        html = stored_page(self.rows, self.missing, title=title, damaged=damaged, command=command)
+            html = render_report(results=self.result_sets, command=command)
+        else:
+            from destage.show.pages.stored import stored_page
+
+            shown = " + ".join(store.folder.resolve().name for store in self.stores)
+            how: dict[str, Any] = {"across": across, "log_y": log_y, "command": command}
+            html = stored_page(
+                self._drawn_rows(),
+                self.missing,
+                title=title or shown or "results",
+                damaged=self.damaged,
+                **how,
+            )
         if path is not None:
             write_whole(path, html)
         return html
+
+    def _drawn_rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows with all columns that rows of stores have."""
+        if self._stored is not None:
+            return self._stored.rows
+        blank = {"status": DONE, "id": "", "reason": None, "seed": None}
+        return [{**blank, "options": options_of(row), **row} for row in self.rows]
 
     def save_figures(
         self,
         folder: Destination,
         *,
         show: str | Sequence[str] | None = None,
+        across: str | None = None,
+        log_y: bool = False,
         width: str | None = None,
+        height: str | None = None,
         font_size: float | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> list[Path]:
-        """Write figures of stores for a paper, each as SVG, PDF and PNG beside its data as CSV.
+        """Write figures for a paper, each as SVG, PDF and PNG beside its data as CSV.
 
         Parameters:
             folder: made if it is not there.
             show: metrics, by name; by default those that tables show.
+            across: an axis: a figure a metric, over `"queue_depth"`, `"op_permille"` or another
+                key of a device, `"cache"`; bars reach from the least to the largest run.
+            log_y: whether metrics are on a logarithmic scale, if all their values are above 0.
             width: of each figure, legend included: `"3.3in"`, `"84mm"`.
+            height: of its panels: `"2in"`.
             font_size: of all text, in points.
             labels: names in the figures, by label: `{"lru": "LRU"}`.
 
         Raises as `report`, and `UsageError` for a name that there is not.
         """
-        self._need_stores("results.plot.save(folder)")
         need_extra("saving figures")
+        style: dict[str, Any] = {"width": width, "font_size": font_size, "labels": labels}
+        style["height"] = height
+        if self._stored is None and show is None and across is None and not log_y:
+            from destage.show.charts.plots import save_figures
+
+            return save_figures(folder, results=self.result_sets, **style)
         from destage.show.charts.figure_style import FigureStyle
         from destage.show.charts.stored_figures import save_stored
 
-        style = FigureStyle.of(width, font_size, labels)
-        return save_stored(folder, self.rows, self.missing, show=show, style=style)
-
-    def _need_stores(self, way: str) -> None:
-        if self._stored is None:
-            raise UsageError(f"these results are in no store: {way} draws them")
+        how: dict[str, Any] = {"show": show, "style": FigureStyle.of(**style), "across": across}
+        if log_y and across is None:
+            how["across"] = "cache"
+        return save_stored(folder, self._drawn_rows(), self.missing, **how, log_y=log_y)
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "result") -> Results:
@@ -459,48 +508,3 @@ def load_results(stores: Destination | Sequence[Destination], where: str | None 
     """
     found = Results((), stored=Stored.open(stores))
     return found if where is None else found.where(where)
-
-
-def together(
-    sets: Sequence[Mapping[str, Any]], order: Callable[[Mapping[str, Any]], Any] | None = None
-) -> dict[str, Any]:
-    """One result set of several over one trace, with all that follows from its runs made again.
-
-    `order` is what runs are sorted by; without it they stay as they are.
-    """
-    runs = [run for one in sets for run in one["runs"]]
-    if order is not None:
-        runs.sort(key=order)
-    whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**sets[0], "runs": runs})))
-    return whole
-
-
-def one_of_each(sets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Result sets, those over one trace in front of one device put together.
-
-    Runs with different flash tiers are made one tier after another.
-    """
-    found: dict[str, list[dict[str, Any]]] = {}
-    for one in sets:
-        key = json.dumps([one["trace"], one.get("device")], sort_keys=True)
-        found.setdefault(key, []).append(one)
-    return [some[0] if len(some) == 1 else together(some) for some in found.values()]
-
-
-def incomplete(sets: list[dict[str, Any]], every: int, shard: bool = False) -> list[dict[str, Any]]:
-    """Results with a warning in each run that others are missing; an earlier one is replaced."""
-    ended = sum(len(one["runs"]) for one in sets)
-    said = only_so_many(ended, every, shard=shard)
-    for one in sets:
-        for run in one["runs"]:
-            warnings = run.get("warnings") or ()
-            others = [w for w in warnings if not w.startswith((INTERRUPTED, SHARD))]
-            run["warnings"] = [*others, said]
-    return [one for one in sets if one["runs"]]
-
-
-def only_so_many(ended: int, every: int, what: str = "runs", shard: bool = False) -> str:
-    """The warning of what an interrupt, or a shard, left."""
-    if shard:
-        return f"{SHARD}{ended} of {every} {what} are in the store"
-    return f"{INTERRUPTED}only {ended} of {every} {what} had ended"

@@ -14,6 +14,7 @@ from destage.experiment.policies import PolicyAsked
 from destage.experiment.task import Key, Size, Task
 from destage.model.columns import kinds as run_columns
 from destage.model.run import Run
+from destage.model.settings import natural_order
 
 __all__ = [
     "CONTEXT",
@@ -27,6 +28,7 @@ __all__ = [
     "failed_row",
     "key_of_row",
     "kinds",
+    "options_of",
     "order_of",
     "row_of",
 ]
@@ -69,8 +71,7 @@ def answer_rows(task: Task, answer: Mapping[str, Any]) -> list[Row]:
     blank: Row = {**dict.fromkeys(kinds()), **_of_trace(task), "status": DONE, "warnings": ""}
     rows: list[Row] = []
     for policy, size in task.every():
-        row = blank | {"params": policy.params, "frames": size.frames}
-        row["cache_bytes"] = size.frames * task.trace.page_bytes
+        row = blank | {"params": policy.params} | _sized(task, size)
         rows.append(
             {**row, **known.get((policy.label, size.given), {}), **_asked(task, policy, size)}
         )
@@ -102,10 +103,17 @@ def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
         "status": FAILED,
         "reason": _nowhere(reason, task, policy),
         "params": policy.params,
-        "frames": size.frames,
-        "cache_bytes": size.frames * task.trace.page_bytes,
+        **_sized(task, size),
         "placement": None if task.drive is None else task.drive.placement,
         "warnings": "",
+    }
+
+
+def _sized(task: Task, size: Size) -> Row:
+    frames = size.row["frames"]
+    return {
+        "frames": frames,
+        "cache_bytes": None if frames is None else frames * task.trace.page_bytes,
     }
 
 
@@ -136,6 +144,19 @@ def _asked(task: Task, policy: PolicyAsked, size: Size) -> Row:
     }
 
 
+def options_of(row: Mapping[str, Any]) -> str:
+    """Run options of a result in the form that a store has them in."""
+    given: dict[str, Any] = {}
+    if row["warmup"] != "none":
+        given["warmup"] = row["warmup"]
+    for key in ("fetch_on_write_miss", "flush_at_end"):
+        if row[key]:
+            given[key] = True
+    if row["cost_read"] is not None:
+        given["cost"] = f"read={row['cost_read']},write={row['cost_write']}"
+    return json.dumps(given, sort_keys=True)
+
+
 def key_of_row(row: Mapping[str, Any]) -> Key:
     """How a store knows the run."""
     return (row["id"], row["trace"], row["device"] or "", row["label"], row["cache"])
@@ -144,9 +165,13 @@ def key_of_row(row: Mapping[str, Any]) -> Key:
 def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """Sort key of rows: neither the machine nor the time is part of it."""
     return (
-        *(str(row.get(name) or "") for name in ("trace", "device", "ftl")),
+        str(row.get("trace") or ""),
+        # `op_permille=70` comes before `op_permille=280`.
+        natural_order(str(row.get("device") or "")),
+        str(row.get("ftl") or ""),
         row.get("queue_depth") or 0,
-        *(str(row.get(name) or "") for name in ("options", "label")),
+        natural_order(str(row.get("options") or "")),
+        str(row.get("label") or ""),
         row.get("frames") or 0,
         str(row.get("cache") or ""),
         -1 if row.get("seed") is None else row["seed"],

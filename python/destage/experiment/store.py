@@ -32,14 +32,15 @@ from destage.base.errors import DataError, MissingFile, OutputError, UsageError
 from destage.base.io.files import Destination, made_folder
 from destage.base.io.names import path_of, printable
 from destage.base.io.stale_files import host_mark, is_alive
-from destage.experiment.rows import Row, columns_of, key_of_row, kinds
+from destage.experiment.rows import CONTEXT, Row, columns_of, key_of_row, kinds
 from destage.experiment.task import Key, Plan
 from destage.model.metrics import RENAMED
 
 __all__ = ["FORMAT", "Store", "StoredSweep", "is_store", "part_bytes"]
 
 FORMAT = "destage.store"
-VERSION = 1
+#: Version 1 has the context of a run in each row.
+VERSION, READ = 2, (1, 2)
 
 MANIFEST = "manifest.json"
 _PART, _SWEEP, _TIMES, _TEMPORARY = "part-", "sweep-", "times-", ".tmp-"
@@ -118,30 +119,30 @@ class Store:
                     f" ({printable(sorted(others)[0])}, ...): name an empty one, or none"
                 )
         store = cls(made_folder(folder))
-        if is_store(folder) and (folder / MANIFEST).exists():
-            store._check_version()
-        else:
+        if not (folder / MANIFEST).exists() or store._check_version() != VERSION:
             store._write(MANIFEST, _json({"format": FORMAT, "version": VERSION}))
         store._sweep_up()
         return store
 
-    def _check_version(self) -> None:
+    def _check_version(self) -> int | None:
+        """The version of the store, if its manifest says it. Raises `DataError` for another one."""
         path = self.folder / MANIFEST
         try:
             found = json.loads(path.read_bytes())
             version = int(found["version"]) if found["format"] == FORMAT else 0
         except FileNotFoundError:
-            return
+            return None
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             # It follows from the parts: it is written again.
             with suppress(OutputError):
                 self._write(MANIFEST, _json({"format": FORMAT, "version": VERSION}))
-            return
-        if version != VERSION:
+            return VERSION
+        if version not in READ:
             raise DataError(
                 f"store {printable(self.folder)}: {MANIFEST}: expected version {VERSION} of a"
                 f" store, found {printable(found)}"
             )
+        return version
 
     # What is in it
 
@@ -241,7 +242,7 @@ class Store:
                 "seed": task.seed,
                 "page_bytes": task.trace.page_bytes,
                 "unique_pages": task.trace.unique_pages,
-                "frames": {size.given: size.frames for e in task.entries for size in e.sizes},
+                "frames": {s.given: s.row["frames"] for e in task.entries for s in e.sizes},
                 "policies": [entry.policy.label for entry in task.entries],
                 "runs": [(key[0], key[3], key[4]) for key in task.every_key()],
             }
@@ -353,6 +354,8 @@ def _sweep_of(data: Any) -> StoredSweep:
     return StoredSweep(checked(data["id"], str), checked(data["called"], str), tuple(tasks))
 
 
+#: Key of a part's metadata: the contexts that its rows name by their number.
+CONTEXTS = "contexts"
 #: Columns that distinguish rows.
 _KEY_COLUMNS = ("id", "trace", "device", "label", "cache", "status")
 
@@ -366,7 +369,12 @@ def part_bytes(rows: Sequence[Row]) -> bytes:
             known[name] = "real"
         if all(value is None for value in values):
             known.setdefault(name, "text")
+    # The context of runs, which many share, is there once.
+    contexts = dict.fromkeys(text for text in columns[CONTEXT] if text is not None)
+    number = {text: str(k) for k, text in enumerate(contexts)}
+    columns[CONTEXT] = [None if text is None else number[text] for text in columns[CONTEXT]]
     told = {FORMAT: str(VERSION), "columns": json.dumps(list(columns))}
+    told[CONTEXTS] = json.dumps(list(contexts))
     return _destage.parquet_bytes(list(columns.items()), told, known)
 
 
@@ -377,8 +385,14 @@ def _rows_of(path: Path, names: Sequence[str] | None, without: Sequence[str] = (
         names = [name for name in every if name not in without]
     if names is not None:
         names = [*names, *(old for old, new in RENAMED.items() if new in names)]
-    columns, _ = _destage.parquet_columns(path, names)
+    columns, told = _destage.parquet_columns(path, names)
     there = {name for name, _ in columns}
+    if CONTEXTS in told and CONTEXT in there:
+        contexts = json.loads(told[CONTEXTS])
+        columns = [
+            (name, [v and contexts[int(v)] for v in values] if name == CONTEXT else values)
+            for name, values in columns
+        ]
     columns = [(_name_of_today(name, there), values) for name, values in columns]
     keys = [name for name, _ in columns]
     each = zip(*(values for _, values in columns), strict=True)

@@ -27,6 +27,7 @@ from destage.experiment.rows import (
 from destage.experiment.store import Store, StoredSweep
 from destage.experiment.task import Key
 from destage.lab.options import run_options
+from destage.model.axes import device_columns
 from destage.model.naming import parts
 
 __all__ = ["HEAVY", "Filter", "Hole", "Stored", "among", "where"]
@@ -154,7 +155,10 @@ def where(condition: str) -> Filter:
 
     def fits(rows: Sequence[Mapping[str, Any]]) -> list[int]:
         try:
-            return rows_where([_values(row) for row in rows], [condition])
+            keys = device_columns(rows)
+            given = [{key: values[k] for key, values in keys.items()} for k in range(len(rows))]
+            known = [{**some, **_values(row)} for some, row in zip(given, rows, strict=True)]
+            return rows_where(known, [condition])
         except UsageError as e:
             raise UsageError(f"where: {e}") from None
 

@@ -22,8 +22,19 @@ from destage.lab.options import ProgressCallback
 from destage.lab.policy_base import Spec
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
+from destage.model.metrics import NO_CACHE
 
-__all__ = ["SEMANTICS", "Entry", "Key", "Plan", "Question", "Size", "Task", "given_options"]
+__all__ = [
+    "SEMANTICS",
+    "Entry",
+    "Key",
+    "Plan",
+    "Question",
+    "Size",
+    "Task",
+    "given_options",
+    "sizes_of",
+]
 
 #: Raised when the same run gives other numbers than before (CHANGELOG: Results change): ids are
 #: then others, and a store is filled again.
@@ -45,6 +56,18 @@ class Size:
 
     frames: int
     given: str
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Its columns; a run without a cache has no size."""
+        return {"cache": self.given, "frames": None if self.given == NO_CACHE else self.frames}
+
+
+def sizes_of(policy: str, sizes: Sequence[Size]) -> tuple[Size, ...]:
+    """The sizes of a policy; of no cache one, which has the measured part of the largest."""
+    if policy != NO_CACHE or not sizes:
+        return tuple(sizes)
+    return (Size(max(size.frames for size in sizes), NO_CACHE),)
 
 
 @dataclass(frozen=True)
@@ -117,6 +140,11 @@ class Task:
             entries=tuple(Entry(PolicyAsked.of(spec), at) for spec in specs),
             question=question,
         )
+
+    def sized(self) -> Task:
+        """The task with one run without a cache, and not one a size."""
+        entries = (Entry(e.policy, sizes_of(e.policy.name, e.sizes)) for e in self.entries)
+        return replace(self, entries=tuple(entries))
 
     @property
     def row_options(self) -> str:

@@ -45,8 +45,8 @@ T = TypeVar("T")
 #: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
 USUAL = default_policies("compared")
 
-#: The size of a run without a cache, which it does not use.
-NO_CACHE = "1p"
+#: The sizes of a run without a cache, as JSON.
+NO_CACHE = '["1p"]'
 
 
 def sizes_json(cache: str | Sequence[str]) -> str:
@@ -181,7 +181,7 @@ def asked(
             )
     if cache is None and all(is_none(spec) for spec in specs):
         # Without a cache there is nothing to size: one run.
-        sizes = sizes_json(NO_CACHE)
+        sizes = NO_CACHE
     elif cache is not None or drive is None or not drive.cache:
         sizes = sizes_json("auto" if cache is None else cache)
     else:
@@ -303,7 +303,7 @@ def asked_once(
     if cache is None and (drive is None or not drive.cache):
         if not is_none(specs[0]):
             raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
-        sizes = sizes_json(NO_CACHE)
+        sizes = NO_CACHE
     return specs[0], sizes
 
 

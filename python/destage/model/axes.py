@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from destage.base.errors import UsageError
 from destage.model.settings import DIMENSIONS, differing
 
-__all__ = ["Axis", "axes_of"]
+__all__ = ["Axis", "along", "axes_of", "axis_named", "device_columns", "device_keys", "is_number"]
 
 #: The key of a device that runs have as a column, too.
 _QUEUE_DEPTH = "host.queue_depth"
@@ -34,10 +36,15 @@ class Axis:
     rest: Sequence[str] = ()
     """The value of dimension `of` for each run, without that of the axis."""
 
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all its values are numbers."""
+        return _are_numbers(self.column)
+
 
 def axes_of(runs: Sequence[Row]) -> list[Axis]:
     """The axes of these runs: keys that are numbers first, then queue depths, other keys, names."""
-    devices = [_device(run.get("device")) for run in runs]
+    devices = [device_keys(run.get("device")) for run in runs]
     options = [json.loads(run.get("options") or "{}") for run in runs]
     keys = []
     for key in _keys(given for _, given in devices):
@@ -57,18 +64,54 @@ def axes_of(runs: Sequence[Row]) -> list[Axis]:
     names = [Axis(n, DIMENSIONS[n][0]) for n in ("device", "ftl", "options", "trace", "seed")]
     several = differing(runs, DIMENSIONS)
     return [
-        *(axis for axis in keys if _is_numeric(axis)),
+        *(axis for axis in keys if axis.is_numeric),
         *(axis for axis in (depths,) if axis.name in several),
-        *(axis for axis in keys if not _is_numeric(axis)),
+        *(axis for axis in keys if not axis.is_numeric),
         *(axis for axis in names if axis.name in several),
     ]
+
+
+def axis_named(runs: Sequence[Row], key: str) -> Axis:
+    """The axis of these runs that a user calls so: `queue_depth`, `op_permille`, `trace`.
+
+    Raises `UsageError` with those that there are.
+    """
+    found = axes_of(runs)
+    for axis in found:
+        if key in (axis.name, axis.title, axis.name.rpartition(".")[2]):
+            return axis
+    names = [axis.title if axis.of and axis.column else axis.name for axis in found]
+    several = "cache, " if len({run.get("cache") for run in runs}) > 1 else ""
+    known = several + ", ".join(names) if names else "the cache size alone: cache"
+    raise UsageError(f"across: the runs do not differ in {key!r}; they differ in {known}")
+
+
+def device_columns(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """The keys that the names of devices give, as columns; None where a row's has no such key."""
+    named = [device_keys(row.get("device"))[1] for row in rows]
+    columns = {}
+    for key in _keys(named):
+        texts = [keys.get(key, "") for keys in named]
+        read = _number if _are_numbers(texts) else str
+        columns[key] = [read(text) if text else None for text in texts]
+    return columns
+
+
+def along(runs: Sequence[Row], axis: Axis) -> list[dict[str, Any]]:
+    """The runs with their value of an axis as `across`, and without it in their other names."""
+    found = []
+    for k, run in enumerate(runs):
+        value = axis.column[k] if axis.column else run.get(axis.name)
+        one = {**run, "across": "" if value is None else str(value)}
+        found.append(one | ({axis.of: axis.rest[k]} if axis.of and axis.rest else {}))
+    return found
 
 
 def _keys(several: Any) -> list[str]:
     return list(dict.fromkeys(key for keys in several for key in keys))
 
 
-def _device(name: Any) -> tuple[str, dict[str, str]]:
+def device_keys(name: Any) -> tuple[str, dict[str, str]]:
     """The preset or file of a device, and the keys that its name gives."""
     base, bracket, inner = str(name or "").partition("[")
     pairs = [pair.partition("=") for pair in inner.removesuffix("]").split(";")] if bracket else []
@@ -84,8 +127,20 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _is_numeric(axis: Axis) -> bool:
+def _are_numbers(texts: Sequence[str]) -> bool:
+    return all(is_number(text) for text in texts if text)
+
+
+def is_number(text: str) -> bool:
+    """Whether a value of an axis is a number."""
+    return _number(text) is not None
+
+
+def _number(text: str) -> int | float | None:
+    """The number that a text is; None if it is none."""
     try:
-        return all(float(value) is not None for value in axis.column if value)
+        return int(text)
     except ValueError:
-        return False
+        with suppress(ValueError):
+            return float(text)
+    return None

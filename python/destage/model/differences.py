@@ -19,7 +19,8 @@ class Differences:
 
     def __init__(self, data: Mapping[str, Any] | None) -> None:
         """Take what the result says of differences; None where it says nothing."""
-        self._groups: dict[int, tuple[Mapping[str, Sequence[Any]], Mapping[int, int]]] = {}
+        #: The groups of a run: one, or of a run without a cache that of each size.
+        self._groups: dict[int, list[tuple[Mapping[str, Sequence[Any]], Mapping[int, int]]]] = {}
         known = [group.get("parts") for group in (data or {}).get("groups", ())]
         self.parts: int | None = min((int(p) for p in known if p is not None), default=None)
         """Independent parts of the trace, at the size with the fewest; None of earlier results."""
@@ -27,7 +28,7 @@ class Differences:
         for group in (data or {}).get("groups", ()):
             places = {run: k for k, run in enumerate(group["runs"])}
             for run in places:
-                self._groups[run] = (group["metrics"], places)
+                self._groups.setdefault(run, []).append((group["metrics"], places))
                 self._parts[run] = group.get("parts")
 
     def __bool__(self) -> bool:
@@ -40,16 +41,16 @@ class Differences:
 
     def metrics_of(self, run: int) -> frozenset[str]:
         """Metrics whose differences from a run have intervals."""
-        return frozenset(self._groups.get(run, ({}, {}))[0])
+        return frozenset(name for metrics, _ in self._groups.get(run, ()) for name in metrics)
 
     def compares(self, run: int, other: int) -> bool:
         """Whether differences of the two runs have intervals."""
-        _, places = self._groups.get(run, ({}, {}))
-        return other in places
+        return any(other in places for _, places in self._groups.get(run, ()))
 
     def between(self, metric: str, run: int, other: int) -> Interval | None:
         """Where the number of `run` less that of `other` lies; None if this trace does not tell."""
-        metrics, places = self._groups.get(run, ({}, {}))
+        groups = self._groups.get(run, ())
+        metrics, places = next((group for group in groups if other in group[1]), ({}, {}))
         if metric not in metrics or other not in places:
             return None
         first, second = sorted((places[run], places[other]))

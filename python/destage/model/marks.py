@@ -15,7 +15,7 @@ from destage.base.errors import UsageError
 from destage.model.differences import Differences
 from destage.model.metrics import METRICS, Metric
 from destage.model.naming import without_placement
-from destage.model.run import Run
+from destage.model.run import Run, measured_alike
 from destage.model.winners import (
     LEAST_REQUESTS,
     TIE,
@@ -31,10 +31,12 @@ __all__ = [
     "BETTER",
     "WORSE",
     "Marks",
+    "Place",
     "baseline_of",
     "beside",
     "beside_each_other",
     "check_baseline",
+    "compared",
     "marks_of",
     "side_by_side",
     "unmarked",
@@ -68,13 +70,47 @@ class Marks:
         return {"baseline": self.baseline, **texts}
 
 
-def beside_each_other(run: Run) -> tuple[str | int | None, ...]:
+#: Trace, device (its name includes the FTL), queue depth and frames: common to the runs that are
+#: compared, by cache policy and by placement policy.
+Place = tuple[str | int | None, ...]
+
+
+def beside_each_other(run: Run) -> Place:
     """What runs have in common that are compared: trace, device, arrivals, cache size.
 
     Placement policies compare like cache policies: on one device.
     """
     base = None if run.device is None else without_placement(run.device)
     return (run.trace.fingerprint + run.trace.name, base, run.queue_depth, run.frames)
+
+
+def compared(runs: Sequence[Run]) -> dict[Place, dict[int, Run]]:
+    """Runs that are compared, with intervals, by their numbers: a group a cache size.
+
+    One without a cache is in each group that was measured over its part of the trace, under that
+    size; in one of its own if there is no such group.
+    """
+    groups: dict[Place, list[int]] = {}
+    for k, run in enumerate(runs):
+        if not run.has_no_cache:
+            groups.setdefault(beside_each_other(run), []).append(k)
+    for k, run in enumerate(runs):
+        if run.has_no_cache:
+            place = beside_each_other(run)
+            same = (one for one in groups if one[:-1] == place[:-1] and groups[one] != [k])
+            beside = [one for one in same if measured_alike([runs[n] for n in groups[one]], run)]
+            for one in beside or [place]:
+                groups.setdefault(one, []).append(k)
+    return {place: _sized(runs, numbers, place) for place, numbers in groups.items()}
+
+
+def _sized(runs: Sequence[Run], numbers: Sequence[int], place: Place) -> dict[int, Run]:
+    """Runs of one cache size in their order, those without a cache as if they had it."""
+    frames = place[-1]
+    assert isinstance(frames, int)
+    order = sorted(numbers)
+    some = [replace(r, frames=frames) if r.has_no_cache else r for r in (runs[k] for k in order)]
+    return dict(zip(order, side_by_side(some), strict=True))
 
 
 def baseline_of(runs: Sequence[Run], label: str | None = None) -> Run | None:
@@ -85,7 +121,7 @@ def baseline_of(runs: Sequence[Run], label: str | None = None) -> Run | None:
     return next(named, None)
 
 
-def check_baseline(baseline: str | None, labels: Iterable[str]) -> None:
+def check_baseline(baseline: str | None, labels: Iterable[str], called: str = "baseline") -> None:
     """Raise `UsageError` for a baseline that is none of these labels.
 
     A flash tier may be left out: `lru` is `lru over lru 10%` too.
@@ -96,7 +132,7 @@ def check_baseline(baseline: str | None, labels: Iterable[str]) -> None:
     near = _destage.nearest(baseline, known)
     meant = f", did you mean {near}?" if near else ""
     raise UsageError(
-        f"baseline: {baseline!r} is none of the policies{meant} (there are: {', '.join(known)})"
+        f"{called}: {baseline!r} is none of the policies{meant} (there are: {', '.join(known)})"
     )
 
 

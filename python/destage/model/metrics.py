@@ -15,6 +15,7 @@ __all__ = [
     "BASELINE",
     "LARGEST_PENDING",
     "METRICS",
+    "NO_CACHE",
     "ORACLE",
     "RENAMED",
     "WRITES",
@@ -64,6 +65,8 @@ def suggestion(typed: str, known: Iterable[str]) -> str:
 
 
 #: The policy that knows the future: a bound on the others, never a winner among them.
+#: The policy, and the cache size, of a run without a cache.
+NO_CACHE = "none"
 ORACLE: str = next(p["name"] for p in catalogue() if p["offline"])
 
 

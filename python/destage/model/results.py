@@ -19,8 +19,8 @@ from destage.base.errors import DataError, DestageError
 from destage.model.columns import option_values
 from destage.model.differences import Differences
 from destage.model.life import life
-from destage.model.metrics import BASELINE, METRICS, RENAMED, WRITES, Metric, metrics
-from destage.model.run import Number, Run, TraceIdentity
+from destage.model.metrics import BASELINE, METRICS, NO_CACHE, RENAMED, WRITES, Metric, metrics
+from destage.model.run import Number, Run, TraceIdentity, measured_alike
 from destage.model.words import counted, finite, printable
 
 __all__ = ["ResultSet", "Row"]
@@ -122,14 +122,36 @@ class ResultSet:
 
     @cached_property
     def by_size(self) -> tuple[Run, ...]:
-        """All runs, by cache size, then in the order of the policies."""
+        """All runs, by cache size, then in the order of the policies; one without a cache at each.
+
+        So charts over cache size draw it as a level line.
+        """
         order = {label: k for k, label in enumerate(self.policies)}
-        return tuple(sorted(self.runs, key=lambda run: (run.frames, order[run.label])))
+        placed = [
+            replace(run, frames=frames)
+            for run in self.runs
+            for frames in (self.sizes if run.has_no_cache else [run.frames])
+        ]
+        return tuple(sorted(placed, key=lambda run: (run.frames, order[run.label])))
+
+    @cached_property
+    def once(self) -> tuple[Run, ...]:
+        """All runs once, by cache size; those without a cache first, if there are several sizes."""
+        if len(self.sizes) == 1:
+            return self.by_size
+        without = [run for run in self.runs if run.has_no_cache]
+        return (*without, *(run for run in self.by_size if not run.has_no_cache))
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Cache sizes, frames, ascending."""
-        return sorted({run.frames for run in self.runs})
+        """Cache sizes, frames, ascending; without a cache, one that stands for it."""
+        sized = {run.frames for run in self.runs if not run.has_no_cache}
+        return sorted(sized or {run.frames for run in self.runs})
+
+    @property
+    def has_cache(self) -> bool:
+        """Whether any run has one."""
+        return not all(run.has_no_cache for run in self.runs)
 
     @property
     def timed(self) -> bool:
@@ -147,8 +169,10 @@ class ResultSet:
         return [m for m in METRICS if any(run[m.name] is not None for run in self.runs)]
 
     def at(self, frames: int) -> list[Run]:
-        """The runs with caches of so many frames."""
-        return [run for run in self.by_size if run.frames == frames]
+        """The runs with caches of so many frames, and one without that was measured as they are."""
+        runs = [run for run in self.by_size if run.frames == frames]
+        sized = [run for run in runs if not run.has_no_cache] or runs
+        return [run for run in runs if not run.has_no_cache or measured_alike(sized, run)]
 
 
 def _checked(
@@ -186,6 +210,7 @@ def _run(
     label = data.get("label") or _destage.label(policy, json.dumps(config.get("given") or {}))
     # Results of others may have less in the record of their device.
     host = (drive or {}).get("host", {})
+    has_no_cache = policy == config.get("cache") == NO_CACHE
     return Run(
         policy=policy,
         label=printable(label),
@@ -200,7 +225,7 @@ def _run(
         warmup_requests=data.get("warmup_requests") or 0,
         measured=data.get("measured"),
         ftl=(drive or {}).get("device", {}).get("ftl"),
-        eviction_wait=_eviction_wait((drive or {}).get("cache", {})),
+        eviction_wait=None if has_no_cache else _eviction_wait((drive or {}).get("cache", {})),
         placement=None if drive is None else printable(config.get("placement") or "none"),
         options=option_values(config, drive),
         queue_depth=host.get("queue_depth") if host.get("mode") == "closed" else None,

@@ -15,6 +15,7 @@ from destage.model.columns import MEASURED
 from destage.model.differences import Differences
 from destage.model.life import Life
 from destage.model.metrics import (
+    NO_CACHE,
     RENAMED,
     WRITES,
     Metric,
@@ -29,9 +30,11 @@ from destage.model.words import NONE, counted, printable, size, valued
 __all__ = [
     "INTERRUPTED",
     "SHARD",
+    "SIZES",
     "Number",
     "Run",
     "TraceIdentity",
+    "measured_alike",
     "measured_text",
     "prompts_of",
     "stored_reader",
@@ -46,6 +49,9 @@ Number = int | float | None
 INTERRUPTED = "interrupted: "
 #: And those of a shard, whose others are elsewhere.
 SHARD = "of a shard: "
+
+#: Columns in which a run without a cache has no value.
+SIZES = ("frames", "cache_bytes", "cache_share")
 
 #: Of runs that nothing is known about beside their numbers.
 NO_DIFFERENCES = Differences(None)
@@ -109,9 +115,10 @@ class Run:
     params: Mapping[str, Any]
     """All parameters, after defaults."""
     frames: int
-    """Pages that the cache has room for."""
+    """Pages that the cache has room for; of a run without one, those of the cache whose measured
+    part it has."""
     cache: str
-    """The cache size as it was given."""
+    """The cache size as it was given; `none` without a cache."""
     trace: TraceIdentity
     """The trace that was replayed."""
     config: Mapping[str, Any]
@@ -191,6 +198,7 @@ class Run:
         """The run and its main metrics."""
         where = f"in front of {self.device}" if self.device else "no device"
         cache = f"cache {self.cache} = {counted(self.frames, 'page')} ({size(self.cache_bytes)})"
+        cache = "no cache" if self.has_no_cache else cache
         title = f"Run of {self.label}: {self.trace.name}, {cache}, {where}"
         core = [m for m in metrics() if m.is_core(self.device is not None)]
         facts = [(m.title, self._shown(m)) for m in core if self[m.name] is not None]
@@ -222,6 +230,11 @@ class Run:
         """Whether their differences have intervals: both runs are of one set, and long enough."""
         shared = self.differences is other.differences
         return shared and self.differences.compares(self.place, other.place)
+
+    @property
+    def has_no_cache(self) -> bool:
+        """Whether it is the one run without a cache; those of earlier results have a size."""
+        return self.policy == self.cache == NO_CACHE
 
     @property
     def knows_the_future(self) -> bool:
@@ -391,9 +404,7 @@ class Run:
             "label": self.label,
             "params": json.dumps(self.params, sort_keys=True),
             "cache": self.cache,
-            "frames": self.frames,
-            "cache_bytes": self.cache_bytes,
-            "cache_share": self.cache_share,
+            **{name: None if self.has_no_cache else getattr(self, name) for name in SIZES},
             **self.metrics,
             **self.options,
             "warmup_requests": self.warmup_requests,
@@ -405,6 +416,15 @@ class Run:
             "trace_fingerprint": trace.fingerprint,
             "warnings": "; ".join(self.warnings),
         }
+
+
+def measured_alike(runs: Sequence[Run], run: Run) -> bool:
+    """Whether any of these runs was measured over the same requests as another."""
+
+    def part(one: Run) -> list[Any]:
+        return [(one.measured or {}).get(end) for end in ("first_request", "last_request")]
+
+    return any(part(one) == part(run) for one in runs)
 
 
 def measured_text(run: Run) -> str:

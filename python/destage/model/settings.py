@@ -13,12 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from destage.model.metrics import BASELINE, ORACLE, WRITES, Metric, metrics, offline
+from destage.model.metrics import BASELINE, NO_CACHE, ORACLE, WRITES, Metric, metrics, offline
+from destage.model.run import SIZES
 
 __all__ = [
     "DIMENSIONS",
     "OUTER",
     "Sum",
+    "at_every_size",
     "cache_order",
     "differing",
     "known_metrics",
@@ -53,6 +55,25 @@ def label_order(label: str) -> tuple[int, str]:
     return (0 if label == BASELINE else 2 if label == ORACLE else 1, label)
 
 
+def at_every_size(rows: Sequence[Row]) -> list[tuple[int, dict[str, Any]]]:
+    """Runs without a cache, by their number, as if they had each cache size of those beside them.
+
+    So charts over cache size draw them as level lines.
+    """
+    alike = [name for name in DIMENSIONS if name not in ("label", "cache")]
+    sizes: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in rows:
+        if row["cache"] != NO_CACHE:
+            some = sizes.setdefault(tuple(row.get(name) for name in alike), {})
+            some.setdefault(str(row["cache"]), row)
+    return [
+        (k, {**row, **{name: one.get(name) for name in ("cache", *SIZES)}})
+        for k, row in enumerate(rows)
+        if row["cache"] == NO_CACHE
+        for one in sizes.get(tuple(row.get(name) for name in alike), {}).values()
+    ]
+
+
 def natural_order(text: str) -> list[tuple[bool, float, str]]:
     """The key that sorts numbers within names as numbers: `op=50` before `op=100`."""
     parts = re.split(r"([0-9]+(?:\.[0-9]+)?)", text)
@@ -64,6 +85,8 @@ _SHARE = re.compile(r"([0-9.]+)\s*%")
 
 def cache_order(given: str, frames: float | None) -> tuple[int, float, str]:
     """Shares of the pages by number, then sizes by what they come to."""
+    if given == NO_CACHE:
+        return (-1, 0.0, given)
     share = _SHARE.fullmatch(given)
     if share:
         return (0, float(share[1]), given)

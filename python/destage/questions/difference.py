@@ -19,7 +19,7 @@ from typing import Any
 from destage.base.errors import UsageError
 from destage.base.io.files import Destination
 from destage.experiment.results import Results, load_results
-from destage.experiment.rows import DONE
+from destage.experiment.rows import DONE, options_of
 from destage.experiment.store import is_store
 from destage.model.between_traces import apart
 from destage.model.choice import metric_named
@@ -240,20 +240,7 @@ def _rows(given: Destination | Results) -> list[dict[str, Any]]:
         raise UsageError(f"diff: expected a store or results, got {given!r}")
     if given.stores:
         return [row for row in given.to_dicts() if row["status"] == DONE]
-    return [{"seed": None, "options": _options(row), **row} for row in given.to_dicts()]
-
-
-def _options(row: Mapping[str, Any]) -> str:
-    """Run options of a result in the form that a store has them in."""
-    given: dict[str, Any] = {}
-    if row["warmup"] != "none":
-        given["warmup"] = row["warmup"]
-    for key in ("fetch_on_write_miss", "flush_at_end"):
-        if row[key]:
-            given[key] = True
-    if row["cost_read"] is not None:
-        given["cost"] = f"read={row['cost_read']},write={row['cost_write']}"
-    return json.dumps(given, sort_keys=True)
+    return [{"seed": None, "options": options_of(row), **row} for row in given.to_dicts()]
 
 
 def _grouped(rows: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:

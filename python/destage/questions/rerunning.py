@@ -15,7 +15,8 @@ from destage.base.errors import DataError, MissingFile, UsageError
 from destage.base.io.files import Destination
 from destage.base.io.names import printable
 from destage.experiment.execute import result_set
-from destage.experiment.results import Results, together
+from destage.experiment.result_sets import together
+from destage.experiment.results import Results
 from destage.experiment.task import Task
 from destage.lab.catalogue import policies
 from destage.lab.options import ProgressCallback, run_options, thread_count

@@ -17,8 +17,9 @@ from destage.base.io.path_conflicts import Named, refuse
 from destage.base.io.recording import recording
 from destage.experiment.execute import run_own
 from destage.experiment.experiment import StoreLike, Unfinished, experiment_of
-from destage.experiment.results import Results, incomplete, one_of_each
-from destage.experiment.task import Task
+from destage.experiment.result_sets import incomplete, one_of_each
+from destage.experiment.results import Results
+from destage.experiment.task import Size, Task, sizes_of
 from destage.experiment.warmup import measured_alone
 from destage.lab.checks import (
     Exclusions,
@@ -116,16 +117,16 @@ def plan_pairs(
     planned = []
     for one, drive, specs, sizes in _parts(pairs, policies, cache, Exclusions(), grid, options):
         resolved = json.loads(_destage.resolve_sizes(one.raw, sizes))
+        at = [Size(int(size["frames"]), str(size["given"])) for size in resolved]
         name, ftl, placement = None, None, None
         if drive is not None:
             name, placement = drive.name, drive.placement
             ftl = str(drive.record["device"]["ftl"])
         for label in map(spec_label, specs):
-            for size in resolved:
-                frames = int(size["frames"])
-                sizes_of = (size["given"], frames, frames * one.page_bytes)
+            for size in sizes_of(label, at):
+                sized = (size.given, size.frames, size.frames * one.page_bytes)
                 behind = (name, ftl, placement)
-                planned.append(Planned(one.name, label, *sizes_of, one.accesses, *behind))
+                planned.append(Planned(one.name, label, *sized, one.accesses, *behind))
     return planned
 
 
@@ -239,7 +240,7 @@ def compare_pairs(
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]
     for one, drive, specs, sizes in parts:
         check_in_front([one], drive, tier2=_has_tier2(asked_for))
-        tasks += [Task.of(one, drive, specs, sizes, asked) for asked in tiers]
+        tasks += [Task.of(one, drive, specs, sizes, asked).sized() for asked in tiers]
     tasks = measured_alone(tasks)
     planned = sum(task.runs for task in tasks)
     try:
@@ -360,8 +361,8 @@ def run(
     check_in_front([trace], drive, tier2=_has_tier2(asked_for))
 
     _apart(trace, decisions=decisions, timeline=timeline)
-    (task,) = measured_alone([Task.of(trace, drive, [spec], size, asked_for)])
-    asked_for = task.options
+    (task,) = measured_alone([Task.of(trace, drive, [spec], size, asked_for).sized()])
+    asked_for, size = task.options, json.dumps([vars(one) for _, one in task.every()])
     with recording(decisions) as log, recording(timeline) as tracks:
         if isinstance(spec, OwnPolicy):
             how: Any = {"drive": drive, "decisions": log, "period": series}

@@ -18,7 +18,8 @@ from destage import _destage
 from destage.base.errors import MissingExtra, UsageError
 from destage.base.io.files import Destination
 from destage.experiment.experiment import StoreLike, experiment_of
-from destage.experiment.results import Results, incomplete, together
+from destage.experiment.result_sets import incomplete, together
+from destage.experiment.results import Results
 from destage.lab.catalogue import policy as policy_info
 from destage.lab.checks import drive_of, one_trace
 from destage.lab.options import DeviceRunOptions, ProgressCallback, divided

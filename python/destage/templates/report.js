@@ -109,6 +109,7 @@
     // A line above the first row of each cache size, as long as they stand together.
     function stripe() {
       const sizes = heads.findIndex((h) => h.dataset.name === "frames");
+      if (sizes < 0) return; // without a cache
       const ordered = heads[sizes].hasAttribute("aria-sort");
       let before = null;
       for (const row of body.rows) {
@@ -119,7 +120,7 @@
       }
     }
     if (size) size.addEventListener("change", function () {
-      for (const row of body.rows) row.hidden = size.value !== "" && row.dataset.frames !== size.value;
+      for (const row of body.rows) row.hidden = !["", row.dataset.frames].includes(size.value) && row.dataset.frames !== "";
       stripe();
     });
     if (all) all.addEventListener("change", () => table.classList.toggle("all", all.checked));

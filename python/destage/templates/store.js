@@ -13,14 +13,16 @@
   // What a run costs in memory is weighed like what it measures.
   metrics.set("cache_bytes", { name: "cache_bytes", title: "Cache size", kind: "size", unit: "", better: "lower", about: "bytes of cache" });
   metrics.set("cache_share", { name: "cache_share", title: "Cache, of the trace\u2019s pages", kind: "ratio", unit: "", better: "lower", about: "cache size over the pages that the trace uses" });
-  const every = Array.from({ length: model.runs }, (_, i) => i);
+  // All runs; behind them those that are drawn only, without a cache at the sizes of the others.
+  const drawnOnes = Array.from({ length: model.runs }, (_, i) => i), every = drawnOnes.slice(0, model.real), level = new Set(model.level);
+  const real = (some) => Array.from(new Set(some.map((i) => (i < model.real ? i : model.level[i - model.real]))));
   const at = (column, i) => (Array.isArray(column) ? column[i] : column);
   const code = (name, i) => at(dimensions.get(name).at, i);
   const word = (name, i) => dimensions.get(name).values[code(name, i)];
   const told = (name, i) => model.told[name].values[at(model.told[name].at, i)];
   const size = (name, i) => at(model.sizes[name], i);
   const several = (name) => dimensions.get(name).values.length > 1;
-  const labels = dimensions.get("label").values, caches = dimensions.get("cache").values;
+  const labels = dimensions.get("label").values, caches = dimensions.get("cache").values, sized = caches.filter((v) => v !== "none");
   const outer = ["trace", "device", "ftl", "queue_depth", "options"].filter(several);
   // The axes beside cache size, each with the dimension of its values; `rest` is what is left of
   // the names that have the value in them, too.
@@ -53,7 +55,7 @@
   const rest = (i) => others.map((name) => code(name, i)).join(" ");
   const partners = new Map();
   function partnerOf(i, label) {
-    if (!partners.has(label)) partners.set(label, new Map(every.filter((k) => word("label", k) === label && model.status[k] === DONE).map((k) => [rest(k), k])));
+    if (!partners.has(label)) partners.set(label, new Map(drawnOnes.filter((k) => word("label", k) === label && model.status[k] === DONE).map((k) => [rest(k), k])));
     return partners.get(label).get(rest(i));
   }
   // The number that is drawn: the metric, or the metric over that of the baseline; null is none.
@@ -251,7 +253,7 @@
   }
   function curvesAndHeat() {
     const metric = metrics.get(view.metric), names = panelNames();
-    const found = grouped(runs, names).map((p) => ({ name: called(names, p.codes) || "All runs", cells: cellsOf(p.runs) }));
+    const found = grouped(charted, names).map((p) => ({ name: called(names, p.codes) || "All runs", cells: cellsOf(p.runs) }));
     const drawn = found.flatMap((p) => p.cells).filter((c) => c.s.n);
     const extent = (cells) => axisOf(cells.flatMap((c) => (c.s.n ? [c.s.low, c.s.high] : [])), metric, view.against, view.log);
     const sizes = (cells) => Array.from(new Set(cells.map((c) => c.row.at).filter((v) => v !== null))).sort((a, b) => a - b);
@@ -389,7 +391,7 @@
   // ---- Distributions: a row a policy, the best median on top, a stroke a run.
   function spread() {
     const metric = metrics.get(view.metric), names = split(), sign = metric.better === "higher" ? -1 : 1;
-    const chosen = view.at === "" ? runs : runs.filter((i) => word("cache", i) === view.at);
+    const chosen = view.at === "" ? runs : charted.filter((i) => word("cache", i) === view.at);
     const found = grouped(chosen, names).map(function (p) {
       const rows = [], sums = new Map(), groups = grouped(p.runs, ["label"]).map((g) => ({ code: g.codes[0], s: sum(g.runs, view.metric, view.against) }));
       const middle = (g) => (g.s.n ? sign * median(g.s.values) : Infinity);
@@ -425,16 +427,16 @@
   const core = model.metrics.filter((m) => m.core);
   const groups = grouped(every, outer).length;
   const usual = {
-    metric: (core[0] || model.metrics[0] || { name: "cache_bytes" }).name, against: "", x: caches.length < 2 && axes.size ? axes.keys().next().value : caches.every((v) => v.endsWith("%")) ? "cache_share" : "cache_bytes",
+    metric: (core[0] || model.metrics[0] || { name: "cache_bytes" }).name, against: "", x: sized.length < 2 && axes.size ? axes.keys().next().value : sized.every((v) => v.endsWith("%")) ? "cache_share" : "cache_bytes",
     // Several sizes in one distribution would hide what traces and seeds do.
-    at: caches[caches.length >> 1],
+    at: (sized.length ? sized : caches)[sized.length >> 1],
     panels: !outer.length ? "" : outer.length > 1 && groups <= MOST_PANELS ? "each" : outer[0],
-    log: false, own: false, x2: model.pair[0], y2: model.pair[1], log2: false,
+    log: false, own: false, x2: model.pair[0], y2: model.pair[1], log2: false, ...model.opens,
   };
   const view = { ...usual, all: false, filters: new Map(), picked: null };
   const weighed = ["cache_bytes", "cache_share", ...model.metrics.filter((m) => m.better !== "neither").map((m) => m.name)];
   const choices = {
-    metric: model.metrics.map((m) => m.name), against: ["", ...labels], x: [...(caches.length > 1 || !axes.size ? ["cache_share", "cache_bytes"] : []), ...axes.keys()], at: ["", ...caches],
+    metric: model.metrics.map((m) => m.name), against: ["", ...labels], x: [...(sized.length > 1 || !axes.size ? ["cache_share", "cache_bytes"] : []), ...axes.keys()], at: ["", ...caches],
     panels: ["", ...outer, ...(outer.length > 1 ? ["each"] : [])], x2: weighed, y2: weighed,
   };
   function readAddress() {
@@ -454,7 +456,7 @@
   }
 
   // ---- Drawing, once a frame however much was pressed.
-  let due = null, runs = every;
+  let due = null, runs = every, charted = every;
   function change() {
     view.picked = null;
     if (!due) due = new Promise((done) => requestAnimationFrame(() => { due = null; redraw(); done(); }));
@@ -462,15 +464,17 @@
   function redraw() {
     hideTip();
     const filters = Array.from(view.filters);
-    runs = every.filter((i) => filters.every(([name, codes]) => codes.has(code(name, i))));
+    const fits = (i) => filters.every(([name, codes]) => codes.has(code(name, i)));
+    runs = every.filter(fits);
+    charted = drawnOnes.filter((i) => !level.has(i) && fits(i));
     writeAddress();
-    $("count").textContent = counted(runs.length, "run") + (runs.length === model.runs ? "" : " of " + digits(model.runs, 0));
+    $("count").textContent = counted(runs.length, "run") + (runs.length === model.real ? "" : " of " + digits(model.real, 0));
     for (const named of facets) named();
     curvesAndHeat();
     pareto();
     spread();
     for (const more of document.querySelectorAll(".more-panels")) {
-      const wanted = grouped(runs, more.previousElementSibling.id === "spread" ? split() : panelNames()).length;
+      const wanted = more.previousElementSibling.id === "spread" ? grouped(runs, split()).length : grouped(charted, panelNames()).length;
       more.hidden = wanted <= MOST_PANELS;
       more.firstElementChild.textContent = (view.all ? "" : MOST_PANELS + " of ") + counted(wanted, "panel") + " drawn";
       more.lastElementChild.textContent = view.all ? "Fewer" : "All of them";
@@ -642,8 +646,9 @@
     return html("tr", {}, html("th", { scope: "row" }, press(word("label", i), () => detail(i), "link")), cells);
   }
   // The runs behind a point: one in detail, several in the table.
-  function open(some) {
+  function open(given) {
     hideTip();
+    const some = real(given);
     if (some.length === 1) return detail(some[0]);
     view.picked = some;
     sorting.page = 0;
@@ -726,7 +731,7 @@
     while (due || jobs.size) await (due || Promise.all(jobs));
   }
   window.addEventListener("beforeprint", () => drawn(true));
-  if (caches.length < 2 && !axes.size) $("curves").closest("section").hidden = true;
+  if (sized.length < 2 && !axes.size) $("curves").closest("section").hidden = true;
   redraw();
   window.destageStore = { every, word, settings, front, drawn };
   root.dataset.ready = "true";

@@ -16,7 +16,7 @@ pub struct RunConfig {
     pub params: BTreeMap<String, serde_json::Value>,
     /// Frames of the cache.
     pub frames: u32,
-    /// The cache size as the user gave it.
+    /// The cache size as the user gave it; `none` without a cache.
     pub cache: String,
     /// Options of all runs of the call. `pages_per_block` and `device_pages` only for policies that
     /// use them, in a run without a device.
@@ -33,7 +33,15 @@ pub struct RunConfig {
     pub source_sha256: Option<String>,
 }
 
+/// The size of a run without a cache, as its configuration has it.
+pub const NO_CACHE: &str = "none";
+
 impl RunConfig {
+    /// Whether there is no cache: its frames are of the cache whose measured part the run has.
+    pub fn has_no_cache(&self) -> bool {
+        self.policy == NO_CACHE && self.cache == NO_CACHE
+    }
+
     /// Label in tables and on the command line: `acr-h[file_pages=none]`.
     pub fn label(&self) -> String {
         let tier1 = label(&self.policy, self.given.iter().map(|(k, v)| (k.as_str(), spelled(v))));

@@ -28,7 +28,7 @@ pub struct Group {
     pub frames: u32,
     /// The size as it was given.
     pub cache: String,
-    /// Numbers of the runs in the result set, from 0.
+    /// Numbers of the runs in the result set, from 0; one without a cache is in several groups.
     pub runs: Vec<usize>,
     /// Independent parts of the trace: windows over the length of a block, the least of the pairs'
     /// hit ratios and mean responses; absent in results of earlier versions.
@@ -42,10 +42,11 @@ pub struct Group {
 impl Differences {
     /// Of these runs; `None` if no two of them can be compared.
     pub fn of(runs: &[RunResult]) -> Option<Self> {
+        let known = || runs.iter().enumerate().filter(|(_, run)| run.windows.is_some());
+        // Windows of other parts of the trace are no pairs.
+        let part = |run: &RunResult| run.measured.map(|m| (m.first_request, m.last_request));
         let mut sizes: Vec<(&RunResult, Vec<usize>)> = Vec::new();
-        for (number, run) in runs.iter().enumerate().filter(|(_, run)| run.windows.is_some()) {
-            // Windows of other parts of the trace are no pairs.
-            let part = |run: &RunResult| run.measured.map(|m| (m.first_request, m.last_request));
+        for (number, run) in known().filter(|(_, run)| !run.config.has_no_cache()) {
             let same = |first: &RunResult| {
                 first.config.frames == run.config.frames
                     && first.config.cache == run.config.cache
@@ -55,6 +56,12 @@ impl Differences {
                 Some((_, numbers)) => numbers.push(number),
                 None => sizes.push((run, vec![number])),
             }
+        }
+        // Without a cache a run stands beside those of every size.
+        for (first, numbers) in &mut sizes {
+            let without = |run: &RunResult| run.config.has_no_cache() && part(run) == part(first);
+            numbers.extend(known().filter(|(_, run)| without(run)).map(|(number, _)| number));
+            numbers.sort_unstable();
         }
         sizes.retain(|(_, numbers)| numbers.len() > 1);
         if sizes.is_empty() {

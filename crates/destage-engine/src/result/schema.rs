@@ -120,8 +120,9 @@ pub static SCHEMA: &[Object] = &[
         policy: "text", "name of the policy";
         given: "object", "only the parameters that were given";
         params: "object", "all parameters, after defaults";
-        frames: "integer", "frames of the cache, pages";
-        cache: "text", "the cache size as it was given";
+        frames: "integer", "frames of the cache, pages; of a run without one, those of the cache \
+            whose measured part it has";
+        cache: "text", "the cache size as it was given; `none` without a cache";
         warmup: "text or object", "`none`, `full`, or one of `percent`, `requests`, `nanos` with \
             its number, or `auto` with `requests` before measurement and `pages`, the size of the \
             largest cache that is full by then";
@@ -296,7 +297,8 @@ pub static SCHEMA: &[Object] = &[
     object!("group", "Runs at one cache size.",
         frames: "integer", "frames of the cache";
         cache: "text", "the size as it was given";
-        runs: "list of integers", "numbers of the runs in the set, from 0";
+        runs: "list of integers", "numbers of the runs in the set, from 0; one without a cache is \
+            in the group of each size that was measured over its part of the trace";
         parts "?": "integer", "independent parts of the trace, by the autocorrelation of hit ratio \
             and mean response: with few of them intervals are wide, with two there are none; \
             absent in results of earlier versions";

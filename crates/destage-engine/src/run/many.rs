@@ -3,7 +3,7 @@
 use super::one::{Blocks, run_beside, run_together};
 use super::requirements::supplies;
 use crate::options::RunOptions;
-use crate::result::{RunConfig, RunResult};
+use crate::result::RunResult;
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
 use destage_replay::control::Control;
@@ -66,18 +66,7 @@ pub fn compare_each(
     };
     in_threads(jobs.clamp(1, tasks.len().max(1)), &work);
     let results = results.into_inner().expect("all threads have ended");
-    let mut all: Vec<_> =
-        results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect();
-    for (spec, first) in specs.iter().zip((0..).step_by(sizes.len().max(1))) {
-        for (k, size) in sizes.iter().enumerate().filter(|_| spec.is_none()) {
-            let of = moments.alike(k);
-            if let (true, Ok(run)) = (of < k, &all[first + of]) {
-                all[first + k] = Ok(at_size(run, size));
-                control.accesses_done.fetch_add(input.columns.accesses(), Ordering::Relaxed);
-            }
-        }
-    }
-    Ok(all)
+    Ok(results.into_iter().map(|r| r.unwrap_or(Err(RunError::Interrupted))).collect())
 }
 
 /// Where measurement begins at each size.
@@ -94,18 +83,13 @@ impl Moments {
         RunOptions { warmup: self.0[size], ..options.clone() }
     }
 
-    /// The first size that is measured from the same request: without a cache both have one run.
-    fn alike(&self, size: usize) -> usize {
-        let requests = |size: usize| match self.0[size] {
+    /// Whether all sizes are measured from the same request.
+    fn are_alike(&self) -> bool {
+        let requests = |warmup: &Warmup| match warmup {
             Warmup::Auto(Some(found)) => Some(found.requests),
             _ => None,
         };
-        (0..size).find(|&other| requests(other) == requests(size)).unwrap_or(size)
-    }
-
-    /// Whether all sizes are measured from the same request.
-    fn are_alike(&self) -> bool {
-        (0..self.0.len()).all(|size| self.alike(size) == 0)
+        self.0.windows(2).all(|two| requests(&two[0]) == requests(&two[1]))
     }
 }
 
@@ -165,16 +149,12 @@ fn tasks<'a>(
             && can_share(spec, options, pages)
             && windows_pay(spec.name, input.columns.accesses(), pages)
     };
-    let is_run = |spec: &PolicySpec, size| !spec.is_none() || moments.alike(size) == size;
-    let runs = |spec| (0..sizes.len()).filter(|&size| is_run(spec, size)).count();
-    let together = at_once(sizes.len(), specs.iter().map(runs).sum(), jobs);
+    let together = at_once(sizes.len(), specs.len() * sizes.len(), jobs);
     let mut tasks = Vec::new();
     let mut first = 0;
     for spec in specs {
         for some in sizes.chunks(if shares(spec) { together } else { 1 }) {
-            if is_run(spec, first % sizes.len()) {
-                tasks.push(Task { spec, sizes: some, first });
-            }
+            tasks.push(Task { spec, sizes: some, first });
             first += some.len();
         }
     }
@@ -192,12 +172,6 @@ pub fn in_threads(threads: usize, work: &(impl Fn() + Sync)) {
         }
         work();
     });
-}
-
-/// A run without a cache, under another size of the cache that it does not have.
-fn at_size(run: &RunResult, size: &Frames) -> RunResult {
-    let config = RunConfig { frames: size.frames, cache: size.given.clone(), ..run.config.clone() };
-    RunResult { config, ..run.clone() }
 }
 
 #[cfg(test)]
@@ -235,7 +209,7 @@ mod tests {
             assert_eq!(sizes_of_tasks(policy, 1, 20, 1), [1]);
         }
         assert_eq!(sizes_of_tasks("arc", 3, 20, 1), [1, 1, 1]);
-        assert_eq!(sizes_of_tasks("arc,sieve,none", 3, 20, 1), [1, 1, 1, 3, 1]);
+        assert_eq!(sizes_of_tasks("arc,sieve", 3, 20, 1), [1, 1, 1, 3]);
         // So few uses that the cuts of FIFO's windows would take longer than the runs.
         assert_eq!(sizes_of_tasks("fifo,clock", 2, 1, 1), [1, 1, 2]);
     }

@@ -11,7 +11,8 @@ from destage import _destage
 from destage.base.errors import DataError, UsageError
 from destage.base.io.files import Destination
 from destage.experiment.experiment import Experiment, StoreLike, experiment_of
-from destage.experiment.results import Results, together
+from destage.experiment.result_sets import together
+from destage.experiment.results import Results
 from destage.lab.checks import one_trace, sizes_json
 from destage.lab.options import ProgressCallback, RunOptions, options_json, thread_count
 from destage.lab.policy_base import PolicyLike

@@ -9,7 +9,8 @@ from typing import Any
 
 from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment
-from destage.experiment.results import Results, together
+from destage.experiment.result_sets import together
+from destage.experiment.results import Results
 from destage.experiment.task import Task
 from destage.experiment.warmup import AUTO, measured_alike
 from destage.lab.options import options_json

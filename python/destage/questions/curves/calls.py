@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 from destage import _destage
 from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment, StoreLike, experiment_of
-from destage.experiment.results import Results, only_so_many
+from destage.experiment.result_sets import only_so_many
+from destage.experiment.results import Results
 from destage.experiment.task import Question, Task
 from destage.experiment.warmup import measured_alike
 from destage.lab.checks import asked_curves, every_size_asked, one_trace, sizes_json

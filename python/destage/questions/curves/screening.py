@@ -9,7 +9,8 @@ from typing import Any, Unpack
 
 from destage.base.errors import UsageError
 from destage.experiment.experiment import StoreLike, experiment_of
-from destage.experiment.results import Results, incomplete, together
+from destage.experiment.result_sets import incomplete, together
+from destage.experiment.results import Results
 from destage.lab.checks import asked, one_trace
 from destage.lab.options import ProgressCallback, RunOptions, run_options
 from destage.lab.policy_base import PolicyLike, spec_label

@@ -139,10 +139,14 @@ def chart_rows(result: ResultSet) -> list[Row]:
 
 
 def beside_baseline(result: ResultSet, run: Run, metric: str) -> tuple[float, float] | None:
-    """Where a number lies beside lru's of the same size, with 95 % confidence; None: unknown."""
-    if run.sampled or run.label == BASELINE:
+    """Where a number lies beside that of the baseline, else lru's, of the same size.
+
+    With 95 % confidence; None where it is not known.
+    """
+    label = result.baseline or BASELINE
+    if run.sampled or run.label == label:
         return None
-    base = next((one for one in result.at(run.frames) if one.label == BASELINE), None)
+    base = next((one for one in result.at(run.frames) if one.label == label), None)
     if base is None or base[metric] is None or run[metric] is None:
         return None
     found = run.minus(base, metric)
@@ -264,7 +268,8 @@ class Charts(Series):
             layers.insert(0, self._errors(base, metric))
         elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
             layers.insert(1, self._whiskers(base, metric))
-            about += f"; upright lines: 95 % intervals of the differences from {BASELINE}"
+            about += "; upright lines: 95 % intervals of the differences from "
+            about += self.result.baseline or BASELINE
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
 
     def _valid(self, metric: Metric) -> Any:

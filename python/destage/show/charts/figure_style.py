@@ -30,6 +30,8 @@ class FigureStyle:
     """Width of the whole figure, points."""
     font_pt: float | None = None
     """Size of all text, points."""
+    height_pt: float | None = None
+    """Height of a figure's panels, points."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Names in the figure, by the policy's label."""
 
@@ -39,13 +41,15 @@ class FigureStyle:
         width: str | None = None,
         font_size: float | None = None,
         labels: Mapping[str, str] | None = None,
+        height: str | None = None,
     ) -> FigureStyle:
-        """Take what a user types: `"3.3in"`, points, and names by label. Raises `UsageError`."""
+        """Take the values that a user types, such as `"3.3in"`. Raises `UsageError`."""
         if font_size is not None and not 1 <= font_size <= 100:
             raise UsageError(f"font size: expected 1 to 100 points, got {font_size:g}")
         return cls(
-            None if width is None else _pixels(width),
+            None if width is None else _pixels(width, "width"),
             None if font_size is None else font_size * POINT,
+            None if height is None else _pixels(height, "height"),
             dict(labels or {}),
         )
 
@@ -62,6 +66,8 @@ class FigureStyle:
             found["autosize"] = {"type": "fit-x", "contains": "padding"}
             found["height"] = min(float(found.get("height") or 260), 0.62 * self.width_pt)
             found.setdefault("config", {})["padding"] = 3
+        if self.height_pt is not None and not found.keys() & {"vconcat", "facet"}:
+            found["height"] = self.height_pt
         if self.font_pt is not None or self.width_pt is not None:
             self._set_text(found)
         if self.labels:
@@ -97,14 +103,14 @@ class FigureStyle:
 UNSTYLED = FigureStyle()
 
 
-def _pixels(text: str) -> float:
+def _pixels(text: str, what: str) -> float:
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([a-z]*)\s*", text)
     unit = _UNITS.get(match[2] or "in") if match else None
     if match is None or unit is None:
-        raise UsageError(f"width: expected a length such as 3.3in, 84mm or 240pt, got {text!r}")
+        raise UsageError(f"{what}: expected a length such as 3.3in, 84mm or 240pt, got {text!r}")
     pixels = float(match[1]) * unit
     if not INCH <= pixels <= 100 * INCH:
-        raise UsageError(f"width: expected 1in to 100in, got {text!r}")
+        raise UsageError(f"{what}: expected 1in to 100in, got {text!r}")
     return pixels
 
 

@@ -107,6 +107,7 @@ class Figures(ABC):
         width: str | None = None,
         font_size: float | None = None,
         labels: Mapping[str, str] | None = None,
+        height: str | None = None,
     ) -> list[Path]:
         """Write every chart as SVG, PDF and PNG with its data as CSV; return the files.
 
@@ -117,11 +118,12 @@ class Figures(ABC):
                 keep theirs.
             font_size: of all text, in points.
             labels: names in the figures, by label: `{"lru": "LRU"}`.
+            height: of each figure without axes: `"2in"`.
 
         Raises `OutputError` if a file cannot be written, and `UsageError`.
         """
         need_extra("saving figures")
-        style = FigureStyle.of(width, font_size, labels)
+        style = FigureStyle.of(width, font_size, labels, height)
         target = made_folder(folder)
         return [
             path
@@ -130,7 +132,7 @@ class Figures(ABC):
                 target / f"{prefix}{name}",
                 style.styled(self._spec(name)),
                 self._csv(name),
-                points=style.width_pt is not None,
+                points=style.width_pt is not None or style.height_pt is not None,
             )
         ]
 

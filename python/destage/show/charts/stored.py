@@ -51,11 +51,16 @@ class StoredCharts(Series):
         page: bool,
         panels: Sequence[str] = (),
         style: FigureStyle = UNSTYLED,
+        logs: str = "",
     ) -> None:
-        """Take the policies, which keep their look whatever is shown of them."""
+        """Take the policies, which keep their look whatever is shown of them.
+
+        `logs` has the axes of curves that are logarithmic: `x`, `y`. A page's script says that.
+        """
         super().__init__(labels, theme, page=page)
         self.panels = panels
         self.style = style
+        self.logs = logs
         self._data = alt.NamedData("rows")
 
     def spec(self, name: str) -> dict[str, Any]:
@@ -73,14 +78,14 @@ class StoredCharts(Series):
 
     def curves(self) -> Any:
         """A line a policy over an axis: means, and from the least to the largest run."""
-        # The page's script has axes that are not of sizes: it says which are logarithmic.
-        log = not self.page
-        x = _axis(alt.X, "across", "at", grid=False, log=log, values=_expr("across.ticks"))
+        x_log, y_log = ("x" in self.logs, "y" in self.logs)
+        x = _axis(alt.X, "across", "at", grid=False, log=x_log, values=_expr("across.ticks"))
         base = self._rows().transform_filter("isValid(datum.at)").encode(x=x, detail="label:N")
         there = base.transform_filter("isValid(datum.mean)").encode(
-            y=_axis(alt.Y, "up", "mean"), color=self._color()
+            y=_axis(alt.Y, "up", "mean", log=y_log), color=self._color()
         )
-        reach = there.mark_rule(strokeOpacity=0.45).encode(y=_axis(alt.Y, "up", "low"), y2="high:Q")
+        low = _axis(alt.Y, "up", "low", log=y_log)
+        reach = there.mark_rule(strokeOpacity=0.45).encode(y=low, y2="high:Q")
         lines = there.mark_line(strokeWidth=1.8).encode(strokeDash=self._dash())
         points = self._points(there, size=36)
         lost = base.transform_filter("datum.lacks > 0 && !isValid(datum.mean)")
@@ -234,7 +239,7 @@ class StoredCharts(Series):
         else:
             alone = len(self.panels) < 2
             size = (420, 280) if alone else (WIDTH, HEIGHT)
-            chart = chart.properties(width=size[0], height=size[1])
+            chart = chart.properties(width=size[0], height=self.style.height_pt or size[1])
             if not alone:
                 facet = alt.Facet("panel:N", sort=list(self.panels), title=None, **self._headed())
                 columns = 1 if self.style.narrow else 2 if len(self.panels) in (2, 4) else ABREAST

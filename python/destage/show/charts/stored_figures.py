@@ -17,10 +17,12 @@ from altair.utils.schemapi import debug_mode
 
 from destage.base.errors import UsageError
 from destage.base.io.files import made_folder, write_whole
+from destage.model.axes import Axis, along, axis_named, is_number
 from destage.model.choice import chosen
 from destage.model.metrics import Metric
 from destage.model.settings import (
     OUTER,
+    at_every_size,
     cache_order,
     differing,
     known_metrics,
@@ -32,7 +34,7 @@ from destage.model.settings import (
     summed,
     usual_pair,
 )
-from destage.model.words import time_unit
+from destage.model.words import NONE, time_unit
 from destage.show.charts.comparison import (
     size_ticks,
 )
@@ -44,6 +46,9 @@ from destage.show.charts.stored import FAILED, StoredCharts, filled
 from destage.show.charts.value_axes import value_domain
 
 __all__ = ["save_stored"]
+
+#: Panels of a picture: more are in several.
+MOST_PANELS = 12
 
 _MISSING, _UNDEFINED = "?", "\u2013"
 _WHY = {"failed": FAILED, "missing": _MISSING, "undefined": _UNDEFINED}
@@ -58,9 +63,14 @@ def save_stored(
     *,
     show: str | Sequence[str] | None = None,
     style: FigureStyle = UNSTYLED,
+    across: str | None = None,
+    log_y: bool = False,
 ) -> list[Path]:
-    """Write every figure of these runs; return the files."""
-    figures = _Figures([*rows, *missing], style)
+    """Write every figure of these runs; return the files.
+
+    With `across`, the key of an axis, there is one figure a metric, over that axis.
+    """
+    figures = _Figures([*rows, *missing], style, across, log_y=log_y)
     metrics = figures.metrics(show)
     if not metrics:
         raise UsageError("there are no figures to draw: no run has a number")
@@ -101,13 +111,30 @@ def _fitted(chart: dict[str, Any], width_pt: float | None) -> str:
 class _Figures:
     """The figures of some runs."""
 
-    def __init__(self, runs: Sequence[Row], style: FigureStyle) -> None:
-        self.runs = runs
-        self.style = style
-        self.outer = differing(runs, OUTER)
+    def __init__(
+        self, runs: Sequence[Row], style: FigureStyle, across: str | None, *, log_y: bool
+    ) -> None:
+        self.style, self.log_y = style, log_y
+        level = at_every_size(runs)
+        # Without a cache, a run is drawn at the sizes of the others.
+        runs = [run for k, run in enumerate(runs) if k not in {number for number, _ in level}]
+        runs += [run for _, run in level]
+        self.only_curves = across is not None
         self.labels = sorted({str(run["label"]) for run in runs}, key=label_order)
         frames = {str(run["cache"]): run.get("frames") for run in runs}
         self.caches = sorted(frames, key=lambda given: cache_order(given, frames[given]))
+        self.axis: Axis | None = None
+        #: The column of the axis, its values from left to right.
+        self.key, self.values = "cache", self.caches
+        outer: tuple[str, ...] = OUTER
+        if across is not None and across != "cache":
+            self.axis = axis_named(runs, across)
+            runs = along(runs, self.axis)
+            outer = (*(name for name in OUTER if name != self.axis.name), "cache")
+            self.key = "across"
+            self.values = sorted({str(run["across"]) for run in runs}, key=natural_order)
+        self.runs = runs
+        self.outer = differing(runs, outer)
         self.panels = sorted({self._panel(run) for run in runs}, key=natural_order)
         self._specs: dict[str, dict[str, Any]] = {}
 
@@ -126,23 +153,41 @@ class _Figures:
         for metric in metrics:
             data = self._means(metric)
             drawn = [row for row in data if row["mean"] is not None]
-            if drawn and len(self.caches) > 1:
-                yield f"curves-{metric.name}", self._curves(metric, data), data
-                yield f"heat-{metric.name}", self._heat(metric, data), data
+            if drawn and (len(self.values) > 1 or self.only_curves):
+                for end, some in self._pictures(data):
+                    yield f"curves-{metric.name}{end}", self._curves(metric, data, some), some
+                if self.only_curves:
+                    continue
+                for end, some in self._pictures(data):
+                    yield f"heat-{metric.name}{end}", self._heat(metric, data, some), some
             if drawn:
                 single = self._single(metric)
                 yield f"spread-{metric.name}", self._spread(metric, single), single
+        if self.only_curves:
+            return
         x, y = (self._named(name) for name in usual_pair(known_metrics(self.runs)))
         if x is not None and y is not None and x.name != y.name:
             settings = self._settings(x, y)
             if settings:
                 yield "front", self._front(x, y, settings), settings
 
+    def _pictures(self, rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+        """The rows of each picture, and the end of its name: so many panels can be looked at."""
+        for k in range(0, len(self.panels), MOST_PANELS):
+            some = set(self.panels[k : k + MOST_PANELS])
+            end = f"-{k // MOST_PANELS + 1}" if len(self.panels) > MOST_PANELS else ""
+            yield end, [row for row in rows if row["panel"] in some]
+
     def _named(self, name: str) -> Metric | None:
         return next((m for m in known_metrics(self.runs) if m.name == name), None)
 
     def _panel(self, run: Row) -> str:
         return setting_name(run, self.outer) or "all runs"
+
+    @property
+    def called(self) -> str:
+        """The name of the axis in the data of a figure."""
+        return self.key if self.axis is None else self.axis.name.rpartition(".")[2]
 
     # Data
 
@@ -156,15 +201,17 @@ class _Figures:
     def _means(self, metric: Metric) -> list[dict[str, Any]]:
         """A row for each policy and size of each panel."""
         found = []
-        for (panel, label, cache), group in self._groups("label", "cache").items():
+        for (panel, label, value), group in self._groups("label", self.key).items():
             come = summed(group, metric.name)
             sizes = [run["cache_bytes"] for run in group if run.get("cache_bytes")]
+            size = sum(sizes) / len(sizes) if sizes else None
+            of_axis = {"cache_bytes": size} if self.axis is None else {}
             found.append(
                 {
                     "panel": panel,
                     "label": label,
-                    "cache": cache,
-                    "cache_bytes": sum(sizes) / len(sizes) if sizes else None,
+                    self.called: value,
+                    **of_axis,
                     "mean": come.mean,
                     "low": min(come.values, default=None),
                     "high": max(come.values, default=None),
@@ -174,8 +221,8 @@ class _Figures:
                     "undefined": come.undefined,
                 }
             )
-        places = (self.panels.index, self.labels.index, self.caches.index)
-        names = ("panel", "label", "cache")
+        places = (self.panels.index, self.labels.index, self.values.index)
+        names = ("panel", "label", self.called)
         found.sort(key=lambda r: [f(r[n]) for f, n in zip(places, names, strict=True)])
         return found
 
@@ -217,34 +264,81 @@ class _Figures:
 
     # Charts
 
-    def _drawn(self, name: str, rows: Sequence[Row], note: str, **axes: Any) -> dict[str, Any]:
-        if name not in self._specs:
-            panels = () if name == "front" else self.panels
-            self._specs[name] = StoredCharts(
-                self.labels, page=False, panels=panels, style=self.style
+    def _drawn(
+        self, name: str, rows: Sequence[Row], note: str, *, logs: str = "", **axes: Any
+    ) -> dict[str, Any]:
+        there = {row.get("panel") for row in rows}
+        panels = () if name == "front" else tuple(p for p in self.panels if p in there)
+        key = f"{name} {logs} {panels}"
+        if key not in self._specs:
+            self._specs[key] = StoredCharts(
+                self.labels, page=False, panels=panels, style=self.style, logs=logs
             ).spec(name)
         placed = [{**row, "place": self.labels.index(str(row["label"]))} for row in rows]
         lines = note if self.style.width_pt is None else note.split("; ")
-        return filled(self._specs[name], placed, note=lines, **axes)
+        return filled(self._specs[key], placed, note=lines, **axes)
 
-    def _curves(self, metric: Metric, data: list[dict[str, Any]]) -> dict[str, Any]:
-        sizes = [row["cache_bytes"] for row in data if row["cache_bytes"]]
-        air = (max(sizes) / min(sizes)) ** 0.03 if sizes else 1.0
-        across = {
-            "domain": [min(sizes) / air, max(sizes) * air] if sizes else [1, 2],
-            "ticks": size_ticks(sizes) if sizes else [],
-            "title": "Cache size (log scale)",
-            "kind": "size",
-        }
-        rows = [r | {"at": r["cache_bytes"]} | _lacking(r) for r in data]
+    def _curves(
+        self, metric: Metric, data: list[dict[str, Any]], some: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Of all `data`, whose axes it has, some rows."""
+        across, log = self._across(data)
+        rows = [r | {"at": self._at(r)} | _lacking(r) for r in some]
         values = [v for row in data for v in (row["low"], row["high"]) if v is not None]
-        note = _title(metric)
+        up, note = _axis_of(metric, values), _title(metric)
+        has_log = self.log_y and min(values) > 0
+        if has_log:
+            up |= {"domain": [min(values) / 1.3, max(values) * 1.3]}
+            up["title"] += " (log scale)"
         if any(row["lacks"] for row in rows):
             note += f"; {FAILED} some runs failed, are missing or have no such number"
-        return self._drawn("curves", rows, note, across=across, up=_axis_of(metric, values))
+        logs = "x" * log + "y" * has_log
+        return self._drawn("curves", rows, note, logs=logs, across=across, up=up)
 
-    def _heat(self, metric: Metric, data: list[dict[str, Any]]) -> dict[str, Any]:
-        means = [row["mean"] for row in data if row["mean"] is not None]
+    def _at(self, row: Row) -> float | None:
+        """The place of a row on the axis."""
+        if self.axis is None:
+            return row["cache_bytes"]  # type: ignore[no-any-return]
+        text = str(row[self.called])
+        if self._is_numeric:
+            return float(text) if text else None
+        return self.values.index(text)
+
+    @property
+    def _is_numeric(self) -> bool:
+        return all(value == "" or is_number(value) for value in self.values)
+
+    def _across(self, data: list[dict[str, Any]]) -> tuple[dict[str, Any], bool]:
+        """The axis from left to right, and whether it is logarithmic: wide ranges are."""
+        ats = [at for at in map(self._at, data) if at is not None]
+        if self.axis is None:
+            sizes = [int(at) for at in ats if at]
+            air = (max(sizes) / min(sizes)) ** 0.03 if sizes else 1.0
+            return {
+                "domain": [min(sizes) / air, max(sizes) * air] if sizes else [1, 2],
+                "ticks": size_ticks(sizes) if sizes else [],
+                "title": "Cache size (log scale)",
+                "kind": "size",
+            }, True
+        first, last = min(ats, default=0.0), max(ats, default=1.0)
+        log = self._is_numeric and 0 < 20 * first < last
+        air = (last / first) ** 0.03 if log else 0.03 * (last - first) or 0.5
+        air = air if self._is_numeric else 0.4
+        names = {str(k): value or NONE for k, value in enumerate(self.values)}
+        return {
+            "domain": [first / air, last * air] if log else [first - air, last + air],
+            "ticks": sorted(set(ats)),
+            "title": self.axis.title + (" (log scale)" if log else ""),
+            "kind": "real" if self._is_numeric else "name",
+            "length": 1,
+            "form": ",.6~g",
+            "names": names,
+        }, log
+
+    def _heat(
+        self, metric: Metric, every: list[dict[str, Any]], data: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        means = [row["mean"] for row in every if row["mean"] is not None]
         low, high = min(means), max(means)
         up = _axis_of(metric, means) | {"domain": [low, high]}
         rows = []
@@ -268,7 +362,7 @@ class _Figures:
         return self._drawn("spread", rows, note, across=_axis_of(metric, known))
 
     def _front(self, mx: Metric, my: Metric, data: list[dict[str, Any]]) -> dict[str, Any]:
-        axes = {
+        axes: dict[str, Any] = {
             name: _axis_of(metric, [row[key] for row in data])
             for name, key, metric in (("across", "x", mx), ("up", "y", my))
         }

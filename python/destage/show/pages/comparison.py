@@ -66,6 +66,14 @@ def _section(title: str, charts: list[Part], legend: list[Part], **more: object)
     return part | more
 
 
+def _over(result: ResultSet, joint: str = "", several: str = "over cache size") -> str:
+    """The end of a heading: the one cache size, or that there are several; nothing without one."""
+    if not result.has_cache:
+        return ""
+    one = len(result.sizes) == 1
+    return joint + (f"at {size(result.by_size[0].cache_bytes)}" if one else several)
+
+
 def _legend(result: ResultSet, shown: Sequence[str], *, lines: bool) -> list[Part]:
     """Chips; none where bars have their names beside them."""
     return chips(result, shown) if lines or len(result.sizes) > 1 else []
@@ -120,15 +128,14 @@ def _written_back(model: Part, charts: DeviceCharts) -> Part:
     metrics = {m.name: m for m in result.metrics()}
     drawn = [] if len(result.by_size) == 1 else _over_sizes(group, charts, metrics, _GROUPED)
     model["data"]["destages"] = curves
-    title = "Pages in a destage"
-    cdf = chart_part(group, "destage_cdf", title, charts.destage_cdf(), result.name)
+    cdf = chart_part(group, "destage_cdf", "Pages in a destage", charts.destage_cdf(), result.name)
     note = "policies that write page by page are left out"
     drawn.append(cdf | {"note": note, "points": lines(curves)})
     _arrange(drawn, hero=False)
-    over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
     choices = [] if one else [_sizes_choice(charts, "Cache size of the distribution")]
     legend = _legend(result, charts.shown, lines=True)
-    return _section(f"How pages are written back, {over}", drawn, legend, choices=choices)
+    title = f"How pages are written back{_over(result, ', ')}"
+    return _section(title, drawn, legend, choices=choices)
 
 
 def _sizes_choice(charts: DeviceCharts, title: str) -> Part:
@@ -154,9 +161,8 @@ def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> lis
     drawn += [relative] if relative else []
     if drawn:
         _arrange(drawn, hero=len(result.sizes) > 1)
-    one = len(result.sizes) == 1
-    title = f"At {size(result.by_size[0].cache_bytes)}" if one else "Over cache size"
-    overview = _section(title, drawn, _legend(result, shown, lines=False))
+    over = _over(result)
+    overview = _section(over[:1].upper() + over[1:], drawn, _legend(result, shown, lines=False))
     return [overview, _written_back(model, charts)]
 
 
@@ -175,7 +181,6 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
     charts = HostInterfaceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
     one = len(result.sizes) == 1
-    over = f"at {size(result.by_size[0].cache_bytes)}" if one else "over cache size"
     single = len(result.by_size) == 1
 
     def bars(names: Iterable[str]) -> list[Part]:
@@ -201,13 +206,13 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
     _arrange(ftl, hero=False)
     legend = _legend(result, shown, lines=False)
     return [
-        _section(f"Response time {over}", responses, legend),
+        _section(f"Response time{_over(result, ' ')}", responses, legend),
         _in_detail(model, charts),
-        _section(f"Related metrics, {over}", behind, legend),
+        _section(f"Related metrics{_over(result, ', ')}", behind, legend),
         _written_back(model, charts),
-        _section(f"Device activity, {over}", drive, legend),
+        _section(f"Device activity{_over(result, ', ')}", drive, legend),
         _of_today(model, charts),
-        _section(f"What the FTL did besides, {over}", ftl, legend),
+        _section(f"What the FTL did besides{_over(result, ', ')}", ftl, legend),
         _units(model, charts),
     ]
 
@@ -278,10 +283,8 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         add("wear", "Wear of the blocks", charts.wear(), points(worn), note)
     _pair(drawn)
     choices = _choices(charts, kinds)
-    at = size(result.by_size[0].cache_bytes) if len(result.sizes) == 1 else "one cache size"
-    return _section(
-        f"In detail, at {at}", drawn, _legend(result, charts.shown, lines=True), choices=choices
-    )
+    title = f"In detail{_over(result, ', ', 'at one cache size')}"
+    return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
 
 
 def _of_today(model: Part, charts: HostInterfaceCharts) -> Part:
@@ -310,11 +313,11 @@ def _of_today(model: Part, charts: HostInterfaceCharts) -> Part:
     if not drawn:
         return _section("", [], [])
     one = len(result.sizes) == 1
-    at = size(result.by_size[0].cache_bytes) if one else "one cache size"
     title = "Its SLC cache" if slc else "Its handles"
     choices = [] if one else [_sizes_choice(charts, "Cache size")]
     legend = _legend(result, charts.shown, lines=True)
-    return _section(f"{title}, at {at}", drawn, legend, choices=choices)
+    title += _over(result, ", ", "at one cache size")
+    return _section(title, drawn, legend, choices=choices)
 
 
 def _pair(drawn: Sequence[Part]) -> None:
@@ -364,12 +367,12 @@ def _units(model: Part, charts: DeviceCharts) -> Part:
             part = chart_part(model["id"], name, f"{run[0]}: {title}", chart, result.name)
             table = means([row for row in units if (row["label"], row["frames"]) == run], what)
             drawn.append(part | {"points": table})
-    at = size(runs[0][1] * result.trace.page_bytes) if runs else ""
+    at = f", at {size(runs[0][1] * result.trace.page_bytes)}" if runs and result.has_cache else ""
     note = "A row is a unit of the device, a column a span of time; the stronger the colour,"
     note += " the busier."
     if any(run.config.get("warmup") not in (None, "none") for run in result.runs):
         note += " Time starts with the warm-up, which is shaded and not measured."
-    return _section(f"Units over time, at {at}", drawn, [], note=note)
+    return _section(f"Units over time{at}", drawn, [], note=note)
 
 
 def _cost(result: ResultSet) -> str:

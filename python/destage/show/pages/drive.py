@@ -45,7 +45,8 @@ def drive_facts(result: ResultSet) -> dict[str, Any] | None:
     today = parts_of_today(tables.get("device", {}), policy)
     facts += [{"title": title, "value": value, "note": ""} for title, value in today.items()]
     facts += _saturation(result)
-    facts += _in_front(tables.get("cache", {}), tables.get("host", {}))
+    behind = tables.get("cache", {}) if result.has_cache else {}
+    facts += _in_front(behind, tables.get("host", {}))
     return {"name": name, "facts": facts, "every": every}
 
 

@@ -17,10 +17,12 @@ from destage.model.words import cell, counted, duration, join, number, percent, 
 from destage.show.charts.comparison import Charts, chart_rows, same_axes
 from destage.show.charts.series_plots import series_chart, series_title
 from destage.show.charts.theme import PAGE
+from destage.show.pages.advice import table_part
 from destage.show.pages.comparison import Part, chart_part, chips, comparison, highlighted
 from destage.show.pages.contents import with_contents
 from destage.show.pages.drive import drive_facts, drive_name
 from destage.show.pages.layout import drawn, page_of
+from destage.show.pages.part_names import named_parts
 from destage.show.pages.parts import parts_table
 from destage.show.pages.phases import phases_table
 from destage.show.pages.plain import points
@@ -28,6 +30,7 @@ from destage.show.pages.provenance import made
 from destage.show.pages.tables import runs_table, wins_table
 from destage.show.pages.trace import facts, profile_charts
 from destage.show.pages.workload import workload
+from destage.show.tables.against import against_table
 from destage.show.tables.curves import curves_summary
 from destage.show.tables.summary import summary
 from destage.show.tables.verdict import verdict
@@ -57,19 +60,14 @@ def page(
             if k < len(results) and k < len(series):
                 section["over_time"] = _over_time(f"o{k}", series[k], results[k], groups)
             sections.append(section)
-    names = [s["name"] for s in sections]
-    title = names[0] if len(names) == 1 else f"{len(names)} traces"
-    drives = [s["drive"]["name"] if s["drive"] else "no device" for s in sections]
-    if len(names) > 1 and len(set(names)) == 1 and len(set(drives)) == len(names):
-        # One trace in front of several devices.
-        title = f"{names[0]}: {len(names)} devices"
-        for section, drive in zip(sections, drives, strict=True):
-            section["name"] = drive
+    title, named = named_parts([s["name"] for s in sections], results) if sections else ("", [])
+    for section, name in zip(sections, named, strict=True):
+        section["name"] = name
     html = page_of(
         "report.html.j2",
         ["report.js"],
         {"groups": drawn(groups)},
-        title=title if names else "No results",
+        title=title or "No results",
         lead=sections[0]["lead"] if len(sections) == 1 else "",
         version=next((str(r.source.get("version", "")) for r in results), ""),
         sections=sections,
@@ -124,6 +122,7 @@ def _section(
     section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
     section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made", "parts"))
     section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time", "phases"))
+    section["against"] = None
     if result is not None:
         section["lead"] = _lead(result)
         section["summary"] = verdict(result) + summary(result)
@@ -134,6 +133,8 @@ def _section(
         section["phases"] = phases_table(result)
         section["parts"] = parts_table(result)
         section["table"] = runs_table(result) if result.runs else None
+        if result.baseline is not None and len(result.labels) > 1:
+            section["against"] = table_part(against_table(result.runs, result.baseline))
         section["drive"] = drive_facts(result)
         section["made"] = made(result)
     if curve is not None:
@@ -187,7 +188,9 @@ def _lead(result: ResultSet) -> str:
     trace = result.trace
     parts = [counted(len(result.labels), "policy", "policies")]
     sizes = [size(frames * trace.page_bytes) for frames in result.sizes]
-    if len(sizes) == 1:
+    if not result.has_cache:
+        parts.append("no cache")
+    elif len(sizes) == 1:
         parts.append(f"{sizes[0]} of cache")
     elif sizes:
         parts.append(f"{len(sizes)} cache sizes from {sizes[0]} to {sizes[-1]}")

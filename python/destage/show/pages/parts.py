@@ -9,7 +9,7 @@ from destage.model.drive import telling_size
 from destage.model.metrics import METRICS
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.model.words import TimeUnit, ratio, size, time_unit
+from destage.model.words import NONE, TimeUnit, ratio, size, time_unit
 
 __all__ = ["parts_table"]
 
@@ -32,8 +32,9 @@ def parts_table(result: ResultSet) -> dict[str, Any] | None:
     values = {run.label: _tenths(run, upper, lower) for run in runs}
     unit = time_unit(v for some in values.values() for v in some) if timed else None
     what = f"{metric.title} ({unit.name if unit else '%'})"
+    at = f", at {size(runs[0].cache_bytes)}" if result.has_cache else ""
     return {
-        "title": f"{what} in parts of the run, at {size(runs[0].cache_bytes)}",
+        "title": f"{what} in parts of the run{at}",
         "heads": [f"{k}0\u00a0%" for k in range(1, PARTS + 1)],
         "rows": [_row(run, values[run.label], unit) for run in runs],
         "note": "Ten parts of the measured requests, of equal length. A policy that postpones"
@@ -55,5 +56,5 @@ def _tenths(run: Run, upper: str, lower: str) -> list[float | None]:
 
 def _row(run: Run, values: Sequence[float | None], unit: TimeUnit | None) -> dict[str, Any]:
     texts = [ratio(v) if unit is None else unit.text(v) for v in values]
-    cache = "still filling" if run.fills_late else "full"
+    cache = NONE if run.has_no_cache else "still filling" if run.fills_late else "full"
     return {"label": run.label, "cells": texts, "cache": cache}

@@ -34,6 +34,7 @@ def phases_table(result: ResultSet) -> dict[str, Any] | None:
     count = len(windows[lower])
     after = windows.get("filled_after")
     full = count if after is None else min(count, -int(-after * count // 1))
+    full = full if result.has_cache else 0
     values = [
         up / low if low else 0.0 for up, low in zip(windows[upper], windows[lower], strict=True)
     ]
@@ -55,12 +56,11 @@ def phases_table(result: ResultSet) -> dict[str, Any] | None:
         written = sum(windows["physical_writes"][first:last]) / (last - first) * count / 100
         rows.append({"label": label, "cells": [*cells, number(round(written))]})
     heads.append(f"Flash writes per 1{NBSP}% of the requests")
-    return {
-        "heads": heads,
-        "rows": rows,
-        "note": "Filling ends when every frame of the cache has been taken. After that a phase"
-        f" begins where the {'mean response' if timed else 'hit ratio'} changes for long.",
-    }
+    number_of = "mean response" if timed else "hit ratio"
+    note = f"A phase begins where the {number_of} changes for long."
+    if result.has_cache:
+        note = "Filling ends when every frame of the cache has been taken. After that a" + note[1:]
+    return {"heads": heads, "rows": rows, "note": note}
 
 
 def segments(values: Sequence[float], offset: int = 0) -> list[int]:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from destage import _destage
-from destage.model.axes import axes_of
-from destage.model.metrics import Metric, offline
+from destage.model.axes import Axis, along, axes_of, axis_named
+from destage.model.metrics import NO_CACHE, Metric, offline
 from destage.model.settings import (
     DIMENSIONS,
+    at_every_size,
     cache_order,
+    differing,
     known_metrics,
     label_order,
     natural_order,
@@ -40,6 +42,8 @@ SIZES = (
     *("frames", "cache_bytes", "cache_share", "page_bytes", "warmup_requests"),
     *("trace_requests", "trace_accesses", "trace_unique_pages"),
 )
+#: Values that differ by less are of a number that does not vary.
+LEAST = 0.05
 #: Reasons and holes that are written out; of more, the page says how many there are.
 MOST_TOLD = 12
 
@@ -55,15 +59,25 @@ def stored_page(
     title: str,
     damaged: int = 0,
     command: str | None = None,
+    across: str | None = None,
+    log_y: bool = False,
 ) -> str:
-    """Return the page of rows of a store, and of the runs that it has not."""
+    """Return the page of rows of a store, and of the runs that it has not.
+
+    It opens on the first usual number that differs; `across` is the key of the axis.
+    """
     runs = [*rows, *({**dict(run), "status": "missing"} for run in missing)]
     order = _orders(runs)
     runs.sort(key=lambda run: [order[name](_text(run.get(name))) for name in DIMENSIONS])
+    level = at_every_size(runs)
     known = _sized(runs)
     metrics = known_metrics(rows)
     labels = sorted({str(run["label"]) for run in runs}, key=label_order)
-    model = _model(runs, known, metrics, labels)
+    every = [*runs, *(run for _, run in level)]
+    model = _model(every, _sized(every), metrics, labels)
+    # Runs behind the others are drawn only: without a cache, at the sizes of the others.
+    model |= {"real": len(runs), "level": [number for number, _ in level]}
+    model["opens"] = _opens(runs, metrics, across, log_y=log_y)
     return page_of(
         "store.html.j2",
         ["store.js"],
@@ -111,7 +125,8 @@ def _lead(runs: Sequence[Row]) -> str:
     for name, (one, several) in DIMENSIONS.items():
         values = {run.get(name) for run in runs}
         if len(values) > 1:
-            parts.append(counted(len(values - {None}) or 1, one.lower(), several))
+            rest = values - {None, NO_CACHE if name == "cache" else None}
+            parts.append(counted(len(rest) or 1, one.lower(), several))
     return " \u00b7 ".join(parts)
 
 
@@ -190,6 +205,39 @@ def _model(
         "pair": usual_pair(metrics),
         "charts": {name: charts.spec(name) for name in charts.NAMES},
     }
+
+
+def _opens(
+    runs: Sequence[Row], metrics: Sequence[Metric], across: str | None, *, log_y: bool
+) -> dict[str, Any]:
+    """The number, the axis and the scale that the page opens on, where those are not usual."""
+    opens: dict[str, Any] = {}
+    timed = any(run.get("device") for run in runs)
+    core = [m for m in metrics if m.is_core(timed)]
+    axis = None
+    if across not in (None, "cache"):
+        axis = axis_named(runs, str(across))
+        opens["x"] = axis.name
+    elif across is None and not differing(runs, ("cache",)):
+        axis = next(iter(axes_of(runs)), None)
+    varied = _varied(runs, axis, core)
+    return opens | ({"metric": varied.name} if varied else {}) | ({"log": True} if log_y else {})
+
+
+def _varied(runs: Sequence[Row], axis: Axis | None, metrics: Sequence[Metric]) -> Metric | None:
+    """The first of these metrics that varies along an axis, by default that of cache sizes."""
+    placed = list(runs) if axis is None else along(runs, axis)
+    over = "cache" if axis is None else axis.name
+    rest = [name for name in DIMENSIONS if name != over]
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for run in placed:
+        groups.setdefault(tuple(run.get(name) for name in rest), []).append(run)
+    for metric in metrics:
+        for some in groups.values():
+            values = [v for run in some if (v := run.get(metric.name)) is not None]
+            if values and max(values) - min(values) > LEAST * max(map(abs, values)):
+                return metric
+    return None
 
 
 def _orders(runs: Sequence[Row]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from destage.model.metrics import METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winners
-from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit, valued
+from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit
 from destage.show.tables.results import RULE, life_texts, mark_meaning
 from destage.show.tables.table import WORDS
 
@@ -51,37 +51,32 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
     shares = [row.cache_share for row in result.by_size if row.cache_share]
     digits = 3 if shares and min(shares) < 0.001 else 2
     rows, words = [], set[str]()
-    before: int | None = None
-    for row in result.by_size:
-        sized = _no_size if row.policy == "none" else str
-        cells = [
-            {"v": row.label, "text": row.label, "css": ""},
-            # No cache has no size; it still stands beside the others of a size.
-            _cell(row.cache_bytes, sized(f"{row.cache_bytes / MIB:,.2f}"), ""),
-            _cell(row.frames, sized(number(row.frames)), ""),
-            _cell(row.cache_share, sized(_share(row.cache_share, digits)), ""),
-        ]
+    before: int | str | None = None
+    for row in result.once:
+        frames = "" if row.has_no_cache and len(result.sizes) > 1 else row.frames
+        cells = [{"v": row.label, "text": row.label, "css": ""}]
+        cells += _size_cells(row, digits) if result.has_cache else []
         for m in metrics:
             css = [] if m.is_core(timed) else ["extra"]
             if (m.name, row.frames, row.label) in best:
                 css.append("best")
             text = cell(m, row[m.name], units.get(m.name))
-            word = _word(m, row, bases[row.frames], units.get(m.name))
+            word = _word(m, row, bases.get(row.frames), units.get(m.name))
             words.add(word)
             cells.append(_cell(row[m.name], text, " ".join([*css, word]).rstrip()))
         cells += _life_cells(row) if any(r.life for r in result.runs) else []
         rows.append(
             {
-                "frames": row.frames,
-                "first": before is not None and before != row.frames,
+                "frames": frames,
+                "first": before is not None and before != frames,
                 "cells": cells,
             }
         )
-        before = row.frames
+        before = frames
     sizes = {row.frames: size(row.cache_bytes) for row in result.by_size}
     return {
         "heads": [
-            *_fixed_heads(),
+            *_fixed_heads()[: None if result.has_cache else 1],
             *(_head(m, units.get(m.name), timed) for m in metrics),
             *_life_heads(result),
         ],
@@ -135,8 +130,14 @@ def _life_heads(result: ResultSet) -> list[dict[str, Any]]:
     ]
 
 
-def _no_size(_: str) -> str:
-    return NONE
+def _size_cells(run: Run, digits: int) -> list[dict[str, Any]]:
+    """The size of the cache; no cache has none, nor have its runs at sizes of earlier results."""
+    sizes = (run.cache_bytes, run.frames, run.cache_share)
+    texts = (f"{run.cache_bytes / MIB:,.2f}", number(run.frames), _share(run.cache_share, digits))
+    if run.policy == "none":
+        texts = (NONE, NONE, NONE)
+    known = (None, None, None) if run.has_no_cache else sizes
+    return [_cell(value, text, "") for value, text in zip(known, texts, strict=True)]
 
 
 def _cell(value: float | int | None, text: str, css: str) -> dict[str, Any]:
@@ -206,6 +207,7 @@ def wins_table(result: ResultSet) -> dict[str, Any] | None:
         if not found or all(w.value == 0 and len(w.labels) == w.of for w in found.values()):
             continue
         cells = []
+        unit = time_unit(w.value for w in found.values()) if metric.kind == "time" else None
         for frames in result.sizes:
             winner = found.get(frames)
             if winner is None:
@@ -214,11 +216,13 @@ def wins_table(result: ResultSet) -> dict[str, Any] | None:
             cells.append(
                 {
                     "who": _who(winner.labels, winner.of),
-                    "value": valued(metric, winner.value),
+                    "value": cell(metric, winner.value, unit),
                     "full": join(winner.labels),
                 }
             )
-        rows.append({"title": metric.title, "cells": cells})
+        shown = unit.name if unit else metric.shown_unit
+        title = f"{metric.title} ({shown})" if shown else metric.title
+        rows.append({"title": title, "cells": cells})
     if not rows:
         return None
     first: dict[int, Run] = {}

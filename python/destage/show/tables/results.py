@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,10 +11,10 @@ from destage.model.life import Life
 from destage.model.marks import (
     BETTER,
     WORSE,
+    Place,
     baseline_of,
     beside,
-    beside_each_other,
-    side_by_side,
+    compared,
     unmarked,
 )
 from destage.model.metrics import WRITES, Metric, metrics
@@ -36,13 +37,20 @@ from destage.model.words import (
 from destage.show.tables.table import MARK, Cell, Column, Table
 
 __all__ = [
+    "RULE",
     "LIFE_TITLES",
     "NO_LIFE",
     "Numbers",
     "by_metric",
+    "grouped",
+    "key_columns",
+    "keys_of",
+    "leading_cells",
     "life_texts",
     "mark_meaning",
     "results_table",
+    "shown_metrics",
+    "title_of",
 ]
 
 #: Columns that say how long a device lasts.
@@ -54,9 +62,15 @@ NO_LIFE = "for years and drive writes a day, give the P/E cycle rating"
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
 
-#: Trace, device (its name includes the FTL), queue depth and frames: common to the runs that are
-#: compared, by cache policy and by placement policy.
-Place = tuple[str | int | None, ...]
+def title_of(metric: Metric) -> str:
+    """The title of a metric as a heading has it: abbreviations stay as they are."""
+    title = metric.title
+    return title if title.split()[0].isupper() else title[0].lower() + title[1:]
+
+
+def shown_metrics(runs: Sequence[Run]) -> list[Metric]:
+    """The numbers that a table of these runs shows unasked."""
+    return _shown(runs)[0]
 
 
 def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
@@ -84,9 +98,7 @@ class Numbers:
     @classmethod
     def of(cls, metric: Metric, runs: Sequence[Run]) -> Numbers:
         """Choose the unit that suits all runs."""
-        title = metric.title[0].lower() + metric.title[1:]
-        title = metric.title if metric.title.split()[0].isupper() else title
-        unit = None
+        title, unit = title_of(metric), None
         if metric.kind == "time":
             several = len({r.trace.fingerprint for r in runs}) > 1
             unit = (column_unit if several else time_unit)(r[metric.name] for r in runs)
@@ -121,7 +133,7 @@ def results_table(
     Raises `UsageError` for names that there are not.
     """
     runs = list(every)
-    keys = _keys(runs)
+    keys = keys_of(runs)
     order = None if sort is None else metric_named(sort)
     asked, life = chosen(show, view, sort)
     if view is not None and asked is not None:
@@ -130,22 +142,23 @@ def results_table(
     if order is not None and order not in said:
         said = [*said, order]
     shown = [Numbers.of(m, runs) for m in said]
-    columns = [Column(title, right=False, key=True) for title in keys]
-    columns += [Column("policy", right=False, key=True), Column("cache", key=True)]
-    columns += [Column("pages", spare=True), Column("size", spare=True)]
+    columns, has_sizes = key_columns(runs)
     columns += [Column(s.title) for s in shown]
     lasting = any(r.life for r in runs) and (life or asked is None)
     columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     table = Table(_title(runs), columns)
-    by_size = {place: side_by_side(group) for place, group in _groups(runs).items()}
+    by_size = grouped(runs)
     bases = {place: baseline_of(group, baseline) for place, group in by_size.items()}
     one_each = all(len(group) == 1 for group in by_size.values())
     if order is not None:
         by_size = _sorted(by_size, order, one_each)
     rows = {
-        place: _rows(group, bases[place], shown, keys, lasting) for place, group in by_size.items()
+        place: _rows(group, bases[place], shown, keys, lasting, has_sizes=has_sizes)
+        for place, group in by_size.items()
     }
-    table.groups += [[row for some in rows.values() for row in some]] if one_each else rows.values()
+    printed = _printed_once(by_size, rows)
+    one_each = all(len(some) == 1 for some in printed)
+    table.groups += [[row for some in printed for row in some]] if one_each else printed
     table.notes += _notes(table, runs, shown)
     table.notes += _marks(table, [(group, bases[place]) for place, group in by_size.items()], shown)
     if life and not lasting:
@@ -156,12 +169,51 @@ def results_table(
     return table
 
 
-def _groups(runs: Sequence[Run]) -> dict[Place, list[Run]]:
+def key_columns(runs: Sequence[Run]) -> tuple[list[Column], bool]:
+    """The columns in which runs differ, and whether cache sizes are among them."""
+    columns = [Column(title, right=False, key=True) for title in (*keys_of(runs), "policy")]
+    if runs and all(run.has_no_cache for run in runs):
+        return columns, False
+    sizes = (Column(title, spare=True) for title in ("pages", "size"))
+    return [*columns, Column("cache", key=True), *sizes], True
+
+
+def leading_cells(run: Run, keys: Sequence[str], *, has_sizes: bool) -> list[Cell]:
+    """The cells of `key_columns`."""
+    row = [Cell(_KEYS[key](run)) for key in keys] + [Cell(run.label)]
+    sizes = (run.cache, number(run.frames), size(run.cache_bytes))
+    sizes = ("-", "-", "-") if run.policy == "none" else sizes
+    if run.cache_not_full:
+        sizes = (f"{run.cache} {NOT_FULL}", *sizes[1:])
+    return row + [Cell(text) for text in (sizes if has_sizes else ())]
+
+
+def grouped(runs: Sequence[Run]) -> dict[Place, Sequence[Run]]:
     """Runs that are compared with each other."""
-    groups: dict[Place, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(beside_each_other(run), []).append(run)
-    return groups
+    return {place: list(group.values()) for place, group in compared(runs).items()}
+
+
+def _printed_once(
+    by_size: Mapping[Place, Sequence[Run]], rows: Mapping[Place, list[list[Cell]]]
+) -> list[list[list[Cell]]]:
+    """The rows as they are printed: those without a cache once, before several sizes."""
+    sizes = Counter(place[:-1] for place in by_size)
+    without: dict[Place, dict[tuple[str, str | None], list[Cell]]] = {}
+    sized: dict[Place, list[list[list[Cell]]]] = {}
+    for place, group in by_size.items():
+        kept = sized.setdefault(place[:-1], [])
+        kept.append([])
+        for run, row in zip(group, rows[place], strict=True):
+            if run.has_no_cache and sizes[place[:-1]] > 1:
+                found = without.setdefault(place[:-1], {})
+                if run.frames == run.config["frames"]:
+                    found[run.label, run.placement] = row
+                found.setdefault((run.label, run.placement), row)
+            else:
+                kept[-1].append(row)
+    first = {behind: [list(found.values())] for behind, found in without.items()}
+    every = [some for behind, kept in sized.items() for some in first.get(behind, []) + kept]
+    return [some for some in every if some]
 
 
 def by_metric(order: Metric, value: float | int | None) -> tuple[bool, float]:
@@ -188,6 +240,8 @@ def _rows(
     shown: Sequence[Numbers],
     keys: Sequence[str],
     lasting: bool,
+    *,
+    has_sizes: bool,
 ) -> list[list[Cell]]:
     """The rows of one cache size."""
     best: dict[str, Run] = {}
@@ -200,13 +254,7 @@ def _rows(
                 best[s.metric.name] = found.runs[0]
     rows = []
     for run in group:
-        row = [Cell(_KEYS[key](run)) for key in keys]
-        # No cache has no size; its row stands for comparison at each.
-        sizes = (run.cache, number(run.frames), size(run.cache_bytes))
-        sizes = ("-", "-", "-") if run.policy == "none" else sizes
-        if run.cache_not_full:
-            sizes = (f"{run.cache} {NOT_FULL}", *sizes[1:])
-        row += [Cell(text) for text in (run.label, *sizes)]
+        row = leading_cells(run, keys, has_sizes=has_sizes)
         for s in shown:
             # As for the best: what the printed digits do not show is not marked.
             differs = base is not None and s.text(run) != s.text(base)
@@ -319,7 +367,7 @@ def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     """Marks that pending writes take away, in a line."""
     titles: dict[str, None] = {}
     share = 0.0
-    for group in _groups(runs).values():
+    for group in grouped(runs).values():
         for s in shown:
             run = held_back(group, s.metric)
             if run is not None:
@@ -338,7 +386,7 @@ def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
 def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     """Runs that are best while their cache fills, in a line."""
     best: dict[str, None] = {}
-    for group in _groups(runs).values():
+    for group in grouped(runs).values():
         for s in shown:
             found = winner(group, s.metric)
             if found is not None and found.sole and found.runs[0].fills_late:
@@ -355,7 +403,7 @@ def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
 def _measured(runs: Sequence[Run]) -> list[str]:
     """The requests that were measured after a warm-up, and the caches that are not full."""
     parts: dict[str, dict[str, Run]] = {}
-    for run in runs:
+    for run in [run for run in runs if not run.has_no_cache] or runs:
         if run.warmup_requests and run.measured is not None:
             parts.setdefault(run.trace.name, {}).setdefault(measured_text(run), run)
     several = len({run.trace.name for run in runs}) > 1
@@ -398,7 +446,7 @@ _KEYS: Mapping[str, Callable[[Run], str]] = {
 OFFLINE = " (offline)"
 
 
-def _keys(runs: Sequence[Run]) -> list[str]:
+def keys_of(runs: Sequence[Run]) -> list[str]:
     """The columns without which two rows would look alike."""
     of: dict[str, set[str | None]] = {
         "trace": {r.trace.fingerprint + r.trace.name for r in runs},
@@ -420,7 +468,7 @@ def _turned(runs: Sequence[Run]) -> list[str]:
     """Sizes at which another policy is fastest in an open loop than in a closed one, in a line."""
     mean = metric_named("response_ns_mean")
     fastest: dict[Place, dict[str, str]] = {}
-    for (trace, drive, _, frames), group in _groups(runs).items():
+    for (trace, drive, _, frames), group in grouped(runs).items():
         found = winner(group, mean)
         if found is not None and found.sole:
             best = fastest.setdefault((trace, drive, frames), {})

@@ -89,7 +89,8 @@ def _single(result: ResultSet) -> str:
         parts.append(f"writes {number(row.writes)} pages to flash")
     if row["cost"] is not None:
         parts.append(f"costs {number(row['cost'])} units")
-    return f"{where(row)}, {row.label} {join(parts) or 'has no numbers'}."
+    place = where(row) if result.has_cache else "Without a cache"
+    return f"{place}, {row.label} {join(parts) or 'has no numbers'}."
 
 
 def where(row: Run) -> str:

@@ -1,0 +1,105 @@
+"""The table of differences from one policy: pairwise, at each cache size, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from destage.model.choice import chosen, metric_named
+from destage.model.marks import baseline_of, beside
+from destage.model.metrics import Metric
+from destage.model.run import Run
+from destage.model.words import NONE, valued
+from destage.show.tables.results import (
+    RULE,
+    by_metric,
+    grouped,
+    key_columns,
+    keys_of,
+    leading_cells,
+    shown_metrics,
+    title_of,
+)
+from destage.show.tables.table import Cell, Column, Table
+
+__all__ = ["against_table"]
+
+#: Behind a difference of which no interval is known.
+UNKNOWN = "(?)"
+
+
+def against_table(
+    every: Iterable[Run],
+    against: str,
+    *,
+    show: str | Sequence[str] | None = None,
+    sort: str | None = None,
+    view: str | None = None,
+) -> Table:
+    """Return a row a run: the numbers of one policy, and how far those of the others are from it.
+
+    `show`, `sort` and `view` as in `results_table`. Raises `UsageError` for names that there are
+    not.
+    """
+    runs = list(every)
+    asked, _ = chosen(show, view, sort)
+    metrics = [m for m in (asked or shown_metrics(runs)) if m.better != "neither"]
+    keys = keys_of(runs)
+    leading, has_sizes = key_columns(runs)
+    columns = [*leading, *(Column(_head(metric)) for metric in metrics)]
+    table = Table(f"Differences from {against}, with 95 % intervals", columns)
+    order = None if sort is None else metric_named(sort)
+    for group in grouped(runs).values():
+        base = baseline_of(group, against)
+        if base is None:
+            continue
+        others = [run for run in group if run is not base]
+        if order is not None:
+            others.sort(key=lambda run: by_metric(order, run[order.name]))
+        # A run without a cache differs from the baseline's at each size.
+        table.groups.append(
+            [
+                leading_cells(run, keys, has_sizes=has_sizes)
+                + [_cell(metric, run, base) for metric in metrics]
+                for run in (base, *others)
+            ]
+        )
+    table.notes = _notes(table, against)
+    return table
+
+
+def _head(metric: Metric) -> str:
+    return f"{title_of(metric).removesuffix(' ratio')}\n({_unit(metric)})"
+
+
+def _unit(metric: Metric) -> str:
+    return "points" if metric.kind == "ratio" else "%"
+
+
+def _cell(metric: Metric, run: Run, base: Run) -> Cell:
+    """The number of the baseline with its unit; of another run the difference from it."""
+    value, old = run[metric.name], base[metric.name]
+    if run is base:
+        return Cell(NONE if old is None else valued(metric, old).replace("\u00a0", " "))
+    if value is None or old is None or (not old and metric.kind != "ratio"):
+        return Cell(NONE)
+    scale = 100.0 if metric.kind == "ratio" else 100.0 / abs(old)
+    interval = run.minus(base, metric.name)
+    ends = UNKNOWN if interval is None else f"({_signed(interval, scale)})"
+    if value == old and interval is None:
+        ends = "(same)"
+    text = f"{scale * (value - old):+.1f} {ends}"
+    return Cell(text, sign=beside(metric, run, base))
+
+
+def _signed(ends: Sequence[float], scale: float) -> str:
+    return " to ".join(f"{scale * end:+.1f}" for end in ends)
+
+
+def _notes(table: Table, against: str) -> list[str]:
+    notes = [f"{against}: its numbers; others: less {against}, with 95 % interval"]
+    cells = [cell for row in table.rows() for cell in row]
+    if any(cell.sign for cell in cells):
+        notes.append(f"- better, + worse than {against}: {RULE}")
+    if any(cell.text.endswith(UNKNOWN) for cell in cells):
+        notes.append(f"{UNKNOWN}: no interval is known")
+    return notes

@@ -1,0 +1,85 @@
+"""Stability of the order of policies: at which sizes and depths, in which halves of the trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from destage.model.run import Run
+from destage.model.words import counted, join, number
+from destage.show.tables.results import grouped
+
+__all__ = ["stability"]
+
+#: What is ordered.
+MEAN = "response_ns_mean"
+HALVES = ("first", "second")
+
+
+def stability(runs: Sequence[Run]) -> list[str]:
+    """The note of a table of response times; nothing where no two policies have any.
+
+    Policies that know the future are no competitors. Settings in which not all policies that are
+    compared have run are left out.
+    """
+    groups = [_rivals(group) for group in grouped(runs).values()]
+    most = max((len(group) for group in groups), default=0)
+    groups = [group for group in groups if len(group) == most]
+    if most < 2:
+        return []
+    orders = [_order(group, _mean) for group in groups]
+    halves = [[_order(group, _half(k)) for k in (0, 1)] for group in groups]
+    # The order that most settings have; of several, that of the first.
+    usual = Counter(orders).most_common(1)[0][0]
+    best = usual[0]
+    said = [f"{best} is fastest in {_of(orders, lambda order: order[0] == best)}"]
+    known = [pair for pair in halves if all(pair)]
+    if known:
+        both = sum(all(one[0] == best for one in pair) for pair in known)
+        said.append(
+            f"in both halves of the trace in {_share(both, len(known))}{_weak(known, best)}"
+        )
+    whole = f"the order {', '.join(usual)} holds in {_of(orders, lambda order: order == usual)}"
+    return [f"stability (mean response): {'; '.join([*said, *([whole] if most > 2 else [])])}"]
+
+
+def _rivals(group: Sequence[Run]) -> list[Run]:
+    """Runs that compete; without a cache a run is a reference."""
+    known = [r for r in group if r[MEAN] is not None and not r.knows_the_future]
+    return [r for r in known if not r.has_no_cache]
+
+
+def _mean(run: Run) -> float | None:
+    value = run[MEAN]
+    return None if value is None else float(value)
+
+
+def _half(k: int) -> Callable[[Run], float | None]:
+    """The mean response of one half of a run."""
+
+    def mean(run: Run) -> float | None:
+        halves = (run.steady or {}).get("halves") or ()
+        value = halves[k].get(MEAN) if len(halves) == 2 else None
+        return None if value is None else float(value)
+
+    return mean
+
+
+def _order(group: Sequence[Run], mean: Callable[[Run], float | None]) -> tuple[str, ...]:
+    """Labels by mean response, the shortest first; empty where one has none."""
+    means = [(value, run.label) for run in group if (value := mean(run)) is not None]
+    return tuple(label for _, label in sorted(means)) if len(means) == len(group) else ()
+
+
+def _of(orders: Sequence[tuple[str, ...]], holds: Callable[[tuple[str, ...]], bool]) -> str:
+    return _share(sum(map(holds, orders)), len(orders))
+
+
+def _share(some: int, every: int) -> str:
+    return f"{number(some)} of {counted(every, 'setting')}"
+
+
+def _weak(known: Sequence[Sequence[tuple[str, ...]]], best: str) -> str:
+    """The halves in which another policy is fastest somewhere."""
+    weak = [HALVES[k] for k in (0, 1) if any(pair[k][0] != best for pair in known)]
+    return f" (another one somewhere in the {join(weak)} half)" if weak else ""
