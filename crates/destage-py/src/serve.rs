@@ -75,6 +75,7 @@ impl ServeArguments {
             page_bytes: self.page_bytes,
             read_only: self.read_only,
             max_connections: self.max_connections,
+            idle: destage_nbd::IDLE,
         };
         Ok(Settings {
             source,
