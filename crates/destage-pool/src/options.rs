@@ -12,7 +12,7 @@ use std::io;
 /// The policy of a pool that keeps nothing.
 pub const NONE: &str = "none";
 
-/// What errors call a policy that has no name.
+/// Name of a policy of one's own in errors.
 pub(crate) const OWN: &str = "this policy";
 
 /// Sizes of a page that a pool takes, bytes; powers of two.
