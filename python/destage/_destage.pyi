@@ -1,8 +1,10 @@
 """The native module: what crosses the boundary is plain. Use the package `destage` around it."""
 
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
+
+from destage.lab.stepper import Steps
 
 __all__ = [
     "Access",
@@ -91,6 +93,7 @@ class Trace:
     def from_cache(self) -> bool: ...
     def identity(self) -> str: ...
     def meta(self) -> str: ...
+    def overview(self) -> str: ...
     def rows(self, start: int, count: int) -> list[bytes]: ...
     def info(self, progress: _Progress = None) -> str: ...
     def profile(self, options: str, progress: _Progress = None) -> str: ...
@@ -108,7 +111,7 @@ class StandIn:
 
 @final
 class Server:
-    def __new__(cls, settings: str, drive: Drive | None = None) -> Server: ...
+    def __new__(cls, settings: str, drive: Drive | None = None, own: Any = None) -> Server: ...
     @property
     def uri(self) -> str: ...
     @property
@@ -124,6 +127,7 @@ class Server:
     def snapshot(self) -> str: ...
     def complaints(self) -> tuple[int, str | None]: ...
     def lost_file(self) -> str | None: ...
+    def check_policy(self) -> None: ...
     def device_metrics(self) -> str | None: ...
     def stop(self) -> tuple[str, str | None]: ...
 
@@ -407,11 +411,12 @@ class Access:
 
 @final
 class Cache:
-    """A native policy that a program steps, one access at a time (docs/cache-object.md).
+    """A policy that a program steps, one access at a time (docs/cache-object.md).
 
     It holds no values. Equal keys are one key, as in a dict. One thread at a time. A key is kept
-    alive as long as the policy knows it, resident or remembered. `lirs` and `lru-k`, whose papers
-    set no limit, remember 8 times the frames; `lirs[ghost_max=none]` takes the limit away.
+    alive as long as the policy knows it, resident or remembered; with a policy of your own, a class
+    or `mine.py:Mine`, until `clear`. `lirs` and `lru-k`, whose papers set no limit, remember 8
+    times the frames; `lirs[ghost_max=none]` takes the limit away.
     """
 
     policy: str
@@ -430,7 +435,7 @@ class Cache:
 
     def __new__(
         cls,
-        policy: str,
+        policy: str | Callable[..., Any],
         frames: int,
         *,
         pages_per_block: int | None = None,
@@ -463,6 +468,16 @@ class Cache:
 
     def clear(self) -> None:
         """As new: history, targets, counters and random numbers too."""
+
+    def steps(
+        self, keys: Iterable[Hashable], write: bool | Container[Hashable] | None = None
+    ) -> Steps:
+        """Access the keys in turn; each is shown with the policy's lists after it.
+
+        `write`: whether all of them are writes, or the keys whose accesses are.
+        """
+
+    def _repr_html_(self) -> str: ...
 
 def open_drive(spec: str, keep: bool) -> Drive: ...
 def open_shared_drive(path: str, others: Sequence[tuple[str, str]], keep: bool) -> Drive: ...

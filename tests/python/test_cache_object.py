@@ -234,8 +234,8 @@ def test_what_cannot_be_is_refused_with_its_reason() -> None:
         ("acr-h", "file_pages"),
         ("lrru", "did you mean lru"),
         ("cflru[window_fraction=2]", "0..1"),
-        ("mine.py:Mine", "native policies only"),
-        (Key, "the name of a native policy"),
+        (Key, "Key"),
+        (7, "or a class of your own"),
         ("lru,arc", "unknown policy"),
     ):
         with pytest.raises(ds.UsageError, match=said):
@@ -417,7 +417,7 @@ def test_an_ordered_dict_gives_the_same_lru() -> None:
 def test_the_page_shows_what_happens() -> None:
     page = ROOT / "docs" / "cache-object.md"
     done = doctest.testfile(str(page), module_relative=False)
-    assert done.attempted > 15
+    assert done.attempted > 12
     assert done.failed == 0
 
 

@@ -51,6 +51,21 @@ def test_columns_are_a_trace(given: Any) -> None:
     assert trace.volumes == ("a",)
 
 
+def test_a_comparison_of_many_volumes_describes_none_of_them() -> None:
+    """A description of each takes a kilobyte, of 10^6 volumes a gigabyte."""
+    volumes = [f"v{number:03}" for number in range(300)]
+    columns = {"offset_bytes": [4096 * n for n in range(300)], "length_bytes": [4096] * 300}
+    trace = ds.open_trace({**columns, "device": volumes})
+    assert len(ds.compare(trace, "lru", cache="4p").to_json()) > 0
+    said = dict(trace.overview)
+    assert "meta" not in vars(trace)
+    assert (said.pop("volumes"), trace.volumes) == (
+        {"count": 300, "first": "v000", "span_bytes": 4096 * 300 * 301 // 2},
+        tuple(volumes),
+    )
+    assert said.items() <= trace.meta.items()
+
+
 def test_numpy_columns_and_pages() -> None:
     np = pytest.importorskip("numpy")
     assert len(ds.open_trace(np.array([5, 6, 5], dtype=np.uint32))) == 3

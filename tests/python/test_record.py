@@ -21,6 +21,7 @@ import destage as ds
 from destage.live.record.anonymous import EXTENT_BYTES, Shuffle
 from destage.live.record.events import Event, kind_of
 from destage.live.record.pairing import Pairing, Request
+from destage.live.record.recording import Recording
 from destage.live.record.ring import Decoder, Layout, Lost, PageLayout
 from destage.live.record.tracefile import Row, TraceFile
 from destage.live.record.tracefs import EVENTS
@@ -322,6 +323,18 @@ def test_the_other_ways_and_what_is_wrong(destage: Destage, tmp_path: Path) -> N
     ):
         done = destage("record", *words)
         assert (done.status, said in done.err) == (status, True), (words, done)
+
+
+def test_the_command_that_is_printed_has_its_names_quoted(
+    destage: Destage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("a b.csv", "$(x).csv", "\x1b[31mc.csv")
+    made = Recording(names, ("sda",), "issue", None)
+    monkeypatch.setattr("destage.cli.record.make", lambda *_, **__: made)
+    done = destage("record", "sda", "-o", "t.csv")
+    assert (done.status, done.err) == (0, "")
+    last = done.out.splitlines()[-1]
+    assert last == "destage advise 'a b.csv' '$(x).csv' '\\x1b[31mc.csv'"
 
 
 # The file of a recording.

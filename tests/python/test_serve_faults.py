@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import resource
 import signal
 import socket
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_serve import DESTAGE, Client, served
+from test_serve import DESTAGE, Client, replayed, served
 
 import destage as ds
 
@@ -167,14 +168,46 @@ def test_silent_clients_take_little_memory_and_stop_no_other() -> None:
         assert peak_bytes(process) - before < (8 * 4 + 64 + 16) << 20
 
 
-def test_a_file_that_lost_its_name_is_a_warning_at_the_end(tmp_path: Path) -> None:
-    file = tmp_path / "disk.img"
+def test_the_printed_replay_has_the_counters_whatever_clients_have_sent(tmp_path: Path) -> None:
+    record, stats, draw = tmp_path / "record.csv", tmp_path / "stats.json", random.Random(9)
+    flags = ("--size", "1MiB", "-c", "20p", "-p", "2q", "--record", record, "--stats", stats)
+    with served(":memory:", *flags, "--every", "1h") as (ready, _):
+        for number in range(60):
+            with connected(ready) as client:
+                for _ in range(draw.randrange(20)):
+                    page = draw.randrange(250)
+                    client.call(1, page * 4096, 5000, bytes(5000))
+                    client.call(5, page * 4096, 5000)
+                # A request of any command, cut anywhere, with a byte that is wrong.
+                sent = bytearray(struct.pack(">IHHQQI", 0x25609513, 0, number % 9, 7, 0, 9000))
+                sent[draw.randrange(28)] ^= 1 << draw.randrange(8)
+                client.socket.sendall((sent + bytes(9000))[: draw.randrange(9028)])
+    told = json.loads(stats.read_text())
+    assert told["counters"]["evictions"] > 100
+    assert replayed(told, tmp_path) == told["counters"]
+
+
+@pytest.mark.parametrize(
+    ("replaced", "said"),
+    [
+        (False, "the file was removed while it was served, and its data with it"),
+        (True, "another file has taken this name while it was served"),
+    ],
+)
+def test_a_file_that_lost_its_name_is_a_warning_at_the_end(
+    tmp_path: Path, replaced: bool, said: str
+) -> None:
+    file, other = tmp_path / "disk.img", tmp_path / "other"
     with served(file, "--size", "1MiB") as (_, process):
-        file.unlink()
+        if replaced:
+            other.touch()
+            other.rename(file)
+        else:
+            file.unlink()
         process.send_signal(signal.SIGTERM)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "the file was removed while it was served" in error
+    assert f"destage: warning: {file}: {said}" in error
 
 
 def test_what_goes_wrong_is_said_within_a_second_whatever_the_lines_are(tmp_path: Path) -> None:

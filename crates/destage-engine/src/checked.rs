@@ -94,6 +94,11 @@ impl<P: Policy> Checked<P> {
         self.violation.as_ref()
     }
 
+    /// The policy.
+    pub fn policy(&self) -> &P {
+        &self.inner
+    }
+
     /// Compares whole contents a last time. The policy, or the first violation.
     pub fn finish(mut self) -> Result<P, Violation> {
         if self.violation.is_none() {

@@ -31,13 +31,26 @@ pub enum Ended {
 
 /// A policy with its counters.
 pub struct Stepped {
+    kind: Kind,
+    policy: AnyPolicy,
+    plan: Plan,
+    counters: Counters,
+}
+
+/// Where a policy comes from.
+enum Kind {
+    /// The table.
+    Native(Box<Native>),
+    /// Its user. What it remembers is not known, so it may be any page.
+    Own { name: String, last: Option<Page> },
+}
+
+/// A policy of the table.
+struct Native {
     spec: PolicySpec,
     given: String,
     info: &'static Info,
     options: RunOptions,
-    policy: AnyPolicy,
-    plan: Plan,
-    counters: Counters,
     changes: Arc<Changes>,
 }
 
@@ -79,32 +92,65 @@ impl Stepped {
         }
         let changes = Arc::new(Changes::default());
         let policy = build(&spec, frames, &options, &changes)?;
-        let (plan, counters) = (Plan::new(), Counters::default());
-        Ok(Stepped { spec, given, info, options, policy, plan, counters, changes })
+        let native = Native { spec, given, info, options, changes };
+        Ok(Self::with(Kind::Native(Box::new(native)), policy))
     }
 
-    /// Resets the cache: pages, history, targets, counters and random numbers.
-    pub fn clear(&mut self) {
-        let frames = self.policy.frames();
-        let built = build(&self.spec, frames, &self.options, &self.changes);
-        self.policy = built.expect("it was built before");
+    /// A policy of one's own, as errors call it, with all frames free.
+    pub fn own(name: String, policy: AnyPolicy) -> Stepped {
+        Self::with(Kind::Own { name, last: None }, policy)
+    }
+
+    fn with(kind: Kind, policy: AnyPolicy) -> Stepped {
+        Stepped { kind, policy, plan: Plan::new(), counters: Counters::default() }
+    }
+
+    /// Resets the cache: pages, history, targets, counters and random numbers. A policy of one's
+    /// own is replaced by `fresh`.
+    pub fn clear(&mut self, fresh: Option<AnyPolicy>) {
+        self.policy = match (&mut self.kind, fresh) {
+            (Kind::Native(native), _) => {
+                let Native { spec, options, changes, .. } = &**native;
+                changes.take(&mut Vec::new());
+                let built = build(spec, self.policy.frames(), options, changes);
+                built.expect("it was built before")
+            }
+            (Kind::Own { last, .. }, Some(fresh)) => {
+                *last = None;
+                fresh
+            }
+            (Kind::Own { .. }, None) => return,
+        };
         self.counters = Counters::default();
-        self.changes.take(&mut Vec::new());
     }
 
     /// The policy as a user would type it for a run that decides the same.
     pub fn label(&self) -> String {
-        self.spec.label()
+        match &self.kind {
+            Kind::Native(native) => native.spec.label(),
+            Kind::Own { name, .. } => name.clone(),
+        }
     }
 
     /// The policy as the user has typed it, normalised.
     pub fn given(&self) -> &str {
-        &self.given
+        match &self.kind {
+            Kind::Native(native) => &native.given,
+            Kind::Own { name, .. } => name,
+        }
     }
 
-    /// Catalogue entry of the policy.
-    pub fn info(&self) -> &'static Info {
-        self.info
+    /// Catalogue entry of the policy, if it is of the table.
+    pub fn info(&self) -> Option<&'static Info> {
+        match &self.kind {
+            Kind::Native(native) => Some(native.info),
+            Kind::Own { .. } => None,
+        }
+    }
+
+    /// Whether it can drop a page that its user names.
+    pub fn forgets(&self) -> bool {
+        self.policy.forgets()
     }
 
     /// Frames of the cache.
@@ -147,6 +193,9 @@ impl Stepped {
     /// One page access, which is a request of its own; [`plan`](Stepped::plan) then has what left.
     pub fn access(&mut self, page: Page, op: Op) -> Ended {
         self.plan.clear();
+        if let Kind::Own { last, .. } = &mut self.kind {
+            *last = Some(page);
+        }
         let request = Request::new(page, Lpn(page.0), op);
         match self.policy.request(&request) {
             Lookup::Hit(_) => {
@@ -190,11 +239,11 @@ impl Stepped {
     ///
     /// [`RunError::Impossible`], which lists the policies that have such an order.
     pub fn next_victims(&self, show: &mut dyn FnMut(Page) -> bool) -> Result<(), RunError> {
-        if !ORDERED.iter().any(|ordered| ordered.name == self.info.name) {
+        if !self.info().is_some_and(|info| ORDERED.iter().any(|one| one.name == info.name)) {
             let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
             return impossible(format!(
                 "{}: this policy shows no order of eviction; these do: {}",
-                self.info.name,
+                self.info().map_or(self.given(), |info| info.name),
                 ordered.join(", ")
             ));
         }
@@ -213,7 +262,10 @@ impl Stepped {
     /// Moves the pages that the policy has forgotten since the last call to `forgotten`. Returns
     /// the page that it came to know last, if it still knows it.
     pub fn changes(&self, forgotten: &mut Vec<Page>) -> Option<Page> {
-        self.changes.take(forgotten)
+        match &self.kind {
+            Kind::Native(native) => native.changes.take(forgotten),
+            Kind::Own { last, .. } => *last,
+        }
     }
 }
 
@@ -288,7 +340,7 @@ mod tests {
         assert!(lru.plan().evicted().is_empty());
         let counters = lru.counters();
         assert_eq!((counters.evictions, counters.destages, counters.physical_writes), (1, 1, 1));
-        lru.clear();
+        lru.clear(None);
         assert_eq!((lru.resident(), lru.counters()), (0, Counters::default()));
     }
 }

@@ -19,7 +19,7 @@ use crate::state::State;
 use destage_pool::Done;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,7 +50,11 @@ pub(crate) struct Connection {
     pub(crate) is_ready: AtomicBool,
     /// It has sent a request.
     pub(crate) has_asked: AtomicBool,
-    pub(crate) since: Instant,
+    since: Instant,
+    /// Requests that have no reply yet.
+    under_way: AtomicUsize,
+    /// When the last replies were sent, nanoseconds after `since`.
+    replied_ns: AtomicU64,
     /// The turn to read the next request; `None` if there is none.
     reading: Mutex<Option<Turn>>,
     writing: Mutex<()>,
@@ -94,6 +98,8 @@ impl Connection {
             is_ready: AtomicBool::new(false),
             has_asked: AtomicBool::new(false),
             since: Instant::now(),
+            under_way: AtomicUsize::new(0),
+            replied_ns: AtomicU64::new(0),
             reading: Mutex::new(Some(Turn { input: Input::new(), replies: Replies::default() })),
             writing: Mutex::new(()),
             budget: Budget::new(CONNECTION_BYTES.into()),
@@ -141,6 +147,13 @@ impl Connection {
     /// No thread serves it any more.
     pub(crate) fn has_ended(&self) -> bool {
         self.threads.load(SeqCst) == 0
+    }
+
+    /// Time since its last reply, or since it connected; `None` while a request is under way.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        let replied = Duration::from_nanos(self.replied_ns.load(Relaxed));
+        let is_idle = self.under_way.load(SeqCst) == 0;
+        is_idle.then(|| self.since.elapsed().saturating_sub(replied))
     }
 
     fn shake_hands(&self) -> bool {
@@ -193,7 +206,7 @@ impl Connection {
                 memory = Vec::new();
             }
             drop(share);
-            self.sent(sent);
+            self.sent(sent, 1);
         }
     }
 
@@ -238,6 +251,7 @@ impl Connection {
             }
             header => {
                 self.has_asked.store(true, Relaxed);
+                self.under_way.fetch_add(1, SeqCst);
                 return header;
             }
         };
@@ -288,12 +302,16 @@ impl Connection {
             return;
         }
         let sent = self.write_first(&replies.bytes, &replies.received).map(drop);
+        let count = replies.received.len();
         replies.bytes.clear();
         replies.received.clear();
-        self.sent(sent);
+        self.sent(sent, count);
     }
 
-    fn sent(&self, sent: io::Result<()>) {
+    /// So many replies were sent.
+    fn sent(&self, sent: io::Result<()>, count: usize) {
+        self.replied_ns.store(self.since.elapsed().as_nanos() as u64, Relaxed);
+        self.under_way.fetch_sub(count, SeqCst);
         if let Err(error) = sent {
             self.complain_of("reply", &error);
             self.socket.end();

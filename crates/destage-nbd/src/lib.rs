@@ -32,7 +32,7 @@ mod times;
 pub use address::Address;
 pub use destage_pool::{Options, SimulatedDevice, Time};
 pub use late::LateReplies;
-pub use server::ServerOptions;
+pub use server::{IDLE, ServerOptions};
 pub use serving::{
     DeviceMetrics, DeviceSnapshot, Interval, ServeError, Serving, Settings, Snapshot, Source,
 };

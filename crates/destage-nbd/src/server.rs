@@ -7,6 +7,8 @@ use crate::protocol::{MOST_BYTES, flags};
 use crate::socket::Socket;
 use crate::state::{AnyPool, ConnectionCounts, State};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,8 +21,10 @@ const LAST_REQUESTS: Duration = Duration::from_secs(10);
 /// Time for threads to see that their connection has ended.
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
-/// Time for a client to send its first request, where others are refused.
-const FIRST_REQUEST: Duration = Duration::from_secs(10);
+/// [`ServerOptions::idle`] of a server that says nothing else.
+pub const IDLE: Duration = Duration::from_secs(10);
+/// Between two looks for room for a client that waits.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Time after which a line of the record is in its file.
 const RECORD_EVERY: Duration = Duration::from_secs(1);
@@ -40,6 +44,9 @@ pub struct ServerOptions {
     pub read_only: bool,
     /// Most connections at a time, at least 1.
     pub max_connections: usize,
+    /// Where all are in use, a new client waits as long as this for room, and a connection that has
+    /// asked for nothing as long makes it.
+    pub idle: Duration,
 }
 
 /// A server that runs.
@@ -53,6 +60,7 @@ pub(crate) struct Server {
 
 struct Connections {
     most: usize,
+    idle: Duration,
     open: Mutex<Open>,
 }
 
@@ -86,8 +94,8 @@ impl Server {
             flags: export_flags(options.read_only),
         };
         let state = Arc::new(State::new(pool, export, emulate, direct));
-        let open = Mutex::default();
-        let connections = Arc::new(Connections { most: options.max_connections.max(1), open });
+        let (most, idle) = (options.max_connections.max(1), options.idle);
+        let connections = Arc::new(Connections { most, idle, open: Mutex::default() });
         let acceptor = {
             let (state, connections) = (Arc::clone(&state), Arc::clone(&connections));
             let builder = thread::Builder::new().name("destage-accept".to_string());
@@ -148,6 +156,7 @@ fn accept(
     connections: &Connections,
 ) {
     let (mut written, mut is_recording) = (Instant::now(), true);
+    let mut waiting = VecDeque::new();
     while !state.is_stopping.load(Relaxed) {
         if written.elapsed() >= RECORD_EVERY {
             if let Err(error) = state.pool.flush_record()
@@ -160,13 +169,17 @@ fn accept(
         let mut waited: Vec<PollFd<'_>> =
             listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
         waited.push(PollFd::new(woken, PollFlags::IN));
-        let second = Timespec { tv_sec: RECORD_EVERY.as_secs().cast_signed(), tv_nsec: 0 };
-        if poll(&mut waited, Some(&second)).is_err() {
+        let most = if waiting.is_empty() { RECORD_EVERY } else { LOOK_EVERY };
+        let most = Timespec::try_from(most).expect("a second at most");
+        if poll(&mut waited, Some(&most)).is_err() {
             continue; // interrupted
         }
         for listener in listeners {
             match listener.accept() {
-                Ok(Some(socket)) => connections.add(socket, state),
+                Ok(Some(socket)) if waiting.len() < connections.most => {
+                    waiting.push_back((socket, Instant::now()));
+                }
+                Ok(Some(_)) => connections.refuse(state),
                 Ok(None) => {}
                 Err(error) => {
                     // Too many open files, or a client that has gone: others go on.
@@ -175,6 +188,7 @@ fn accept(
                 }
             }
         }
+        connections.let_in(&mut waiting, state);
     }
 }
 
@@ -183,32 +197,57 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection. If there are too many it displaces the oldest that has not shaken hands,
-    /// else the oldest that has not sent a request for long; if there is none, it is refused.
-    fn add(&self, socket: Socket, state: &Arc<State>) {
-        let mut open = self.open();
-        open.forget_ended();
-        if open.all.len() >= self.most {
-            open.counts.refused += 1;
-            let all = format!("all {} connections are in use (--max-connections)", self.most);
-            let uses = open.all.iter().map(|c| Use {
-                is_ready: c.is_ready.load(Relaxed),
-                has_asked: c.has_asked.load(Relaxed),
-                age: c.since.elapsed(),
-            });
-            match displaced(uses) {
-                Some(oldest) => {
-                    let displaced = open.all.remove(oldest);
-                    displaced.socket.end();
-                    let number = displaced.number;
-                    state.complain(format!("{all}: connection {number}, unused, was ended"));
-                }
-                None => {
-                    socket.end();
-                    return state.complain(format!("{all}: a client was refused"));
-                }
+    /// Adds the connections of clients that wait, the first ones first, while there is room; closes
+    /// those that have waited too long.
+    fn let_in(&self, waiting: &mut VecDeque<(Socket, Instant)>, state: &Arc<State>) {
+        while let Some((_, since)) = waiting.front() {
+            let has_room = self.make_room(state);
+            if !has_room && since.elapsed() < self.idle {
+                return;
+            }
+            match waiting.pop_front() {
+                Some((socket, _)) if has_room => self.add(socket, state),
+                _ => self.refuse(state),
             }
         }
+    }
+
+    /// Whether one more connection may be; if there are as many as may be, one that is not used is
+    /// ended.
+    fn make_room(&self, state: &State) -> bool {
+        let mut open = self.open();
+        open.forget_ended();
+        if open.all.len() < self.most {
+            return true;
+        }
+        let uses = open.all.iter().map(|c| Use {
+            is_ready: c.is_ready.load(Relaxed),
+            has_asked: c.has_asked.load(Relaxed),
+            idle: c.idle(),
+        });
+        let Some(unused) = displaced(uses, self.idle) else { return false };
+        let displaced = open.all.remove(unused);
+        displaced.socket.end();
+        open.counts.refused += 1;
+        state.complain(format!(
+            "{}: connection {}, unused, was ended",
+            self.all(),
+            displaced.number
+        ));
+        true
+    }
+
+    fn all(&self) -> String {
+        format!("all {} connections are in use (--max-connections)", self.most)
+    }
+
+    fn refuse(&self, state: &State) {
+        self.open().counts.refused += 1;
+        state.complain(format!("{}: a client was refused", self.all()));
+    }
+
+    fn add(&self, socket: Socket, state: &Arc<State>) {
+        let mut open = self.open();
         open.counts.accepted += 1;
         let number = open.counts.accepted;
         let connection = Arc::new(Connection::new(socket, Arc::clone(state), number));
@@ -223,16 +262,21 @@ impl Connections {
 struct Use {
     is_ready: bool,
     has_asked: bool,
-    age: Duration,
+    /// Time without a request; `None` while one is under way.
+    idle: Option<Duration>,
 }
 
-/// The connection that is ended for a new one: the oldest that has not shaken hands, else the
-/// oldest whose client has asked for nothing, and had time for it.
-fn displaced(all: impl Iterator<Item = Use> + Clone) -> Option<usize> {
+/// The connection that is ended for a new one: the oldest that has not shaken hands, else of those
+/// without a request for `idle` the one that waited longest, first among clients that have asked
+/// for nothing yet.
+fn displaced(all: impl Iterator<Item = Use> + Clone, idle: Duration) -> Option<usize> {
     let unready = all.clone().position(|one| !one.is_ready);
     unready.or_else(|| {
-        let mut all = all;
-        all.position(|one| !one.has_asked && one.age >= FIRST_REQUEST)
+        let unused = all.enumerate().filter_map(|(at, one)| {
+            let time = one.idle.filter(|time| *time >= idle)?;
+            Some(((!one.has_asked, time, Reverse(at)), at))
+        });
+        unused.max().map(|(_, at)| at)
     })
 }
 
@@ -248,16 +292,19 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_not_used_gives_way_to_a_new_one() {
-        let found = |uses: &[(bool, bool, u64)]| {
-            displaced(uses.iter().map(|&(is_ready, has_asked, seconds)| Use {
+        let found = |uses: &[(bool, bool, Option<u64>)]| {
+            let uses = uses.iter().map(|&(is_ready, has_asked, seconds)| Use {
                 is_ready,
                 has_asked,
-                age: Duration::from_secs(seconds),
-            }))
+                idle: seconds.map(Duration::from_secs),
+            });
+            displaced(uses, IDLE)
         };
-        assert_eq!(found(&[(true, true, 900), (true, false, 50), (false, false, 1)]), Some(2));
-        assert_eq!(found(&[(true, true, 900), (true, false, 10), (true, false, 10)]), Some(1));
-        assert_eq!(found(&[(true, true, 900), (true, false, 9)]), None);
+        let (asked, never) = ((true, true, Some(900)), (true, false, Some(10)));
+        assert_eq!(found(&[asked, never, (false, false, Some(1))]), Some(2));
+        assert_eq!(found(&[asked, never, never]), Some(1));
+        assert_eq!(found(&[(true, true, Some(10)), asked, (true, true, Some(899))]), Some(1));
+        assert_eq!(found(&[(true, true, None), (true, false, Some(9))]), None);
         assert_eq!(found(&[]), None);
     }
 }

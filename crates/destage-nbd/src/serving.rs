@@ -6,6 +6,7 @@ use crate::recording::Recording;
 use crate::server::{Server, ServerOptions};
 use crate::state::{ConnectionCounts, RequestCounts};
 use crate::times::{Counted, ResponseTimes};
+use destage_core::AnyPolicy;
 use destage_pool::{
     DeviceStore, FileOptions, FileStore, MemoryStore, Number, OpenError, Options, Pool,
     PoolCounters, SimulatedDevice, Store, replayed,
@@ -151,14 +152,26 @@ impl Serving {
     ///
     /// The fault, in the terms of the command line.
     pub fn start(settings: &Settings) -> Result<Serving, ServeError> {
+        Self::start_with(settings, None)
+    }
+
+    /// The same with a policy of one's own, which the settings name for clients alone.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`start`](Serving::start).
+    pub fn start_with(settings: &Settings, own: Option<AnyPolicy>) -> Result<Serving, ServeError> {
         check_names(settings)?;
         let store = with_device(open(settings)?, settings.device.as_ref());
         let backing = match &settings.source {
             Source::File { path, .. } => Some((path.clone(), identity(path))),
             Source::Memory { .. } => None,
         };
-        let replayed = replayed(&settings.policy, store.pages());
-        let pool = Pool::open(store, &settings.policy, settings.options.clone());
+        let (policy, options) = (&settings.policy, settings.options.clone());
+        let (replayed, pool) = match own {
+            None => (replayed(policy, store.pages()), Pool::open(store, policy, options)),
+            Some(own) => (policy.clone(), Pool::open_with(store, own, options)),
+        };
         let pool = pool.map_err(|error| match error {
             OpenError::Io(error) => ServeError::Io(error.to_string()),
             error => ServeError::Usage(error.to_string()),

@@ -61,10 +61,14 @@ impl<S: Store> Shared<S> {
     /// # Errors
     ///
     /// The first of these.
+    #[inline(always)]
     pub(crate) fn make_room(&self) -> io::Result<()> {
-        if self.options.early_sync && self.is_limbo_half_full() {
-            self.early_sync.wake();
-        }
+        self.sync_early();
+        if self.is_limbo_full() { self.empty_limbo() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn empty_limbo(&self) -> io::Result<()> {
         while self.is_limbo_full() {
             drop(lock(&self.sync.last)); // a sync under way may make room
             if self.is_limbo_full() {
@@ -75,6 +79,14 @@ impl<S: Store> Shared<S> {
             }
         }
         Ok(())
+    }
+
+    /// Wakes the thread that makes room early, if there is one and limbo is half full.
+    #[inline]
+    pub(crate) fn sync_early(&self) {
+        if self.options.early_sync && self.is_limbo_half_full() {
+            self.early_sync.wake();
+        }
     }
 
     fn is_limbo_half_full(&self) -> bool {

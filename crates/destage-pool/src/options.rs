@@ -2,7 +2,7 @@
 
 use crate::clock::Time;
 use crate::no_cache::NoCache;
-use destage_core::{AnyPolicy, Requirements};
+use destage_core::{AnyPolicy, Policy, Requirements};
 use destage_policies::params::Value;
 use destage_policies::{
     BuildError, ORDERED, Setup, check_params, hashed, info, requirements, written,
@@ -11,6 +11,9 @@ use std::io;
 
 /// The policy of a pool that keeps nothing.
 pub const NONE: &str = "none";
+
+/// Name of a policy of one's own in errors.
+pub(crate) const OWN: &str = "this policy";
 
 /// Sizes of a page that a pool takes, bytes; powers of two.
 pub const PAGE_BYTES: std::ops::RangeInclusive<u32> = 512..=65536;
@@ -82,6 +85,20 @@ impl Options {
             return Err(OpenError::SmallStore(self.page_bytes));
         }
         Ok(())
+    }
+
+    /// A policy of one's own can decide live, with these options.
+    pub(crate) fn suits<P: Policy>(&self, policy: &P) -> Result<(), OpenError> {
+        if policy.requirements().contains(Requirements::NEXT_USE) {
+            return Err(OpenError::NeedsTheFuture(OWN.to_string()));
+        }
+        if self.writer.is_some() && !P::ORDERED {
+            return Err(OpenError::NoOrder(OWN.to_string()));
+        }
+        match policy.frames() {
+            frames if frames == self.frames => Ok(()),
+            policy => Err(OpenError::Frames { policy, options: self.frames }),
+        }
     }
 
     /// The policy that these words name.
@@ -160,6 +177,14 @@ pub enum OpenError {
     /// The writer follows the order of eviction.
     #[error("{0} has no order of eviction, which the writer needs")]
     NoOrder(String),
+    /// A policy of one's own was made for another number of frames.
+    #[error("the policy has {policy} frames, and the options have {options}")]
+    Frames {
+        /// Frames of the policy.
+        policy: u32,
+        /// Frames of the options.
+        options: u32,
+    },
     /// An option.
     #[error("{name}: expected {low}..{high}, got {value}")]
     Range {

@@ -8,7 +8,7 @@ use crate::decide::{Cache, Core};
 use crate::device::DeviceCache;
 use crate::guard::{ReadGuard, WriteGuard};
 use crate::held;
-use crate::options::{OpenError, Options};
+use crate::options::{OWN, OpenError, Options};
 use crate::record::{Lines, Record};
 use crate::requests::Source;
 use crate::shared::{Inner, Shared};
@@ -51,29 +51,39 @@ impl<S: Store> Pool<S> {
             return Ok(Self::with_cache(store, Cache::Device(cache), options));
         }
         let policy = options.policy(policy, store.pages())?;
-        Self::with_policy(store, policy, options)
+        Ok(Self::in_front(store, policy, options))
     }
 
-    /// Opens a pool with a policy over hashed pages, such as one's own.
+    /// Opens a pool with a policy of one's own, whose frames are those of the options. It names
+    /// pages by their numbers in the store.
     ///
     /// # Errors
     ///
-    /// Errors of [`open`](Pool::open).
-    pub fn with_policy(
-        store: S,
-        mut policy: AnyPolicy,
-        options: Options,
-    ) -> Result<Pool<S>, OpenError> {
+    /// Errors of [`open`](Pool::open), and [`OpenError::Frames`].
+    pub fn open_with<P>(store: S, policy: P, options: Options) -> Result<Pool<S>, OpenError>
+    where
+        P: Policy<Miss: Send> + Send + 'static,
+    {
         options.check(store.pages())?;
+        options.suits(&policy)?;
         #[cfg(feature = "device")]
         if let Some(device) = store.device() {
+            let policy = AnyPolicy::new(policy);
             let cache = DeviceCache::with_policy(device, policy, &options, store.pages())?;
             return Ok(Self::with_cache(store, Cache::Device(cache), options));
         }
+        if policy.requirements().device() {
+            return Err(OpenError::NeedsADevice(OWN.to_string()));
+        }
+        Ok(Self::in_front(store, AnyPolicy::new(policy), options))
+    }
+
+    /// A policy that decides alone.
+    fn in_front(store: S, mut policy: AnyPolicy, options: Options) -> Pool<S> {
         if options.writer.is_some() {
             policy.keep_order();
         }
-        Ok(Self::with_cache(store, Cache::Policy(policy, Plan::new()), options))
+        Self::with_cache(store, Cache::Policy(policy, Plan::new()), options)
     }
 
     fn with_cache(store: S, cache: Cache, options: Options) -> Pool<S> {

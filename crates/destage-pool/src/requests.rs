@@ -108,13 +108,16 @@ impl<S: Store> Shared<S> {
         let asked = Asked { op, bytes: bytes.clone(), pages, latches };
         if op.is_write() {
             self.make_room()?;
-        } else if self.is_limbo_full() || self.make_room().is_err() {
+        } else if self.is_limbo_full() {
             return self.decided_in_full_limbo(&asked);
+        } else {
+            self.sync_early();
         }
         self.decide_under(self.core_for(&asked.pages), &asked)
     }
 
-    #[inline]
+    /// Inlined, since what it returns is long.
+    #[inline(always)]
     fn decide_under(
         &self,
         mut core: MutexGuard<'_, Core>,
@@ -149,7 +152,7 @@ impl<S: Store> Shared<S> {
         Ok((self.undecided(Op::Read, &asked.pages), Done::default()))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(&self, work: Work) -> Done {
         if work.dirty_victim {
             self.wake_writer();

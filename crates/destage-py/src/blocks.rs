@@ -296,6 +296,11 @@ impl PageList {
         self.put(py, page, dirty, false)
     }
 
+    /// Its pages, newest first.
+    pub(crate) fn shown(&self) -> Vec<Page> {
+        self.with(|pages, list| list.iter(pages).map(|slot| pages.page(slot)).collect())
+    }
+
     fn pop(&self, newest: bool) -> Option<(u64, bool)> {
         self.with(|pages, list| {
             let slot = if newest { list.mru(pages) } else { list.lru(pages) }?;

@@ -4,11 +4,10 @@
 //! where a key is compared and where one is dropped: comparing comes before anything is changed,
 //! and what is released is dropped when the cache is free again.
 
-use crate::errors::{ErrorClass, error, raise, raise_usage, usage};
+use crate::cache_arguments::{Own, options_of, own_of, spec_of, whole};
+use crate::errors::{ErrorClass, error, raise, usage};
 use crate::keys::{Kept, Keys, State};
 use destage_core::{Op, Page, Part};
-use destage_engine::options::RunOptions;
-use destage_engine::spec::PolicySpec;
 use destage_engine::stepped::{Ended, Stepped};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -64,8 +63,9 @@ impl Access {
     }
 }
 
-/// A native policy that a program steps, one access at a time: any hashable key is a page. It
-/// holds no values. A key is kept alive as long as the policy knows it, resident or remembered.
+/// A policy that a program steps, one access at a time: any hashable key is a page. It holds no
+/// values. A key is kept alive as long as the policy knows it, resident or remembered; with a
+/// policy of one's own, a class or `mine.py:Mine`, until `clear`.
 /// `lirs` and `lru-k`, whose papers set no limit, remember 8 times the frames: `policy` shows the
 /// parameter, and `lirs[ghost_max=none]` or `lru-k[retained_period=none]` takes the limit away.
 #[pyclass(frozen, module = "destage", weakref)]
@@ -78,12 +78,26 @@ pub struct Cache {
 
 struct Inside {
     policy: Stepped,
+    own: Option<Own>,
     keys: Keys,
     forgotten: Vec<Page>, // kept for its memory
     changes: u64,         // calls that may have changed something
 }
 
 impl Inside {
+    /// The exception of a policy of one's own, if its last call raised one.
+    fn check(&self) -> PyResult<()> {
+        self.own.as_ref().and_then(|own| own.fault.take()).map_or(Ok(()), Err)
+    }
+
+    /// Resets the cache; the keys to drop.
+    fn clear(&mut self, py: Python<'_>) -> PyResult<Vec<Kept>> {
+        let frames = self.policy.frames();
+        let fresh = self.own.as_mut().map(|own| own.policy(py, frames)).transpose()?;
+        self.policy.clear(fresh);
+        Ok(self.keys.clear())
+    }
+
     fn key<'py>(&self, py: Python<'py>, page: Page) -> Bound<'py, PyAny> {
         self.keys.kept(page).key.bind(py).clone()
     }
@@ -248,18 +262,22 @@ impl Cache {
         device_pages: Option<&Bound<'_, PyAny>>,
         cost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Cache> {
-        let spec = spec_of(py, policy)?;
         let Some(frames) = frames.extract::<u32>().ok().filter(|&frames| frames > 0) else {
             let (got, most) = (frames.repr()?, u32::MAX);
             return Err(usage(py, format!("frames = {got}: expected an integer 1..{most}")));
         };
         let options =
             [("pages_per_block", pages_per_block), ("device_pages", device_pages), ("cost", cost)];
-        let policy = raise(py, Stepped::new(spec, frames, options_of(py, options)?))?;
-        let info = policy.info();
-        let keys = Keys::new(info.by_page_number().then_some(info.name));
+        let options = options_of(py, options)?;
+        let mut own = own_of(py, policy, &options)?;
+        let policy = match &mut own {
+            None => raise(py, Stepped::new(spec_of(py, policy)?, frames, options))?,
+            Some(own) => Stepped::own(own.factory.name.clone(), own.policy(py, frames)?),
+        };
+        let numbers = policy.info().filter(|info| info.by_page_number()).map(|info| info.name);
+        let keys = Keys::new(numbers);
         Ok(Cache {
-            inside: Mutex::new(Inside { policy, keys, forgotten: Vec::new(), changes: 0 }),
+            inside: Mutex::new(Inside { policy, own, keys, forgotten: Vec::new(), changes: 0 }),
             hit: Access::plain(py, true, false)?,
             miss: Access::plain(py, false, true)?,
             bypass: Access::plain(py, false, false)?,
@@ -275,6 +293,7 @@ impl Cache {
         let page = inside.keys.page(found, key);
         let ended = inside.policy.access(page, if write { Op::Write } else { Op::Read });
         inside.changes += 1;
+        inside.check()?;
         let plan = inside.policy.plan();
         let told = if !plan.evicted().is_empty() || plan.group_count() > 0 {
             inside.outcome(py, ended)
@@ -332,10 +351,19 @@ impl Cache {
 
     /// The key leaves without being written. Its dirty bit; None if it was not resident.
     fn forget(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
-        let mut inside = self.enter(key.py())?;
+        let py = key.py();
+        let mut inside = self.enter(py)?;
         let Some(page) = inside.keys.find(key)?.page else { return Ok(None) };
+        if !inside.policy.forgets() {
+            let name = inside.policy.given();
+            return Err(usage(
+                py,
+                format!("{name}: forget needs a method forget(page) of the policy"),
+            ));
+        }
         inside.changes += 1;
         let held = inside.policy.forget(page);
+        inside.check()?;
         inside.keys.set_state(page, State::Remembered);
         let released = inside.release(None);
         drop(inside);
@@ -381,9 +409,8 @@ impl Cache {
     /// Resets the cache: keys, history, targets, counters and random numbers.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         let mut inside = self.enter(py)?;
-        inside.policy.clear();
+        let released = inside.clear(py)?;
         inside.changes += 1;
-        let released = inside.keys.clear();
         drop(inside);
         drop(released);
         Ok(())
@@ -450,6 +477,23 @@ impl Cache {
         Ok(self.enter(py)?.keys.len())
     }
 
+    /// Accesses the keys in turn, and shows each with the policy's lists after it. `write`: whether
+    /// all of them are writes, or the keys whose accesses are.
+    #[pyo3(signature = (keys, write = None))]
+    fn steps<'py>(
+        this: &Bound<'py, Self>,
+        keys: &Bound<'py, PyAny>,
+        write: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let stepper = this.py().import("destage.lab.stepper")?;
+        stepper.call_method1("steps", (this, keys, write))
+    }
+
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let stepper = this.py().import("destage.lab.stepper")?;
+        stepper.call_method1("card", (this,))?.call_method0("html")
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let inside = self.enter(py)?;
         let (policy, frames) = (inside.policy.label(), inside.policy.frames());
@@ -466,7 +510,7 @@ impl Cache {
 
     fn __clear__(&self) {
         let released = self.inside.try_lock().map(|mut inside| {
-            inside.policy.clear();
+            inside.policy.clear(None);
             inside.keys.clear()
         });
         drop(released);
@@ -502,45 +546,4 @@ impl CacheIterator {
         }
         Ok(self.keys.next())
     }
-}
-
-/// A policy as it is written on the command line.
-fn spec_of(py: Python<'_>, policy: &Bound<'_, PyAny>) -> PyResult<PolicySpec> {
-    let Ok(text) = policy.extract::<String>() else {
-        let got = policy.repr()?;
-        return Err(usage(
-            py,
-            format!("policy: expected the name of a native policy, such as \"lru\", got {got}"),
-        ));
-    };
-    let trust = py.import("destage.lab.user_policies.trust")?;
-    if trust.call_method1("is_in_a_file", (&text,))?.is_truthy()? {
-        let what = format!("policy {text}: destage.Cache steps native policies only");
-        return Err(usage(py, what));
-    }
-    let naming = py.import("destage.model.naming")?;
-    let text: String = naming.call_method1("canonical", (text,))?.extract()?;
-    raise(py, PolicySpec::parse(&text))
-}
-
-/// Options of a run, of those that are given.
-fn options_of(
-    py: Python<'_>,
-    given: [(&str, Option<&Bound<'_, PyAny>>); 3],
-) -> PyResult<RunOptions> {
-    let options = PyDict::new(py);
-    for (name, value) in given {
-        if let Some(value) = value {
-            options.set_item(name, value)?;
-        }
-    }
-    let dumps = py.import("json")?.getattr("dumps")?;
-    let json = dumps.call1((&options,)).and_then(|text| text.extract::<String>());
-    let json = json.map_err(|_| usage(py, format!("expected numbers and texts, got {options}")))?;
-    raise_usage(py, RunOptions::from_json(&json))
-}
-
-/// A number of keys.
-fn whole(py: Python<'_>, n: i64) -> PyResult<usize> {
-    usize::try_from(n).map_err(|_| usage(py, format!("n = {n}: expected an integer >= 0")))
 }

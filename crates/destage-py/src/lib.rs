@@ -15,6 +15,7 @@
 //!  sets       result sets
 //!  serve      a server of a block device
 //!  policy     a policy written in Python, as one written in Rust
+//!  policy_thread  the same, behind calls of any thread
 //!  py_views   requests, device views and plans of such a policy
 //!  cache      a native policy that Python steps           keys   names of its pages
 //!  blocks     lists of pages that it can be made of
@@ -34,6 +35,7 @@
 mod arguments;
 mod blocks;
 mod cache;
+mod cache_arguments;
 mod catalogue;
 mod columns;
 mod compare;
@@ -50,6 +52,7 @@ mod memory;
 mod output;
 mod parquet;
 mod policy;
+mod policy_thread;
 mod py_views;
 mod recorders;
 mod run;

@@ -12,12 +12,15 @@
 use crate::blocks::{PageList, Shelf, State, no_list};
 use crate::errors::{is_usage, usage};
 use crate::py_views::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request, Step};
-use destage_core::{DeviceView, Lookup, Page, Plan, Policy, Requirements, Slot, UnitId};
+use destage_core::{DeviceView, Lookup, Page, Part, Plan, Policy, Requirements, Slot, UnitId};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 
 /// The exception that ended a policy's work, if one did; shared with the caller.
 #[derive(Clone, Default)]
@@ -162,6 +165,31 @@ impl PyPolicy {
         })
     }
 
+    /// Its lists by the names of its attributes, newest first; the resident pages of one that has
+    /// none.
+    pub fn lists(&self) -> Vec<(&'static str, Part)> {
+        if self.plain.is_some() {
+            let mut pages = Vec::new();
+            self.state.borrow().for_each(&mut |page, _| pages.push(page));
+            return vec![("pages", Part::pages(pages))];
+        }
+        let mut lists = Vec::new();
+        // Attributes that cannot be read are not shown.
+        _ = Python::attach(|py| {
+            let all = self.object.bind(py).getattr("__dict__")?.cast_into::<PyDict>()?;
+            for (name, value) in all {
+                if let Ok(list) = value.cast::<PageList>() {
+                    lists.push((
+                        kept_name(name.extract()?),
+                        Part::pages(list.try_borrow()?.shown()),
+                    ));
+                }
+            }
+            Ok::<_, PyErr>(())
+        });
+        lists
+    }
+
     /// Runs `work` for a call unless the policy has failed; keeps its exception.
     fn guarded<T>(
         &self,
@@ -249,6 +277,18 @@ impl PyPolicy {
             Err(usage(py, format!("expected HIT, MISS, Miss(value) or BYPASS, got {got}")))
         })
     }
+}
+
+/// The name of a list for as long as the process: one for all that are called so.
+fn kept_name(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = name.leak();
+    names.insert(name);
+    name
 }
 
 impl Policy for PyPolicy {

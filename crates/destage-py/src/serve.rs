@@ -3,6 +3,8 @@
 use crate::drive::Drive;
 use crate::errors::{ErrorClass, error, raise, usage};
 use crate::interruptible::{Watch, follow};
+use crate::policy_thread::{Fault, OwnFactory, PolicyThread};
+use destage_core::{AnyPolicy, Policy};
 use destage_engine::sizes::CacheSize;
 use destage_nbd::{
     Address, Options, ServeError, ServerOptions, Serving, Settings, SimulatedDevice, Source, Time,
@@ -13,7 +15,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Arguments of a call, as JSON.
 #[derive(Deserialize)]
@@ -75,6 +77,7 @@ impl ServeArguments {
             page_bytes: self.page_bytes,
             read_only: self.read_only,
             max_connections: self.max_connections,
+            idle: destage_nbd::IDLE,
         };
         Ok(Settings {
             source,
@@ -101,6 +104,8 @@ fn raised(py: Python<'_>, failed: &ServeError) -> PyErr {
 #[pyclass(frozen, module = "destage._destage")]
 pub struct Server {
     serving: Mutex<Serving>,
+    /// Of a policy of one's own.
+    fault: Option<Arc<Fault>>,
     /// The server as NBD clients name it.
     #[pyo3(get)]
     uri: String,
@@ -121,6 +126,30 @@ pub struct Server {
     replayed: String,
 }
 
+/// A policy written in Python, for the threads of a server.
+fn own_policy(
+    py: Python<'_>,
+    own: &Bound<'_, PyAny>,
+    options: &Options,
+) -> PyResult<(AnyPolicy, Arc<Fault>)> {
+    let factory = OwnFactory::of(py, own)?.expect("a policy of one's own");
+    let (frames, block) = (options.frames, options.pages_per_block);
+    let (policy, fault) = PolicyThread::start(py, &factory, frames, block, false)?;
+    if !policy.forgets() {
+        let name = factory.name;
+        let what = "a client may trim pages, which needs a method forget(page)";
+        return Err(usage(py, format!("policy {name}: {what}")));
+    }
+    Ok((AnyPolicy::new(policy), fault))
+}
+
+impl Drop for Server {
+    /// Requests under way may wait for the interpreter, where the policy lives.
+    fn drop(&mut self) {
+        Python::try_attach(|py| py.detach(|| _ = self.serving().stop()));
+    }
+}
+
 impl Server {
     fn serving(&self) -> MutexGuard<'_, Serving> {
         self.serving.lock().unwrap_or_else(PoisonError::into_inner)
@@ -129,11 +158,16 @@ impl Server {
 
 #[pymethods]
 impl Server {
-    /// Starts a server out of settings in JSON, perhaps with a simulated SSD; clients can connect
-    /// when this returns.
+    /// Starts a server out of settings in JSON, perhaps with a simulated SSD, or with a policy of
+    /// one's own; clients can connect when this returns.
     #[new]
-    #[pyo3(signature = (settings, drive = None))]
-    fn new(py: Python<'_>, settings: &str, drive: Option<&Drive>) -> PyResult<Self> {
+    #[pyo3(signature = (settings, drive = None, own = None))]
+    fn new(
+        py: Python<'_>,
+        settings: &str,
+        drive: Option<&Drive>,
+        own: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let wanted: ServeArguments =
             serde_json::from_str(settings).map_err(|e| usage(py, format!("serve: {e}")))?;
         let mounted = drive.map(|drive| {
@@ -142,8 +176,11 @@ impl Server {
         });
         let device = mounted.transpose()?.map(SimulatedDevice);
         let settings = wanted.settings(device).map_err(|what| usage(py, what))?;
-        let serving =
-            py.detach(|| Serving::start(&settings)).map_err(|failed| raised(py, &failed))?;
+        let own = own.map(|own| own_policy(py, own, &settings.options)).transpose()?;
+        let (own, fault) = own.unzip();
+        let serving = py
+            .detach(|| Serving::start_with(&settings, own))
+            .map_err(|failed| raised(py, &failed))?;
         Ok(Server {
             uri: serving.uri().to_string(),
             export_bytes: serving.export_bytes(),
@@ -152,7 +189,13 @@ impl Server {
             warning: settings.server.address.warning(),
             replayed: serving.replayed().to_string(),
             serving: Mutex::new(serving),
+            fault,
         })
+    }
+
+    /// Raises the exception of a policy of one's own, once.
+    fn check_policy(&self) -> PyResult<()> {
+        self.fault.as_ref().and_then(|fault| fault.take()).map_or(Ok(()), Err)
     }
 
     /// Counts so far, and since the last call, as JSON.

@@ -15,6 +15,7 @@ use destage_trace::stream::with_stream;
 use destage_trace::{Cache, CacheOptions, DecodeOptions, Extent, NO_RESPONSE, ReaderOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,12 +45,33 @@ impl Trace {
     /// Identity, as JSON.
     #[pyo3(name = "identity")]
     fn identity_json(&self) -> String {
-        json!(self.identity()).to_string()
+        text_of(&self.identity())
     }
 
     /// Everything but the columns, as JSON.
     fn meta(&self) -> String {
-        json!(self.trace.meta()).to_string()
+        text_of(self.trace.meta())
+    }
+
+    /// The same as JSON with the number of volumes, the first one's name and the sum of their spans
+    /// in place of the volumes: little, however many there are.
+    fn overview(&self) -> String {
+        let meta = self.trace.meta();
+        let volumes = json!({
+            "count": meta.devices.len(),
+            "first": meta.devices.first().map(|volume| &volume.name),
+            "span_bytes": meta.devices.iter().map(|volume| volume.span_bytes).sum::<u64>(),
+        });
+        text_of(&json!({
+            "page_bytes": meta.page_bytes,
+            "sources": meta.sources,
+            "volumes": volumes,
+            "counts": meta.counts,
+            "clock": meta.clock,
+            "wrap": meta.wrap,
+            "summary": meta.summary,
+            "fingerprint": meta.fingerprint,
+        }))
     }
 
     /// The page behind the highest one: what a drive has to have.
@@ -89,7 +111,7 @@ impl Trace {
         let info = follow(py, progress.as_ref(), &watch, |mut watch| {
             TraceInfo::of(&self.trace, &mut watch)
         })?;
-        Ok(json!(raise(py, info)?).to_string())
+        Ok(text_of(&raise(py, info)?))
     }
 
     /// The papers' pictures of it, as JSON; looks at every access.
@@ -106,8 +128,13 @@ impl Trace {
         let profile = follow(py, progress.as_ref(), &watch, |mut watch| {
             TraceProfile::of(&self.trace, &options, &mut watch)
         })?;
-        Ok(json!(raise(py, profile)?).to_string())
+        Ok(text_of(&raise(py, profile)?))
     }
+}
+
+/// As JSON, without a tree of values in between: of many volumes it takes a kilobyte each.
+fn text_of(data: &impl Serialize) -> String {
+    serde_json::to_string(data).expect("plain data becomes JSON")
 }
 
 fn object(py: Python<'_>, text: &str) -> PyResult<Map<String, Value>> {

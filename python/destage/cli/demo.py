@@ -73,7 +73,7 @@ def demo(report_file: str, trace_file: str | None, quiet: bool, **_: Any) -> Non
         results = compare_demo(trace, profile=True, progress=callback)
         said_open = at_its_times(trace, progress=callback)
     if not quiet:
-        note(plausibility(trace.meta, trace.from_cache))
+        note(plausibility(trace.overview, trace.from_cache))
     print_table(results_table(results, show=COLUMNS))
     click.echo(said_open)
     said = None

@@ -65,7 +65,7 @@ def load(
             traces = [open_trace(files, **shared)]
     if not quiet:
         for trace in traces:
-            note(plausibility(trace.meta, trace.from_cache))
+            note(plausibility(trace.overview, trace.from_cache))
     for trace in traces:
         for message in trace.warnings:
             if said is None or message not in said:

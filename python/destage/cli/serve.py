@@ -34,7 +34,7 @@ Clients connect to the URI of the first line: `nbdinfo URI`, `nbdcopy`, `fio --i
 """
 
 SERVING = [
-    flag("-p", "--policy", metavar="NAME", help="Policy; none: no cache. [LRU]"),
+    flag("-p", "--policy", metavar="NAME", help="Policy or FILE.py:CLASS; none: no cache. [LRU]"),
     flag("-c", "--cache", default="64MiB", metavar="SIZE", help="64MiB, 8192p, 10%. [64MiB]"),
     flag("--size", metavar="SIZE", help="Make FILE, sparse, with this size. [the device's]"),
     flag("--page-size", metavar="SIZE", help="Size of a page. [4KiB, or the device's]"),
@@ -150,6 +150,7 @@ def _watch(server: Server, period_s: float, end: float) -> None:
         if now >= next_look:
             next_look += LOOK_S
             _complain(server)
+            server.check()
         if now >= next_line:
             next_line += period_s
             _line(*server.interval())

@@ -302,7 +302,7 @@ def with_context(task: Task, made: Mapping[str, Any]) -> dict[str, Any]:
     A store says nothing of where their files are.
     """
     trace = task.trace.open()
-    context = {"trace": dict(trace.identity), "reading": trace.meta["summary"]}
+    context = {"trace": dict(trace.identity), "reading": trace.overview["summary"]}
     if task.drive is not None:
         context["device"] = task.drive.open().record
     whole: dict[str, Any] = json.loads(_destage.assembled(json.dumps({**made, **context})))

@@ -307,6 +307,22 @@ class OwnPolicy:
         return replace(own, name=called, source_sha256=source_sha256(path))
 
 
+def live_policy(given: object) -> OwnPolicy | None:
+    """Return what a class, or the name of one in a file, stands for; None for any other policy.
+
+    Raises `UsageError` for one that no live cache can have: it has no future, and no device.
+    """
+    if isinstance(given, str):
+        own = OwnPolicy.in_file(given) if is_in_a_file(given) else None
+    else:
+        own = OwnPolicy.of(given)
+    if own is not None and own.needs_next_use:
+        raise UsageError(f"policy {own.name}: a live cache does not know the future")
+    if own is not None and own.needs_device:
+        raise UsageError(f"policy {own.name}: it needs a device, and a live cache has none")
+    return own
+
+
 def _not_run(frames: int, **params: Any) -> Policy:
     """The factory of a policy that a dry run counts and does not load."""
     raise AssertionError("a dry run does not run a policy")

@@ -80,14 +80,17 @@ class Trace:
     @cached_property
     def meta(self) -> Mapping[str, Any]:
         """Everything but the columns, as the decoder has it: counts, volumes, clock, summary."""
-        meta: dict[str, Any] = json.loads(self.raw.meta())
-        return meta
+        return dict(json.loads(self.raw.meta()))
+
+    @cached_property
+    def overview(self) -> Mapping[str, Any]:
+        """The same without the volumes: their number, the first one's name and all their bytes."""
+        return dict(json.loads(self.raw.overview()))
 
     @cached_property
     def identity(self) -> Mapping[str, Any]:
         """Sources, options and fingerprint: what results keep of it."""
-        identity: dict[str, Any] = json.loads(self.raw.identity())
-        return identity
+        return dict(json.loads(self.raw.identity()))
 
     @property
     def name(self) -> str:
@@ -97,22 +100,22 @@ class Trace:
     @property
     def requests(self) -> int:
         """Read and write requests."""
-        return int(self.meta["counts"]["requests"])
+        return int(self.overview["counts"]["requests"])
 
     @property
     def accesses(self) -> int:
         """Page accesses."""
-        return int(self.meta["counts"]["accesses"])
+        return int(self.overview["counts"]["accesses"])
 
     @property
     def unique_pages(self) -> int:
         """Different pages."""
-        return int(self.meta["counts"]["unique_pages"])
+        return int(self.overview["counts"]["unique_pages"])
 
     @property
     def page_bytes(self) -> int:
         """Page size."""
-        return int(self.meta["page_bytes"])
+        return int(self.overview["page_bytes"])
 
     @property
     def end_page(self) -> int:
@@ -122,12 +125,12 @@ class Trace:
     @property
     def wrapped_accesses(self) -> int:
         """Page accesses beyond the device, wrapped into it (`wrap="modulo"`)."""
-        return int((self.meta["wrap"] or {}).get("accesses", 0))
+        return int((self.overview["wrap"] or {}).get("accesses", 0))
 
     @property
     def fingerprint(self) -> str:
         """Hash of the accesses: the same however the file was named or compressed."""
-        return str(self.meta["fingerprint"])
+        return str(self.overview["fingerprint"])
 
     @property
     def volumes(self) -> tuple[str, ...]:
@@ -148,28 +151,27 @@ class Trace:
     @property
     def notes(self) -> tuple[str, ...]:
         """Assumptions of the reader."""
-        return (*self.meta["summary"].get("notes", ()), *self._said)
+        return (*self.overview["summary"].get("notes", ()), *self._said)
 
     @property
     def doubts(self) -> tuple[Mapping[str, str], ...]:
         """Numbers that a workload can hardly have, each with its `cause` and `remedy`."""
-        return tuple(self.meta["summary"].get("doubts", ()))
+        return tuple(self.overview["summary"].get("doubts", ()))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings: reasons why a result may be wrong."""
-        said = list(self.meta["summary"].get("warnings", ()))
+        said = list(self.overview["summary"].get("warnings", ()))
         if self.wrapped_accesses:
-            wrap = self.meta["wrap"]
-            said.append(
-                f"{wrap['requests']:,} requests ({wrap['accesses']:,} page accesses) go beyond the"
-                f" device's {wrap['logical_pages']:,} pages and were wrapped into it"
-            )
+            wrap = self.overview["wrap"]
+            requests = f"{wrap['requests']:,} requests ({wrap['accesses']:,} page accesses)"
+            beyond = f"go beyond the device's {wrap['logical_pages']:,} pages"
+            said.append(f"{requests} {beyond} and were wrapped into it")
         return tuple(said)
 
     def __len__(self) -> int:
         """Return the number of requests; one that wrapping cuts at the device's end is two."""
-        return int(self.meta["counts"]["rows"])
+        return int(self.overview["counts"]["rows"])
 
     def __bool__(self) -> bool:
         """A trace is one, also without requests."""
@@ -252,7 +254,7 @@ class Trace:
 
     def card(self) -> Card:
         """The trace in a few lines; `info` reads every access."""
-        counts = self.meta["counts"]
+        counts = self.overview["counts"]
         share = percent(counts["reads"] / self.requests, 1) if self.requests else "none"
         lasts = "no times" if self.duration_ns is None else duration(self.duration_ns)
         touched = f"{self.unique_pages:,} of {self.page_bytes:,} bytes"

@@ -96,7 +96,8 @@ impl ResultSet {
             let version = &set["schema_version"];
             return Err(format!("schema version {version}: this destage reads {SCHEMA_VERSION}"));
         }
-        let mut set: ResultSet = serde_json::from_value(set).map_err(|e| e.to_string())?;
+        let mut set: ResultSet =
+            serde_path_to_error::deserialize(set).map_err(|e| e.to_string())?;
         sized(&mut set.runs, set.trace.page_bytes);
         Ok(set)
     }

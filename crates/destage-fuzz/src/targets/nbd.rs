@@ -43,6 +43,7 @@ static SERVED: LazyLock<Served> = LazyLock::new(|| {
             page_bytes: PAGE,
             read_only: false,
             max_connections: 8,
+            idle: destage_nbd::IDLE,
         },
         record: None,
         device: None,

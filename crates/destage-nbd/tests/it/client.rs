@@ -1,6 +1,6 @@
 //! A client of a few lines, which can do what no client may.
 
-use destage_nbd::{Address, Options, ServerOptions, Serving, Settings, Source};
+use destage_nbd::{Address, IDLE, Options, ServerOptions, Serving, Settings, Source};
 use std::io::{Read, Result, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -22,6 +22,7 @@ pub fn settings(folder: &Path) -> Settings {
             page_bytes: PAGE,
             read_only: false,
             max_connections: 64,
+            idle: IDLE,
         },
         record: None,
         device: None,

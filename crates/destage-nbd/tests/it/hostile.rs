@@ -6,6 +6,7 @@ use destage_nbd::{Serving, Source};
 use std::io::Write;
 use std::net::Shutdown;
 use std::path::Path;
+use std::time::Duration;
 
 /// A conversation that begins well, goes wrong somewhere, and ends.
 fn talk(folder: &Path, random: &mut SplitMix64) {
@@ -137,8 +138,6 @@ fn a_new_connection_displaces_the_oldest_that_has_not_shaken_hands() {
     for client in others.iter_mut().chain([&mut ready]) {
         assert_eq!(client.get(0, 1), [0]);
     }
-    let mut refused = Client::raw(folder.path());
-    assert!(refused.is_closed(), "all have shaken hands");
     assert_eq!(server.snapshot().connections.most, 3);
 }
 
@@ -253,18 +252,55 @@ fn a_read_that_fails_after_its_first_piece_ends_the_connection() {
     assert!(complaint.contains("a read failed at offset 6291456"), "{complaint}");
 }
 
+/// A server with so many connections, where those that ask for nothing soon make room.
+fn crowded(folder: &Path, most: usize) -> Serving {
+    serve(folder, |settings| {
+        settings.source = Source::Memory { bytes: 2 * u64::from(MOST) };
+        settings.server.max_connections = most;
+        settings.server.idle = Duration::from_millis(50);
+    })
+}
+
 #[test]
-fn a_refused_client_is_told_of() {
+fn clients_that_asked_once_make_room_for_others() {
     let folder = tempfile::tempdir().unwrap();
-    let server = serve(folder.path(), |settings| settings.server.max_connections = 2);
-    let mut idle = [0, 1].map(|_| Client::ready(folder.path()));
-    idle.iter_mut().for_each(|client| assert_eq!(client.get(0, 1), [0]));
-    assert!(Client::raw(folder.path()).is_closed());
-    let told = server.snapshot();
-    assert_eq!(told.connections.refused, 1);
+    let server = crowded(folder.path(), 3);
+    let mut idle = [0, 1, 2].map(|_| {
+        let mut client = Client::ready(folder.path());
+        assert_eq!(client.get(0, 1), [0]);
+        client
+    });
+    let _others = [0, 1].map(|_| {
+        let mut client = Client::ready(folder.path());
+        assert_eq!(client.get(0, 1), [0]);
+        client
+    });
+    assert!(idle[0].is_closed() && idle[1].is_closed());
+    assert_eq!(idle[2].get(0, 1), [0], "the one that asked last");
+    let told = server.snapshot().connections;
+    assert_eq!((told.accepted, told.refused, told.most), (5, 2, 3));
     let complaint = server.complaints().1.unwrap();
-    assert!(
-        complaint.starts_with("all 2 connections are in use (--max-connections)"),
-        "{complaint}"
-    );
+    let said = "all 3 connections are in use (--max-connections): connection 2, unused, was ended";
+    assert_eq!(complaint, said);
+}
+
+#[test]
+fn a_client_waits_for_room_and_is_refused_where_all_others_have_requests_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = crowded(folder.path(), 2);
+    let mut busy = [0, 1].map(|_| {
+        let mut client = Client::ready(folder.path());
+        // The server sends the data; the client takes none of them yet.
+        client.send(0, 0, 7, 4096, MOST);
+        assert_eq!(client.reply().unwrap(), (7, 0));
+        client
+    });
+    assert!(Client::raw(folder.path()).is_closed());
+    assert_eq!(server.snapshot().connections.refused, 1);
+    let complaint = server.complaints().1.unwrap();
+    let said = "all 2 connections are in use (--max-connections): a client was refused";
+    assert_eq!(complaint, said);
+    for client in &mut busy {
+        assert_eq!(client.read(MOST as usize).unwrap().len(), MOST as usize);
+    }
 }

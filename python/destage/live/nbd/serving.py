@@ -9,6 +9,7 @@ import math
 import os
 import shlex
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +17,9 @@ from typing import Any
 from destage import _destage
 from destage.base.errors import OutputError, UsageError
 from destage.base.io.names import path_of
+from destage.lab.policy_base import OwnPolicy, Policy, live_policy
 from destage.lab.ssd import Device, DeviceLike, open_device
+from destage.lab.user_policies.trust import is_in_a_file
 from destage.live.record.quantities import bytes_of
 from destage.model.naming import catalogue
 
@@ -39,9 +42,17 @@ class Server:
         warning: who may connect besides the user, as a sentence; None with a Unix socket.
     """
 
-    def __init__(self, native: _destage.Server, config: dict[str, Any], folder: str | None) -> None:
+    def __init__(
+        self,
+        native: _destage.Server,
+        config: dict[str, Any],
+        folder: str | None,
+        *,
+        replays: bool,
+    ) -> None:
         """Take what `serve` has started; `folder` is the socket's own."""
         self._native = native
+        self._replays = replays
         self._config = config
         self._folder = folder
         self._last: dict[str, Any] | None = None
@@ -95,7 +106,12 @@ class Server:
                 os.rmdir(self._folder)
         if failed:
             raise OutputError(failed)
+        self.check()
         return self._last
+
+    def check(self) -> None:
+        """Raise what a policy of one's own has raised, once. No access has reached it since."""
+        self._native.check_policy()
 
     def __enter__(self) -> Server:
         """Serve until the block ends."""
@@ -136,7 +152,7 @@ class Server:
         """The command that gives the counters of the policy from the record."""
         config = self._config
         without_cache = config["policy"].strip() == "none" and config["device"] is None
-        if config["record"] is None or without_cache:
+        if config["record"] is None or without_cache or not self._replays:
             return None
         words = ["destage", "compare", config["record"], "-p", self._native.replayed]
         words += ["-c", f"{self.frames}p", "--page-size", f"{config['page_bytes']}"]
@@ -152,7 +168,7 @@ class Server:
 def serve(
     file: str | os.PathLike[str],
     *,
-    policy: str | None = None,
+    policy: str | Callable[..., Policy] | None = None,
     cache: str = "64MiB",
     size: str | int | None = None,
     page_size: str | None = None,
@@ -173,7 +189,7 @@ def serve(
 
     Parameters:
         file: the file or block device; it is byte for byte the export.
-        policy: any policy that does not need the future (LRU); `none`: no cache.
+        policy: one that needs no future (LRU); `none`: no cache; your own class without `device`.
         cache: such as `64MiB`, `8192p` or `10%` of the export.
         size: bytes of memory, or of a file to make, sparse; absent: the device's capacity.
         page_size: a power of two, 512 bytes to 64 KiB (4 KiB, or the device's).
@@ -195,19 +211,28 @@ def serve(
     """
     name = None if str(file) == MEMORY else path_of(file, "FILE")
     drive = _drive(device, flush, emulate, speed, pages_per_block)
+    own = _own(policy, drive)
     wanted: dict[str, Any] = {"cache": cache, "listen": listen, "export": export}
     wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only}
     wanted |= {"max_connections": max_connections, "emulate": emulate, "speed": speed}
     wanted |= {
         "file": name,
         "bytes": _bytes(name, size, drive),
-        "policy": policy or _baseline(),
+        "policy": policy if isinstance(policy, str) else own.name if own else _baseline(),
         "page_bytes": _page_bytes(page_size, drive),
         "pages_per_block": 64 if pages_per_block is None else pages_per_block,
         "record": None if record is None else path_of(record, "--record"),
     }
     given = device.name if isinstance(device, Device) else device
-    return _started(wanted, drive, None if given is None else os.fspath(given))
+    return _started(wanted, drive, None if given is None else os.fspath(given), own)
+
+
+def _own(policy: str | Callable[..., Policy] | None, drive: Device | None) -> OwnPolicy | None:
+    """The policy, if it is the user's."""
+    own = live_policy(policy)
+    if own is not None and drive is not None:
+        raise UsageError(f"policy {own.name}: your own policy decides live without --device only")
+    return own
 
 
 def _drive(
@@ -242,7 +267,9 @@ def _bytes(file: str | None, size: str | int | None, drive: Device | None) -> in
     return drive.logical_bytes if drive is not None and is_new else None
 
 
-def _started(wanted: dict[str, Any], drive: Device | None, device: str | None) -> Server:
+def _started(
+    wanted: dict[str, Any], drive: Device | None, device: str | None, own: OwnPolicy | None
+) -> Server:
     native = getattr(_destage, "Server", None)
     if native is None:
         raise UsageError("serve needs Unix")
@@ -255,7 +282,7 @@ def _started(wanted: dict[str, Any], drive: Device | None, device: str | None) -
     if wanted["listen"] is None:
         folder, wanted["listen"] = _socket()
     try:
-        started = native(json.dumps(wanted), None if drive is None else drive.raw)
+        started = native(json.dumps(wanted), None if drive is None else drive.raw, own)
     except BaseException:
         if folder is not None:
             os.rmdir(folder)
@@ -263,7 +290,9 @@ def _started(wanted: dict[str, Any], drive: Device | None, device: str | None) -
     config = {**wanted, "file": wanted["file"] or MEMORY, "frames": started.frames}
     config["device"] = device
     config["flush"] = None if drive is None else drive.record["host"].get("flush", "ignore")
-    return Server(started, config, folder)
+    # A class that is in no file has no name that a command takes.
+    replays = own is None or is_in_a_file(wanted["policy"])
+    return Server(started, config, folder, replays=replays)
 
 
 def _baseline() -> str:

@@ -152,7 +152,7 @@ def check_trace(trace: Trace, goals: Sequence[Goal]) -> None:
         raise DataError(f"{trace.name}: there is no request in it that reads or writes")
     for goal in goals:
         column = goal.column
-        if not trace.meta["counts"]["writes"] and _OF_WRITES.search(column):
+        if not trace.overview["counts"]["writes"] and _OF_WRITES.search(column):
             raise UsageError(
                 f"objective {goal.name}: {trace.name} has no writes, so that nothing is written to"
                 " flash or erased: take p99, mean or hit"

@@ -16,32 +16,31 @@ Data = Mapping[str, Any]
 Line = tuple[str, str]
 
 
-def plausibility(meta: Data, from_cache: bool) -> str:
+def plausibility(overview: Data, from_cache: bool) -> str:
     """Return the line that is always shown, so that a wrong unit or column is noticed.
 
     Duration, rate, mean size, span of addresses, volumes, share of reads.
     """
-    counts, clock = meta["counts"], meta["clock"]
+    counts, clock = overview["counts"], overview["clock"]
     requests = counts["requests"]
     parts = [f"{number(requests)} requests"]
     if clock["timed"]:
         ns = clock["last_ns"] - clock["first_ns"]
         rate = f", {number(requests / (ns / 1e9))}/s" if ns else ""
-        parts.append(f"{duration(ns)}{_taken(meta['summary'])}{rate}")
+        parts.append(f"{duration(ns)}{_taken(overview['summary'])}{rate}")
     else:
         parts.append("no times")
     moved = counts["read_bytes"] + counts["write_bytes"]
     if requests:
         parts.append(f"{percent(counts['reads'] / requests, 1)} reads")
         parts.append(f"mean {size(moved / requests)}")
-    volumes = meta["devices"]
-    span = sum(d["span_bytes"] for d in volumes)
-    named = volumes[0]["name"] if len(volumes) == 1 else f"{len(volumes)} volumes"
-    parts.append(f"{size(span)} span of {named}")
+    volumes = overview["volumes"]
+    named = volumes["first"] if volumes["count"] == 1 else f"{volumes['count']} volumes"
+    parts.append(f"{size(volumes['span_bytes'])} span of {named}")
     parts.append(f"{size(counts['footprint_bytes'])} touched")
-    formats = ", ".join(dict.fromkeys(_formats(meta["summary"])))
+    formats = ", ".join(dict.fromkeys(_formats(overview["summary"])))
     cached = ", from the cache" if from_cache else ""
-    names = [s["name"] for s in meta["sources"]]
+    names = [s["name"] for s in overview["sources"]]
     name = names[0] if len(names) == 1 else f"{len(names)} files"
     return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
 
