@@ -122,6 +122,7 @@ def coarse(spec: str, blocks: float, accesses: float) -> str:
     return ""
 
 
+@cache
 def scaled_drive(spec: str, ftl: str, share: float) -> Device:
     """A device, and the FTL in it, with a share of their blocks; `ftl` may be empty: the device's.
 
