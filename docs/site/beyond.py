@@ -1,4 +1,4 @@
-"""Where each policy stands in the table of `docs/papers/beyond/all.md`: places by trace."""
+"""Where each policy stands in the table of all policies (`papers.py` makes it): places by trace."""
 
 from __future__ import annotations
 

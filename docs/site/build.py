@@ -15,6 +15,7 @@ from pathlib import Path
 import api
 import catalogues
 import notebooks
+import papers
 import policies
 import rust
 from assemble import BESIDE, DOCS, ROOT, Assembly
@@ -45,11 +46,12 @@ ENTRIES = 30
 def assemble(source: Path, *, with_rust: bool) -> Assembly:
     """Lay out all pages under `source`."""
     site = Assembly(source)
-    for pages in ("*.md", "reference/*.md", "spec/*.md", "papers/**/*.md"):
+    for pages in ("*.md", "reference/*.md", "spec/*.md", "papers/*.md"):
         for path in sorted(DOCS.glob(pages)):
             site.take(path)
     for name in BESIDE:
         site.take(ROOT / name)
+    papers.write(site)
     policies.write(site)
     catalogues.write(site)
     api.write(site)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import beyond
 import micro
-from assemble import DOCS, ROOT, Assembly
+from assemble import ROOT, Assembly
 
 import destage
 from destage.model.naming import FAMILIES
@@ -22,7 +22,7 @@ KNOWN = {"Rules", "Readings", "State", "Cost", "Costs", "Evict", "Adjust", "Vict
 
 def write(site: Assembly) -> None:
     """Write the pages of all policies, and the page that lists them."""
-    stand = beyond.places(DOCS / "papers/beyond/all.md")
+    stand = beyond.places(site.source / "papers/beyond/all.md")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         lru = micro.play(destage.policy("lru"), folder)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from destage.model.estimates import Estimate
 from destage.reproduce import paper
 from destage.reproduce.claims import Claim, Expectation, Figure
-from destage.reproduce.figures import Drawing, Point, drawing
+from destage.reproduce.figures import Drawing, Point, drawing, names_of
 from destage.reproduce.looking import Case, Judgement
 from destage.reproduce.rows import Row, Rows
 from destage.reproduce.sums import names, sums
@@ -72,12 +72,21 @@ def test_an_axis_begins_at_zero_or_says_that_it_does_not() -> None:
 
 
 def test_no_two_series_look_alike() -> None:
-    looks = _looks(["LRU", *(f"p{k}" for k in range(11))])
+    looks = _looks(["LRU", *(f"p{k}" for k in range(11))], {})
     assert len({(look.dash and tuple(look.dash), look.marker) for look in looks}) == 12
     first, second = looks[:2]
     assert (first.marker, first.dash, first.color) != (second.marker, second.dash, second.color)
     assert first.marker != second.marker
     assert first.dash != second.dash
+
+
+def test_a_policy_has_one_colour_in_all_figures_whatever_its_label() -> None:
+    names = names_of(paper("bpac"))
+    assert (names["CLC"], names["CLC 0.1"], names["BPLRU"]) == ("clc", "clc", "bplru")
+    every = dict(zip(names, _looks(list(names), names), strict=True))
+    (alone,) = _looks(["BPAC"], names)
+    assert alone.color == every["BPAC"].color
+    assert every["CLC 0"].color == every["CLC 0.9"].color != every["BPAC"].color
 
 
 def test_titles_stay_within_their_panels() -> None:
@@ -87,7 +96,7 @@ def test_titles_stay_within_their_panels() -> None:
     text = svg(one, sums(one, [verdict("c", "figure 7", *cases)]))
     assert "partly: 1 of 2 cases" in text
     shown = [
-        line for line in re.findall(r">([^<>]+)</t", text) if "load" in line or "panel" in line
+        line for line in re.findall(r">([^<>]+)</t", text) if "load" in line or "next panel" in line
     ]
     assert shown
     assert all(len(line) < 45 for line in shown), shown
@@ -133,6 +142,9 @@ def test_the_papers_numbers_stand_beside_ours() -> None:
     text = svg(one, found)
     assert "Ours over the paper" in text
     assert printed.label in text.replace("&#39;", "'")
+    # No id of a claim, and whose mark is which.
+    assert ">c, a" not in text
+    assert "All marks are our runs." in text
 
 
 def numbers_of(policy: str, form: str, to: str, value: str, metric: str) -> Claim:
@@ -238,7 +250,7 @@ def document_of(name: str) -> dict[str, Any]:
         {"id": f"{name}-2", "claim": "Not shown.", "headline": False, "verdict": "partly"},
     ]
     counts = {"holds": 1, "partly": 1, "does not hold": 0, "can't be tested here": 0}
-    told = {"name": name, "title": f"The paper {name}", "idea": "Asks.", "main": f"{name}-1"}
+    told = {"name": name, "title": f"The paper {name}", "idea": "Asks.", "main": {"": f"{name}-1"}}
     return {
         "paper": told,
         "claims": claims,
@@ -266,7 +278,7 @@ def test_the_papers_have_an_index_that_leads_to_their_pages(tmp_path: Path) -> N
     assert 'href="beyond.html"' in text
     assert "A &lt; B &amp; C." in text
     assert "Not shown" not in text
-    assert "no tested assumption" in text
+    assert "Not tested: the paper specifies its workloads." in text
     assert "http:" not in text
     assert "https:" not in text
     alone = write_index([document_of("acr")], False, tmp_path)[1].read_text(encoding="utf-8")

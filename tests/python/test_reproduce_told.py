@@ -141,12 +141,12 @@ def test_three_gains_are_shares_of_lrus_mean(varied: dict[str, Any]) -> None:
 def test_a_statement_says_how_often_it_stands(varied: dict[str, Any]) -> None:
     asking, hits, ranks = (text for text, _ in Findings(varied).statements)
     assert "saves 25.0 % of LRU's mean response time with the preset" in asking
-    assert "s3-fifo, car, slru, clock differ by 10.0 %." in asking
+    assert "s3-fifo, car, slru, clock changes it by 10.0 %." in asking
     assert "in 2 of 2 configurations" in asking
-    assert hits.startswith("The eviction wait does not decide whether hits or queues")
+    assert hits.startswith("The eviction-wait model does not change this. MIN")
     assert "with 2.5 times LRU's hits" in hits
     assert "`evict_wait=none` on 1 of 1 workloads (MIN 50.0 %, `ecr-e` 25.0 %)" in hits
-    assert "Ranks turn with the FTL" in ranks
+    assert "The FTL changes the ranking" in ranks
     # Behind another collector asking loses: the statement counts it.
     set_mean(varied, "ecr-e", "collectors", "FIFO", 2.4)
     asking = Findings(varied).statements[0][0]
@@ -180,7 +180,7 @@ def test_only_a_difference_that_stands_in_all_draws_counts(varied: dict[str, Any
 def test_the_greatest_reversal_of_ranks_is_named(varied: dict[str, Any]) -> None:
     set_mean(varied, "2q", "ftls", "bast", 0.1)
     text = Findings(varied).statements[2][0]
-    assert "`2q` is number 5 behind `page`, number 1 behind `bast`, of 5 online policies" in text
+    assert "`2q` is 5th with `page`, 1st with `bast`, of 5 online policies" in text
 
 
 def test_the_eviction_wait_decides_where_hits_win_under_one_and_queues_under_another(
@@ -188,7 +188,7 @@ def test_the_eviction_wait_decides_where_hits_win_under_one_and_queues_under_ano
 ) -> None:
     set_mean(varied, "min", "waits", "none", 1.9)
     text = Findings(varied).statements[1][0]
-    assert text.startswith("The eviction wait decides whether hits or queues")
+    assert text.startswith("The eviction-wait model changes this. MIN")
     assert "`evict_wait=none` on 0 of 1" in text
 
 

@@ -44,7 +44,7 @@
 //! | ghosts full, but the list to delete from is empty | delete from the other one |
 //! | beta "over the recent s/2 requests", but plain counters in the listing | a sliding window of m accesses before the current one (III.B) |
 //! | 0/0 in formulas 4-7 | C_r and C_w, which formulas 2 and 3 use for "nothing seen yet" |
-//! | R counts reads of `L_C` and writes of `L_D` (III.B.2), or all operations on the list (Algorithm 1, table I) | Algorithm 1 |
+//! | R counts reads of `L_C` and writes of `L_D` (III.B.2), or all operations on the list (Algorithm 1, table I) | `logical_operations`: `all`, or `own` as III.B.2 has it |
 //! | a hit page goes to a top part (III.C), a written clean one to `L_DB` (line 5) | line 5 |
 //! | a write miss fetches the page, but no M counts it (lines 13, 18) | not counted |
 //! | Adjust cannot reach `delta` when the list is shorter | as far as possible, then `delta = |B|` (table I; else line 10 could shrink it) |
@@ -113,6 +113,16 @@ const FILE_PAGES: Param = Param {
     ..Param::BLANK
 };
 
+const LOGICAL_OPERATIONS: Param = Param {
+    name: "logical_operations",
+    symbol: "R",
+    kind: Kind::Choice(&["all", "own"]),
+    default: IfAbsent::Word("all"),
+    about: "Logical operations that count: all on a list (Algorithm 1), or reads of clean and \
+            writes of dirty pages alone (III.B.2). Default: the listing.",
+    ..Param::BLANK
+};
+
 const SOURCE: &str = "Tang, Meng. ACR: an adaptive cost-aware buffer replacement algorithm for \
                       flash storage devices. Mobile Data Management, 2010, section III";
 
@@ -143,6 +153,7 @@ pub static OPTIMISTIC: Info = Info {
     name: "acr-o",
     title: "Adaptive Cost-aware Replacement, optimistic",
     about: "Clean and dirty pages share the frames by their logical operations.",
+    params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION, LOGICAL_OPERATIONS],
     ..CONSERVATIVE
 };
 
@@ -151,7 +162,14 @@ pub static HYBRID: Info = Info {
     name: "acr-h",
     title: "Adaptive Cost-aware Replacement, hybrid",
     about: "Clean and dirty pages share the frames by their physical and logical operations.",
-    params: &[COST_READ, COST_WRITE, GHOST_FRACTION, WINDOW_FRACTION, FILE_PAGES],
+    params: &[
+        COST_READ,
+        COST_WRITE,
+        GHOST_FRACTION,
+        WINDOW_FRACTION,
+        FILE_PAGES,
+        LOGICAL_OPERATIONS,
+    ],
     ..CONSERVATIVE
 };
 
@@ -233,6 +251,7 @@ pub struct Acr<D> {
     c: Side,         // L_C and L_CH
     d: Side,         // L_D and L_DH
     ghosts: u32,     // G, most ghosts of both lists
+    foreign: [u8; 2], // what a write of L_C and a read of L_D count in
     costs: Costs,    // of the last m accesses
     frames: u32,     // s
 }
@@ -268,12 +287,17 @@ impl<D: Directory> Acr<D> {
             ghosts: List::new(&pages, ghosts),
             delta: 0,
         };
+        // acr-c weighs no logical operation, and has no such parameter.
+        let own = !matches!(scheme, Scheme::Conservative)
+            && setup.params.word(LOGICAL_OPERATIONS.name) == "own";
+        let foreign = if own { [0, 0] } else { [counted::R_LC, counted::R_LD] };
         let share = |param: Param| share(setup.params.real(param.name), setup.frames);
         Acr {
             c: side(CT, CB, CH),
             d: side(DT, DB, DH),
             pages,
             ghosts: share(GHOST_FRACTION),
+            foreign,
             costs: Costs::new(
                 scheme,
                 share(WINDOW_FRACTION),
@@ -315,13 +339,13 @@ impl<D: Directory> Policy for Acr<D> {
                     node.mark = 1;
                     self.c.top.push_mru(&mut self.pages, slot);
                 }
-                self.costs.push(counted::R_LC);
+                self.costs.push(if write { self.foreign[0] } else { counted::R_LC });
             }
             DT | DB => {
                 self.d.unlink(&mut self.pages, slot);
                 self.pages[slot].mark = 1;
                 self.d.top.push_mru(&mut self.pages, slot);
-                self.costs.push(counted::R_LD);
+                self.costs.push(if write { counted::R_LD } else { self.foreign[1] });
             }
             CH => {
                 self.c.ghosts.unlink(&mut self.pages, slot);

@@ -125,10 +125,9 @@ pub static INFO: Info = Info {
         Param {
             name: "pird_sampling",
             kind: Kind::Choice(&["all_hits", "p_list"]),
-            default: IfAbsent::Word("all_hits"),
-            about: "Hits that give a PIRD: those that make a page hot too (section 4.4.3), or \
-                    only those in the p-list (Algorithm 1). Default: with the latter PIRD_thd can \
-                    only fall.",
+            default: IfAbsent::Word("p_list"),
+            about: "Hits that give a PIRD: only those in the p-list, or those that make a page hot \
+                    too (section 4.4.3). Default: Algorithm 1, as `reproduce bpac` runs it.",
             ..Param::BLANK
         },
     ],

@@ -48,6 +48,7 @@ pub(crate) struct Acr {
     cost_write: u128,
     s: u128,
     n: u128, // pages of the file
+    own: bool, // only reads of L_C and writes of L_D count in R
 }
 
 impl Acr {
@@ -71,6 +72,7 @@ impl Acr {
             cost_write: u128::from(params.integer("cost_write").unwrap_or(118)),
             s: frames as u128,
             n: u128::from(n),
+            own: params.text("logical_operations") == Some("own"),
         }
     }
 
@@ -89,12 +91,12 @@ impl Acr {
         let is_page = |entry: &Entry| entry.page == page;
         let in_c = self.l_ct.iter().any(is_page) || self.l_cb.iter().any(is_page);
         if in_c {
-            now.r_lc += 1;
+            now.r_lc += u128::from(op == Op::Read || !self.own);
             if self.l_cb.iter().any(is_page) {
                 self.delta_c = self.delta_c.saturating_sub(1);
             }
         } else {
-            now.r_ld += 1;
+            now.r_ld += u128::from(op == Op::Write || !self.own);
             if self.l_db.iter().any(is_page) {
                 self.delta_d = self.delta_d.saturating_sub(1);
             }

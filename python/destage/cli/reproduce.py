@@ -57,7 +57,14 @@ RESULTS = [
         default="destage-reproduce",
         metavar="DIR",
         section="Output",
-        help="Folder for pages, JSON and figures. [destage-reproduce]",
+        help="Folder for screens, JSON, figures. [destage-reproduce]",
+    ),
+    flag(
+        "--pages",
+        type=OUTPUT,
+        metavar="DIR",
+        section="Output",
+        help="Folder for all claims, set-up and sensitivity.",
     ),
     flag(
         "--strict",
@@ -140,7 +147,7 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
             except MissingRuns as e:
                 missing.append(f"{paper.name}: {e}")
                 continue
-            write(evaluation, out, indexed="all" in name)
+            write(evaluation, out, pages=_folder(arguments["pages"]), indexed="all" in name)
             _say_stand_ins(evaluation, quiet)
             done.append(evaluation)
             if not quiet:
@@ -148,7 +155,7 @@ def reproduce(name: tuple[str, ...], **arguments: Any) -> None:
         with_beyond = BEYOND in name or ("all" in name and not arguments["no_beyond"])
         if with_beyond:
             try:
-                _beyond(options, experiment, out, quiet)
+                _beyond(options, experiment, out, _folder(arguments["pages"]), quiet)
             except MissingRuns as e:
                 missing.append(f"beyond: {e}")
         if "all" in name and not missing:
@@ -180,7 +187,9 @@ def _options(arguments: dict[str, Any]) -> Options:
     )
 
 
-def _beyond(options: Options, experiment: Experiment, out: Path, quiet: bool) -> None:
+def _beyond(
+    options: Options, experiment: Experiment, out: Path, pages: Path | None, quiet: bool
+) -> None:
     """Write the tables that no paper has."""
     from destage.reproduce.beyond import beyond
     from destage.reproduce.beyond_pages import write_beyond
@@ -188,7 +197,7 @@ def _beyond(options: Options, experiment: Experiment, out: Path, quiet: bool) ->
     with progress(quiet) as callback:
         told = callback or _teller("beyond", quiet)
         found = beyond(options, experiment=experiment, progress=told)
-    write_beyond(found, out)
+    write_beyond(found, out, pages=pages)
     if not quiet:
         note(f"{out / 'beyond.html'}: every policy over every FTL")
 

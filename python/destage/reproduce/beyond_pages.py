@@ -16,7 +16,7 @@ from destage.reproduce.findings import LEVEL, Findings, ahead, online_means, pic
 from destage.reproduce.pages import KINDS, Cells, rendered, write_data
 from destage.reproduce.wording import number
 
-__all__ = ["UNPADDED", "write_beyond"]
+__all__ = ["UNPADDED", "write_all", "write_beyond"]
 
 #: BPLRU as it is, and without the pages that it reads and writes to fill blocks.
 PADDED = default_padding()
@@ -27,10 +27,10 @@ NAMED, WINNERS = 5, 3
 Data = Mapping[str, Any]
 
 
-def write_beyond(data: Data, folder: Path) -> list[Path]:
-    """Write `beyond.md` and the pages behind it, `beyond.html` and `beyond.json`; return them.
+def write_beyond(data: Data, folder: Path, *, pages: Path | None = None) -> list[Path]:
+    """Write `beyond.md` and its figures, `beyond.html` and `beyond.json`; return them.
 
-    Raises `OutputError`.
+    The page of all tables, `beyond/all.md`, goes into `pages`. Raises `OutputError`.
     """
     from markupsafe import Markup
 
@@ -39,7 +39,36 @@ def write_beyond(data: Data, folder: Path) -> list[Path]:
     found = Findings(data)
     pictures = {one.id: picture(one) for one in found.figures}
     sections = list(_sections(data))
-    page = {
+    page = _page_of(data, found)
+    made_folder(folder)
+    made_folder(folder / "beyond")
+    files = {f"{name}.svg": text for name, text in pictures.items()}
+    for name, text in files.items():
+        write_whole(folder / "beyond" / name, text)
+    markdown = rendered("beyond.md.j2", part="screen", sections=(), **page)
+    shown = {name: Markup(inline(text)) for name, text in pictures.items()}
+    html = rendered("beyond.html.j2", sections=sections, pictures=shown, **page)
+    written = [folder / "beyond" / name for name in files]
+    written += [write_all(data, pages)] if pages is not None else []
+    return [*written, *write_data(folder, "beyond", data, markdown, html)]
+
+
+def write_all(data: Data, folder: Path) -> Path:
+    """Write `beyond/all.md`, the page of all tables, from the tables or their JSON.
+
+    Raises `OutputError`.
+    """
+    made_folder(folder)
+    made_folder(folder / "beyond")
+    sections, page = list(_sections(data)), _page_of(data, Findings(data))
+    text = rendered("beyond.md.j2", part="all", sections=sections, **page)
+    write_whole(folder / "beyond" / "all.md", text)
+    return folder / "beyond" / "all.md"
+
+
+def _page_of(data: Data, found: Findings) -> dict[str, Any]:
+    """The parts of the pages, as their templates take them."""
+    return {
         "data": data,
         "ftls": f"`{'`, `'.join(data['ftls'].values())}`",
         "requests": max((t["requests"] for t in data["tables"]), default=0),
@@ -47,17 +76,6 @@ def write_beyond(data: Data, folder: Path) -> list[Path]:
         "variants": variant_rows(data),
         "compared": len(compared(data)),
     }
-    made_folder(folder)
-    made_folder(folder / "beyond")
-    files = {f"{name}.svg": text for name, text in pictures.items()}
-    files["all.md"] = rendered("beyond.md.j2", part="all", sections=sections, **page)
-    for name, text in files.items():
-        write_whole(folder / "beyond" / name, text)
-    markdown = rendered("beyond.md.j2", part="screen", sections=(), **page)
-    shown = {name: Markup(inline(text)) for name, text in pictures.items()}
-    html = rendered("beyond.html.j2", sections=sections, pictures=shown, **page)
-    written = [folder / "beyond" / name for name in files]
-    return [*written, *write_data(folder, "beyond", data, markdown, html)]
 
 
 def compared(data: Data) -> set[str]:

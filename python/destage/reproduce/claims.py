@@ -284,6 +284,8 @@ class RunSet(Declared, frozen=True):
     intensity: Positive = 1.0
     channels: Literal["", "published", "balanced"] = ""
     """Distribution of a surrogate trace over a device's channels; empty: as generated."""
+    deviation: Annotated[float, Meta(ge=0)] = 0.0
+    """Maximum deviation of the channels' traffic in workloads of ours, where they are published."""
     busiest: Annotated[float, Meta(ge=0, lt=2)] = 0.0
     """Share of the time that the busiest channel works without a cache, from 1 on of its capacity
     that is asked for; if it is not 0, each workload's `intensity` is solved for it."""
@@ -369,6 +371,10 @@ class Variant(Declared, frozen=True):
     """Mean requests of a burst of the surrogate traces; 1: no bursts."""
     affinity: Annotated[float, Meta(ge=0, le=1)] | None = None
     """Correlation of successive operations on a page of the surrogate traces."""
+    busiest: Annotated[float, Meta(gt=0, lt=2)] | None = None
+    """Another share of the time that the busiest channel works."""
+    queue_depth: Annotated[int, Meta(ge=1)] | None = None
+    """A closed loop of so many requests, in the place of the arrival times."""
 
     @property
     def changes(self) -> bool:
@@ -379,7 +385,7 @@ class Variant(Declared, frozen=True):
     @property
     def of_workload(self) -> bool:
         """Whether it changes the workloads."""
-        changed = (self.intensity, self.draw, self.burst, self.affinity)
+        changed = (self.intensity, self.draw, self.burst, self.affinity, self.busiest)
         return bool(self.synth) or any(value is not None for value in changed)
 
 
@@ -416,8 +422,10 @@ class Head(Declared, frozen=True):
     differs: Texts
     idea: str = ""
     """The policy in one line."""
-    main: str = ""
-    """Id of the claim in the page's verdict; empty: the first headline claim."""
+    abstract: str = ""
+    """The whole claim of the abstract, in our words."""
+    main: Mapping[str, str] = {}
+    """Its parts by label, as ids of claims; empty: the first headline claim."""
     figure: str = ""
     """Id of the figure on the first screen; empty: none."""
     minutes: Annotated[float, Meta(ge=0)] = 0.0

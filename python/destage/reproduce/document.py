@@ -48,7 +48,10 @@ _ALWAYS = (
     *("accesses", "requests", "hit_ratio", "physical_reads", "physical_writes"),
     *("response_ns_mean", "erases", "gc_moves", "makespan_ns"),
 )
-_OF_HEAD = ("name", "title", "cite", "question", "idea", "main", "figure", "minutes", "differs")
+_OF_HEAD = (
+    *("name", "title", "cite", "question", "idea", "abstract", "main", "figure", "minutes"),
+    "differs",
+)
 _OF_RUNS = (
     *("cost", "fetch_on_write_miss", "warmup", "intensity", "channels", "busiest", "cache_whole"),
     "recordings_queue_depth",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -11,7 +12,7 @@ from destage.reproduce.claims import AXES, Check, Figure, Paper
 from destage.reproduce.quantities import Quantity, quantity, within
 from destage.reproduce.rows import Cell, Rows
 
-__all__ = ["SUFFIX", "Drawing", "Point", "drawing"]
+__all__ = ["SUFFIX", "Drawing", "Point", "drawing", "names_of"]
 
 #: Nanoseconds in the unit of an axis.
 _UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3}
@@ -46,6 +47,8 @@ class Drawing(Struct, frozen=True):
     panel_order: tuple[str, ...]
     percent: bool
     """Ratios are shown in per cent."""
+    names: Mapping[str, str] = {}
+    """The policy of each label, which decides its colour."""
 
     @property
     def empty(self) -> bool:
@@ -69,7 +72,14 @@ def drawing(figure: Figure, rows: Rows, paper: Paper) -> Drawing:
         tuple(dict.fromkeys(p.series for p in points)),
         tuple(dict.fromkeys(p.panel for p in points)),
         percent,
+        names_of(paper),
     )
+
+
+def names_of(paper: Paper) -> dict[str, str]:
+    """The policy of each label of a paper; of a best-of label, that of its first candidate."""
+    found = {label: spec.partition("[")[0] for label, spec in paper.policies.items()}
+    return found | {label: found[best.among[0]] for label, best in paper.composites.items()}
 
 
 def _points(

@@ -150,11 +150,11 @@ class Findings:
         more = sum(ahead(g.asking_over_choice) for _, _, g in rows)
         less = sum(ahead(-g.asking_over_choice) for _, _, g in rows)
         return (
-            f"Asking the device brings more than the choice of policy in {more} of {len(rows)}"
-            f" configurations of workload and collector{f', less in {less}' if less else ''}."
-            f" `{AWARE}`, which is LRU but for asking each unit's queue length, saves"
+            f"Device-aware eviction (`{AWARE}`: LRU with each unit's queue length) saves"
             f" {_range(g.asking for g in base)} of LRU's mean response time with the preset;"
-            f" {', '.join(COMMON)} differ by {_range(g.choice for g in base)}."
+            f" choosing among {', '.join(COMMON)} changes it by {_range(g.choice for g in base)}."
+            f" Device-awareness saves more in {more} of {len(rows)} configurations of workload and"
+            f" collector{f', less in {less}' if less else ''}."
         )
 
     def _hits(self) -> str:
@@ -181,9 +181,8 @@ class Findings:
         decides = len({2 * count > every for count, every in counts.values()}) > 1
         times = " to ".join(f"{r:g}" for r in sorted({min(ratios), max(ratios)}))
         return (
-            f"The eviction wait {'decides' if decides else 'does not decide'} whether hits or"
-            f" queues bring more. MIN, with {times} times LRU's hits, saves more than `{AWARE}`"
-            f" with {'; '.join(parts)}."
+            f"The eviction-wait model {'changes' if decides else 'does not change'} this. MIN, with"
+            f" {times} times LRU's hits, saves more than `{AWARE}` with {'; '.join(parts)}."
         )
 
     def _ranks(self) -> str:
@@ -192,9 +191,9 @@ class Findings:
             return ""
         most = max(found, key=lambda f: (max(f[3].values()) - min(f[3].values()), f[1]))
         _, name, load, ranks = most
-        places = ", ".join(f"number {rank} behind `{ftl}`" for ftl, rank in ranks.items())
+        places = ", ".join(f"{_ordinal(rank)} with `{ftl}`" for ftl, rank in ranks.items())
         return (
-            f"Ranks turn with the FTL: on {load} `{name}` is {places}, of"
+            f"The FTL changes the ranking: on {load} `{name}` is {places}, of"
             f" {self._compared(load)} online policies."
         )
 
@@ -296,6 +295,12 @@ def _drawing(figure: Figure, points: Sequence[Point], *, percent: bool) -> Drawi
         for key in ("x", "series", "panel")
     )
     return Drawing(figure, tuple(points), xs, series, panels, percent)
+
+
+def _ordinal(number: int) -> str:
+    """`1st`, `2nd`, `3rd`, `11th`."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
 
 
 def _range(values: Iterable[Estimate]) -> str:

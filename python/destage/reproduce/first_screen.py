@@ -8,17 +8,22 @@ from typing import Any
 
 from destage.reproduce.claims import OURS
 from destage.reproduce.conditions import turns, verdict_text
-from destage.reproduce.published import RECORDED
+from destage.reproduce.plain_words import (
+    abstract_of,
+    count_word,
+    elsewhere_sentence,
+    main_claims,
+    missed_aims,
+    own_sentence,
+)
 from destage.reproduce.verdicts import ORDER, UNTESTED
-from destage.reproduce.wording import number, verdicts_in_words
+from destage.reproduce.wording import verdicts_in_words
 
 __all__ = [
-    "MATCHED",
     "MOST_WORDS",
     "coarse_claims",
     "cut",
     "first_screen",
-    "main_claim",
     "measured_briefly",
     "scaled_note",
     "statuses_in_words",
@@ -31,8 +36,6 @@ Data = Mapping[str, Any]
 MOST_WORDS = 25
 #: Headline claims of the table, and conditions below it.
 MOST_HEADLINES, MOST_CONDITIONS = 10, 4
-#: A count within this share of the published one matches it.
-MATCHED = 0.05
 _INTERVAL = re.compile(r"\(95 % (?:interval|CI) at most (±.*?), \d+ seeds\)")
 
 
@@ -40,23 +43,18 @@ def first_screen(data: Data) -> dict[str, Any]:
     """Return the parts of the first screen, as its templates take them."""
     paper, knobs = data["paper"], data["sensitivity"]
     headlines = [c for c in data["claims"] if c["headline"]]
-    main = main_claim(data)
+    main = [claim for _, claim in main_claims(data)]
+    own = data["paper"].get("name") == OURS
     return {
         "question": paper["question"].partition("?")[0] + "?",
-        "verdict": f"{main['brief']}: {verdict_text(main, knobs)}{_evidence(main)}.",
+        "claim": abstract_of(data),
+        "verdict": own_sentence(data),
         "counts": _counts(data),
         "headlines": [_headline_row(c, knobs) for c in headlines[:MOST_HEADLINES]],
-        "conditions": _conditions([main, *(c for c in headlines if c is not main)], knobs),
-        "elsewhere": _elsewhere(data),
+        "conditions": _conditions([*main, *(c for c in headlines if c not in main)], knobs),
+        "elsewhere": "" if own else elsewhere_sentence(data),
         "workloads": workloads_of(data),
     }
-
-
-def main_claim(data: Data) -> Any:
-    """The claim in the verdict: the one that the paper's file names, or the first headline."""
-    claims, named = data["claims"], data["paper"]["main"]
-    found = [c for c in claims if c["id"] == named] or [c for c in claims if c["headline"]]
-    return (found or claims)[0]
 
 
 def scaled_note(scale: float, undecided: int = 0) -> str:
@@ -96,17 +94,6 @@ def cut(text: str, words: int = MOST_WORDS) -> str:
     """Return a text as a table's cell: its first words, where it has too many."""
     found = text.split()
     return text if len(found) <= words else " ".join(found[: words - 1]).rstrip(",;") + " ..."
-
-
-def _evidence(claim: Data) -> str:
-    if claim["verdict"] == UNTESTED:
-        return ""
-    parts = []
-    if claim["cases_all"] > 1:
-        parts.append(f"{claim['cases_met']} of {claim['cases_all']} cases")
-    if claim["measured"] != "-":
-        parts.append(measured_briefly(claim["measured"]))
-    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _headline_row(claim: Data, knobs: Data) -> list[str]:
@@ -149,30 +136,14 @@ def _conditions(headlines: list[Any], knobs: Data) -> list[dict[str, Any]]:
                 for phrase, one in turn.values.items()
             ]
             found[turn.knob] = {"claim": claim["brief"], "sides": sides, "others": 0}
+    for one in found.values():
+        plural = "s change" if one["others"] > 1 else " changes"
+        one["more"] = f"{count_word(one['others'])} more claim{plural} with it."
     return list(found.values())[:MOST_CONDITIONS]
 
 
-def _elsewhere(data: Data) -> str:
-    """The verdicts on independent traces, in a sentence; empty for our own claims."""
-    if data["paper"].get("name") == OURS:
-        return ""
-    counts = {word: n for word, n in data["summary_elsewhere"].items() if n}
-    tested = sum(n for word, n in counts.items() if word != UNTESTED)
-    names = [
-        load["name"] + (" (repeated)" if load["kind"] == "repeated" else "")
-        for load in data["loads"]
-        if load["kind"] in RECORDED
-    ]
-    if not names:
-        return "None: the paper specifies its workloads."
-    if not tested:
-        return f"No claim can be tested on {', '.join(names)}."
-    counts.pop(UNTESTED, None)
-    return f"On {', '.join(names)}, of {tested} claims {verdicts_in_words(counts)}."
-
-
 def workloads_of(data: Data) -> str:
-    """The workloads by kind, and those that are shorter than published."""
+    """The workloads by kind, and the aims that they miss."""
     kinds: dict[str, list[str]] = {}
     for load in data["loads"]:
         kinds.setdefault(load["kind"], []).append(load["name"])
@@ -181,19 +152,7 @@ def workloads_of(data: Data) -> str:
     if data["paper"].get("name") == OURS:
         named |= {"recording": "recordings", "excerpt": "public traces"}
     parts = [f"{len(kinds[kind])} {text}" for kind, text in named.items() if kind in kinds]
-    shorter = [text for load in data["loads"] if (text := _shorter(load))]
     text = ", ".join(parts) or "no workload of the paper"
     text = f"{text}; {data['options']['seeds']} seeds"
-    return text + (f". Shorter than published: {', '.join(shorter)}" if shorter else "")
-
-
-def _shorter(load: Data) -> str:
-    """How much of a workload is replayed, by its requests or its length; empty: all of it."""
-    by_what = {row["what"]: row for row in load["fit"]}
-    for what, unit in (("requests", "requests"), ("length (s)", "s")):
-        row = by_what.get(what)
-        if row is not None and row["published"]:
-            if row["has"] < (1 - MATCHED) * row["published"]:
-                return f"{load['name']} {number(row['has'])} of {number(row['published'])} {unit}"
-            return ""
-    return ""
+    missed = missed_aims(data)
+    return text + (f". Surrogates miss their own aim in {', '.join(missed)}" if missed else "")

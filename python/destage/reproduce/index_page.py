@@ -7,52 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from destage.base.io.files import write_whole
-from destage.reproduce.conditions import turns, verdict_text
+from destage.reproduce.conditions import verdict_text
 from destage.reproduce.first_screen import (
     coarse_claims,
     cut,
-    main_claim,
-    measured_briefly,
     scaled_note,
     workloads_of,
 )
 from destage.reproduce.pages import rendered, short_of
+from destage.reproduce.plain_words import abstract_of, elsewhere_sentence, own_sentence
 
 __all__ = ["index_row", "write_index"]
 
 #: The table of all papers, after the paper itself.
-INDEX = (
-    "idea",
-    "its headline",
-    "here",
-    "verdict",
-    "what decides it",
-    "holds, partly, no, untestable",
-)
+INDEX = ("idea", "claim of the abstract", "on the paper's workloads", "on independent traces")
 
 
 def index_row(data: Mapping[str, Any]) -> list[str]:
     """A paper's row in the table of all papers, without its link."""
-    main = main_claim(data)
-    decides = [turn.knob for turn in turns(main, data["sensitivity"])]
-    counts = data["summary"]
-    refuted = ("right order, lead under 1 %", "does not hold")
-    each = [counts["holds"], counts["partly"], sum(counts.get(word, 0) for word in refuted)]
-    claims = ", ".join(map(str, [*each, counts["can't be tested here"]]))
-    if counts.get("undecided"):
-        claims += f"; {counts['undecided']} undecided"
-    here = measured_briefly(main["measured"])
-    if main["cases_all"] > 1:
-        here = f"{main['cases_met']} of {main['cases_all']} cases; {here}"
-    cells = (
-        data["paper"]["idea"].removesuffix("."),
-        main["brief"],
-        here,
-        verdict_text(main, data["sensitivity"]),
-        ", ".join(decides) or "no tested assumption",
-        claims,
-    )
-    return [cut(cell) for cell in cells]
+    idea = data["paper"]["idea"].removesuffix(".")
+    claim = cut(abstract_of(data))
+    return [cut(idea), claim, own_sentence(data), elsewhere_sentence(data)]
 
 
 def write_index(

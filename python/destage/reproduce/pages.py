@@ -14,9 +14,7 @@ from destage.base.io.files import made_folder, write_whole
 from destage.reproduce.conditions import verdict_text
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import Evaluation
-from destage.reproduce.figures import Drawing
 from destage.reproduce.first_screen import (
-    MATCHED,
     coarse_claims,
     cut,
     first_screen,
@@ -25,11 +23,21 @@ from destage.reproduce.first_screen import (
     statuses_in_words,
 )
 from destage.reproduce.panels import inline, svg
+from destage.reproduce.plain_words import MATCHED
 from destage.reproduce.sums import sums
 from destage.reproduce.wording import VERDICTS, number
 from destage.show.pages.plain import policy
 
-__all__ = ["Cells", "markdown_table", "rendered", "short_of", "style", "write", "write_data"]
+__all__ = [
+    "Cells",
+    "markdown_table",
+    "rendered",
+    "short_of",
+    "style",
+    "write",
+    "write_behind",
+    "write_data",
+]
 
 #: A table as text, the first row being its head.
 Cells = list[list[str]]
@@ -46,13 +54,15 @@ BEHIND = {
 }
 
 
-def write(evaluation: Evaluation, folder: Path, *, indexed: bool = False) -> list[Path]:
-    """Write a paper's pages, and return the files.
+def write(
+    evaluation: Evaluation, folder: Path, *, pages: Path | None = None, indexed: bool = False
+) -> list[Path]:
+    """Write a paper's first screen, figures and numbers, and return the files.
 
-    `NAME.md` is the first screen, `NAME/*.md` are the pages behind it, `NAME/*.svg` the figures;
-    `NAME.html` has all in one file, `NAME.json` every number. With `indexed` the HTML page links to
-    the `index.html` beside it. Each file appears when it is whole. Raises `OutputError`,
-    `MissingExtra` without `report`.
+    `NAME.md` is the first screen, `NAME/*.svg` are the figures, `NAME.html` has all in one file,
+    `NAME.json` every number. The Markdown pages behind the screen go into `pages`. With `indexed`
+    the HTML page links to the `index.html` beside it. Each file appears when it is whole. Raises
+    `OutputError`, `MissingExtra` without `report`.
     """
     need_extra("the report")
     name, drawings = evaluation.paper.name, evaluation.drawings
@@ -61,18 +71,36 @@ def write(evaluation: Evaluation, folder: Path, *, indexed: bool = False) -> lis
         for d in drawings
         if not d.empty and d.figure.mark != "table"
     }
-    tables = {d.figure.id: table_of(d) for d in drawings if d.figure.mark == "table"}
     data = document(evaluation)
-    page = page_of(data, pictures, tables)
-    files = {f"{figure}.svg": picture for figure, picture in pictures.items()}
-    files |= {f"{part}.md": text for part, text in behind(page).items()}
-    made_folder(folder)
-    made_folder(folder / name)
-    written = [folder / name / file for file in files]
-    for path, content in zip(written, files.values(), strict=True):
-        write_whole(path, content)
+    page = page_of(data, pictures)
+    written = _write_below(folder / name, {f"{one}.svg": text for one, text in pictures.items()})
+    if pages is not None:
+        written += write_behind(data, pages, pictures)
     text = rendered("reproduce.md.j2", part="screen", **page)
     return [*written, *write_data(folder, name, data, text, html(page, indexed=indexed))]
+
+
+def write_behind(
+    data: Mapping[str, Any], folder: Path, pictures: Parts | None = None
+) -> list[Path]:
+    """Write the Markdown pages behind a first screen, `NAME/*.md`, from a document or its JSON.
+
+    They show the figures beside them; `pictures` puts them there, too. Raises `OutputError`.
+    """
+    drawn = {f["id"]: "" for f in data["figures"] if f["points"] and f["mark"] != "table"}
+    page = page_of(data, pictures or dict.fromkeys(drawn, "drawn"))
+    files = {f"{part}.md": text for part, text in behind(page).items()}
+    files |= {f"{one}.svg": text for one, text in (pictures or {}).items()}
+    return _write_below(folder / data["paper"]["name"], files)
+
+
+def _write_below(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write files into a folder, which is made with those above it."""
+    made_folder(folder.parent)
+    made_folder(folder)
+    for name, content in files.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in files]
 
 
 def write_data(
@@ -142,19 +170,21 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 # -- Tables ----------------------------------------------------------------------------------------
 
 
-def table_of(drawn: Drawing) -> Cells:
+def table_of(figure: Mapping[str, Any]) -> Cells:
     """A table of the paper: the head, then a row for each place on its x axis."""
-    found = {(p.x, p.series): p for p in drawn.points}
+    points = figure["points"]
+    found = {(p["x"], p["series"]): p for p in points}
+    heads, places = ([*dict.fromkeys(p[axis] for p in points)] for axis in ("series", "x"))
 
     def cell(x: str, series: str) -> str:
         point = found.get((x, series))
         if point is None:
             return "-"
-        paper = "" if point.printed is None else f" (paper: {number(point.printed)})"
-        return number(point.y) + paper
+        printed = point.get("paper")
+        paper = "" if printed is None else f" (paper: {number(printed)})"
+        return number(point["y"]) + paper
 
-    rows = [[x, *(cell(x, s) for s in drawn.series_order)] for x in drawn.x_order]
-    return [["", *drawn.series_order], *rows]
+    return [["", *heads], *([x, *(cell(x, s) for s in heads)] for x in places)]
 
 
 def sums_rows(data: Mapping[str, Any]) -> Cells:
@@ -384,13 +414,13 @@ def sensitivity_lead(data: Mapping[str, Any]) -> str:
 # -- Pages -----------------------------------------------------------------------------------------
 
 
-def page_of(data: Mapping[str, Any], pictures: Parts, tables: Parts) -> dict[str, Any]:
+def page_of(data: Mapping[str, Any], pictures: Parts) -> dict[str, Any]:
     """The parts of a paper's pages, as their templates take them."""
     figures = [
         {
             **f,
             "svg": pictures.get(f["id"]),
-            "table": tables.get(f["id"]),
+            "table": table_of(f) if f["mark"] == "table" else None,
             "numbers": printed_rows(f),
             "by_claim": [c for c in data["claims"] if c["id"] in f["claims"]],
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,7 +222,9 @@ def _notes(drawn: Drawing, found: Sums) -> list[str]:
     if len(drawn.panel_order) > 1 and drawn.figure.mark != "cdf":
         notes.append("The panels of a row share their scale.")
     if any(p.printed is not None for p in drawn.points):
-        notes.append("Hollow diamond: the paper's number.")
+        notes.append("Hollow diamonds are the paper's numbers, all other marks our runs.")
+    else:
+        notes.append("All marks are our runs.")
     if any(row.most is not None for row in rows_of(drawn)):
         notes.append("A bar under a number is cut off: it is that high.")
     if any(p.low < p.high for p in drawn.points) and drawn.figure.mark not in ("cdf", "stack"):
@@ -246,7 +248,7 @@ class _Panels:
         self.figure = drawn.figure
         self.found = found
         self.series = list(drawn.series_order)
-        self.look = dict(zip(self.series, _looks(self.series), strict=True))
+        self.look = dict(zip(self.series, _looks(self.series, drawn.names), strict=True))
         self.several = len(drawn.panel_order) > 1
         self.width, self.height = _PANEL if self.several else _ALONE
 
@@ -436,11 +438,12 @@ def _data(drawn: Drawing, panel: str, most: float | None = None) -> list[dict[st
     return [row(p) for p in drawn.points if p.panel == panel]
 
 
-def _looks(series: Sequence[str]) -> list[SeriesStyle]:
-    """A style for each series: the theme's colour, and a dash and a marker that no other has."""
-    look = styles(series, LIGHT)
+def _looks(series: Sequence[str], names: Mapping[str, str]) -> list[SeriesStyle]:
+    """A style for each series: its policy's colour, and a dash and a marker that no other has."""
+    labels = [f"{names[s]}[{s}]" if s in names else s for s in series]
+    look = styles(labels, LIGHT)
     markers = list(MARKERS)
     return [
         SeriesStyle(look[s].color, DASHES[k % len(DASHES)], markers[k % len(markers)])
-        for k, s in enumerate(series)
+        for k, s in enumerate(labels)
     ]

@@ -82,7 +82,7 @@ class _Checked:
             for label, variant in knob.values.items():
                 changed = list(variant.policies)
                 self.known(f"{place}.values.{label}.policies", changed, self.policies, "policy")
-        self.known("paper.main", [found.head.main] if found.head.main else [], ids, "claim")
+        self.known("paper.main", list(found.head.main.values()), ids, "claim")
         figures = [figure.id for figure in found.figures]
         self.known(
             "paper.figure", [found.head.figure] if found.head.figure else [], figures, "figure"

@@ -84,7 +84,7 @@ class Request:
             "ftls": {k: variant.ftls.get(k, v) for k, v in runs.ftls.items()},
             "intensity": runs.intensity * (variant.intensity or 1.0),
         }
-        for key in ("warmup", "fetch_on_write_miss"):
+        for key in ("warmup", "fetch_on_write_miss", "busiest"):
             if getattr(variant, key) is not None:
                 changed[key] = getattr(variant, key)
         if self.policies:
@@ -98,7 +98,13 @@ class Request:
         intensity = runs.intensity if load.random else 1.0
         synth = variant.synth if self.variant else None
         return LoadOptions(
-            intensity, synth, variant.draw, runs.channels, variant.burst, variant.affinity
+            intensity,
+            synth,
+            variant.draw,
+            runs.channels,
+            variant.burst,
+            variant.affinity,
+            deviation=runs.deviation,
         )
 
     def workloads(self, paper: Paper) -> list[Load]:
@@ -246,9 +252,11 @@ class Runner:
             drive = drive.extended(trace.open().end_page)
             if load.kind in RECORDED and runs.recordings_queue_depth is not None:
                 drive = drive.with_options(queue_depth=runs.recordings_queue_depth)
+        variant = request.variant or Variant()
+        if drive is not None and variant.queue_depth is not None:
+            drive = drive.with_options(queue_depth=variant.queue_depth)
         share = 1.0 if runs.cache_whole else load.share
         sizes = [scaled_size(size, share) for size in caches]
-        variant = request.variant or Variant()
         specs = {
             label: scaled_policy(spec, share, device=drive is not None)
             for label, spec in {**self.paper.policies, **variant.policies}.items()

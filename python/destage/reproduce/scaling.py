@@ -13,9 +13,10 @@ or a run of too few periods, decides nothing (`coarse`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 
-from destage.lab.catalogue import Param, policies
+from destage.lab.catalogue import Param, PolicyInfo, policies
 from destage.lab.ssd import Device, open_device
 from destage.reproduce.claims import RunSet, Variant
 from destage.reproduce.workloads import Load
@@ -94,10 +95,16 @@ def _counts(spec: str, units: tuple[str, ...]) -> Iterator[tuple[Param, int]]:
     """The parameters of a policy in some units, with the whole numbers that they have."""
     name, _, given = spec.removesuffix("]").partition("[")
     keys = dict(one.split("=", 1) for one in given.split(";") if one)
-    for param in next((p.params for p in policies() if p.name == name), ()):
+    for param in _catalogue()[name].params if name in _catalogue() else ():
         text = keys.get(param.name, param.default)
         if param.unit in units and text.isdecimal():
             yield param, int(text)
+
+
+@cache
+def _catalogue() -> Mapping[str, PolicyInfo]:
+    """The policies by name."""
+    return {p.name: p for p in policies()}
 
 
 def coarse(spec: str, blocks: float, accesses: float) -> str:
@@ -106,8 +113,8 @@ def coarse(spec: str, blocks: float, accesses: float) -> str:
     `blocks` are erase blocks of the cache, which matter to a policy that destages by blocks.
     """
     name = spec.partition("[")[0]
-    by_blocks = any(p.clusters for p in policies() if p.name == name)
-    if by_blocks and blocks < FEWEST_BLOCKS:
+    known = _catalogue().get(name)
+    if known is not None and known.clusters and blocks < FEWEST_BLOCKS:
         return f"a cache of under {FEWEST_BLOCKS} erase blocks"
     periods = [n for p, n in _counts(spec, COUNTED) if "period" in p.name and n]
     if any(accesses < FEWEST_PERIODS * n for n in periods):
@@ -115,6 +122,7 @@ def coarse(spec: str, blocks: float, accesses: float) -> str:
     return ""
 
 
+@cache
 def scaled_drive(spec: str, ftl: str, share: float) -> Device:
     """A device, and the FTL in it, with a share of their blocks; `ftl` may be empty: the device's.
 

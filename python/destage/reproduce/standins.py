@@ -193,11 +193,12 @@ class Generated(TraceRecipe):
 
 
 def apart(parameters: Mapping[str, Any]) -> Recipe:
-    """Return a load of locality in which reads and writes have hot sets of their own.
+    """Return a load of locality in which reads and writes have pages of their own.
 
     `parameters` are those of the kind `locality`: a share of the reads goes to the first pages,
-    and the same share of the writes to as many pages behind these. In every second of `phases`
-    reads and writes exchange their shares.
+    and the same share of the writes to as many pages behind these; with `apart = "pages"` reads and
+    writes have a half of the pages each. In every second of `phases` reads and writes exchange
+    their shares.
     """
     given = {**PRESET[parameters["preset"]], **parameters} if "preset" in parameters else parameters
     return {
@@ -210,4 +211,5 @@ def apart(parameters: Mapping[str, Any]) -> Recipe:
         "page_share": given["page_share"],
         "phases": given.get("phases", 1),
         "gap_ns": 1_000_000,
+        **({"halves": True} if given.get("apart") == "pages" else {}),
     }

@@ -40,6 +40,8 @@ class Printed(Struct, frozen=True):
     """A number that the paper prints, and ours."""
 
     claim: str
+    about: str
+    """The policies that are compared."""
     case: str
     paper: float
     mean: float
@@ -51,9 +53,9 @@ class Printed(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The case and both numbers."""
+        """The policies, the case and both numbers."""
         paper, ours = number(self.paper, self.share), number(self.mean, self.share)
-        return f"{self.claim}, {self.case}: paper {paper}, ours {ours}"
+        return f"{self.about}, {self.case}: paper {paper}, ours {ours}"
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,14 @@ def _is_about(figure: Figure, verdict: Verdict) -> bool:
 
 def _printed(verdict: Verdict) -> list[Printed]:
     """The cases whose expectation is a number of the paper, which has a tilde."""
-    share, found = is_share(verdict.claim.check), []
+    check, found = verdict.claim.check, []
+    share, against = is_share(check), [to for to in check.to if to != "self"]
+    about = "/".join(check.of) + (f" against {'/'.join(against)}" if against else "")
     for case in verdict.own.cases:
         if not re.fullmatch(r"~[-+.\de]+", case.expected) or case.measured is None:
             continue
         paper, e = float(case.expected[1:]), case.measured
         if paper and math.isfinite(e.mean):
             numbers = (paper, e.mean, e.low, e.high, share, case.status)
-            found.append(Printed(verdict.claim.id, case.label, *numbers))
+            found.append(Printed(verdict.claim.id, about, case.label, *numbers))
     return found

@@ -132,13 +132,21 @@ def measured(claim: Claim, judgement: Judgement) -> str:
     widest = max(several, key=lambda e: e.half, default=None)
     half = 0.0 if widest is None else widest.half
     low, high = (within(f(e.mean for e in found), half, share) for f in (min, max))
-    text = "closest pair ahead by " if claim.check.kind == "order" else ""
+    text = lead_of(claim.check)
     text += low if high == low else f"{low} to {high}"
     if widest is not None:
         factor = share and half >= FACTORS
         shown = f"{number(half)} times" if factor else half_of(half, share)
         text += f" (95 % interval at most ±{shown}, {widest.count} seeds)"
     return text
+
+
+def lead_of(check: Check) -> str:
+    """What the measured range of an order is; empty for other checks."""
+    if check.kind != "order":
+        return ""
+    one = len(check.order) == 2 and len(check.order[0]) == 1
+    return "lead over the next best: " if one else "smallest lead: "
 
 
 def within(value: float, half: float, share: bool = False) -> str:

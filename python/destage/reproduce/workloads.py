@@ -85,6 +85,8 @@ class LoadOptions:
     affinity: float | None = None
     """Correlation of successive operations on a surrogate's page, if not as its source says."""
     most_requests: int | None = None
+    deviation: float = 0.0
+    """Maximum deviation of the channels' traffic in a workload of ours."""
 
 
 class Loads:
@@ -223,7 +225,7 @@ class Loads:
                     parameters[key] = max(1, round(parameters[key] / options.intensity))
         if options == LoadOptions():
             self.made.setdefault(load.name, dict(parameters))
-        if parameters.pop("apart", False):
+        if parameters.get("apart"):
             return Generated.surrogate(apart(parameters), seed, None, 1.0, page)
         return Generated.synth(parameters, seed, page)
 
@@ -329,8 +331,10 @@ def _channels(load: Load, drive: Device | None, options: LoadOptions) -> Channel
     before = device["striping"].partition("C")[0]
     stretch = device["stripe_pages"] * math.prod(sizes[letter] for letter in before)
     spec, label = load.spec, label_of(drive)
-    if spec is None or options.channels == "balanced":
+    if options.channels == "balanced":
         return (sizes["C"], stretch, 0.0, 0.0, 1)
+    if spec is None:
+        return (sizes["C"], stretch, options.deviation, options.deviation, 1)
     deviation = spec.deviation.get(label, 0.0)
     missed = spec.missed_deviation.get(label, deviation)
     cache_pages = round(spec.missed_cache_mib * 2**20 * load.share / drive.page_bytes)

@@ -11,10 +11,10 @@ pub(super) enum Scheme {
     Hybrid { file_pages: u64 },
 }
 
-/// Counters of one access, as bits of its record. Each access counts in exactly one of R_LC and
+/// Counters of one access, as bits of its record. Each access counts in at most one of R_LC and
 /// R_LD.
 pub(super) mod counted {
-    pub(in super::super) const R_LD: u8 = 0;
+    pub(in super::super) const R_LD: u8 = 8;
     pub(in super::super) const R_LC: u8 = 1;
     pub(in super::super) const M_LC: u8 = 2;
     pub(in super::super) const M_LD: u8 = 4;
@@ -26,6 +26,7 @@ pub(super) struct Costs {
     oldest: usize,    // in a full ring
     m: usize,
     r_lc: u64,
+    r_ld: u64,
     m_lc: u64,
     m_ld: u64,
     scheme: Scheme,
@@ -47,6 +48,7 @@ impl Costs {
             oldest: 0,
             m: window.max(1) as usize,
             r_lc: 0,
+            r_ld: 0,
             m_lc: 0,
             m_ld: 0,
             scheme,
@@ -71,12 +73,9 @@ impl Costs {
             *sum = *sum + u64::from(record & bit != 0) - u64::from(gone & bit != 0);
         };
         change(&mut self.r_lc, counted::R_LC);
+        change(&mut self.r_ld, counted::R_LD);
         change(&mut self.m_lc, counted::M_LC);
         change(&mut self.m_ld, counted::M_LD);
-    }
-
-    fn r_ld(&self) -> u64 {
-        self.records.len() as u64 - self.r_lc
     }
 
     /// Whether `|L_C| < beta s`, that is, L_D is too long.
@@ -106,14 +105,14 @@ impl Costs {
                 if self.m_ld == 0 { (1, c_w) } else { (u128::from(self.m_ld), c_w + c_r) },
             ),
             Scheme::Optimistic => {
-                ((u128::from(self.r_lc), c_r), (u128::from(self.r_ld()), c_w + c_r))
+                ((u128::from(self.r_lc), c_r), (u128::from(self.r_ld), c_w + c_r))
             }
             Scheme::Hybrid { file_pages: n } => {
                 // n times the formula, so that it stays whole.
                 let logical = u128::from(n.saturating_sub(u64::from(self.frames)));
                 let n = u128::from(n);
                 let weigh = |r: u64, m: u64| u128::from(r) * logical + u128::from(m) * n;
-                ((weigh(self.r_lc, self.m_lc), c_r), (weigh(self.r_ld(), self.m_ld), c_w + c_r))
+                ((weigh(self.r_lc, self.m_lc), c_r), (weigh(self.r_ld, self.m_ld), c_w + c_r))
             }
         };
         if c_lc.0 == 0 && c_ld.0 == 0 { ((1, c_r), (1, c_w)) } else { (c_lc, c_ld) }
@@ -123,6 +122,7 @@ impl Costs {
     pub(super) fn check(&self) {
         let count = |bit| self.records.iter().filter(|&record| record & bit != 0).count() as u64;
         assert_eq!(self.r_lc, count(counted::R_LC));
+        assert_eq!(self.r_ld, count(counted::R_LD));
         assert_eq!(self.m_lc, count(counted::M_LC));
         assert_eq!(self.m_ld, count(counted::M_LD));
         assert!(self.records.len() <= self.m);

@@ -135,6 +135,7 @@ impl Bpac {
             sampling_period,
             seq_min_pages: params.integer("seq_min_pages").unwrap_or(2),
             seq_expiry: params.get("seq_expiry").is_none_or(|value| value == true),
+            // What a vector means that does not name it; a run's default is p_list.
             all_hits: params.get("pird_sampling").is_none_or(|value| value == "all_hits"),
             t: 0,
             last_ref: BTreeMap::new(),

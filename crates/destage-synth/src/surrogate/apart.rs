@@ -1,8 +1,9 @@
 //! A load of locality in which reads and writes have hot sets of their own.
 //!
 //! A share of the reads goes to the first pages, and the same share of the writes to as many pages
-//! behind these; all others go to the other pages. In every second phase reads and writes exchange
-//! their shares.
+//! behind these; all others go to the other pages. With `halves` reads keep to the first half of
+//! the pages and writes to the second, each with its hot pages in front. In every second phase
+//! reads and writes exchange their shares.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -17,11 +18,13 @@ pub(super) fn generate(
     seed: u64,
     hooks: &mut dyn Hooks,
 ) -> Result<SurrogateTrace> {
-    let pages = recipe.unique_pages;
+    let parts = if recipe.halves { 2 } else { 1 };
+    let pages = recipe.unique_pages / parts;
     let hot = (recipe.page_share * pages as f64).round() as u64;
-    if 2 * hot > pages || hot == 0 || hot == pages {
+    if (3 - parts) * hot > pages || hot == 0 || hot == pages {
         return Err(TraceError::usage(format!(
-            "page_share: two hot sets of {hot} pages do not fit {pages} pages"
+            "page_share: two hot sets of {hot} pages do not fit {} pages",
+            recipe.unique_pages
         )));
     }
     let phases = recipe.phases.round() as u64;
@@ -34,17 +37,22 @@ pub(super) fn generate(
         let turned = k * phases / recipe.requests % 2 == 1;
         let ratio = if turned { 1.0 - recipe.write_ratio } else { recipe.write_ratio };
         let writes = chance(&mut random, ratio);
-        let first = if writes { hot } else { 0 };
+        let (half, first) = match (writes, recipe.halves) {
+            (false, _) => (0, 0),
+            (true, true) => (pages, 0),
+            (true, false) => (0, hot),
+        };
         let page = if chance(&mut random, recipe.access_share) {
-            first + below(&mut random, hot)
+            half + first + below(&mut random, hot)
         } else {
-            (first + hot + below(&mut random, pages - hot)) % pages
+            half + (first + hot + below(&mut random, pages - hot)) % pages
         };
         let asked = RequestTarget::Extent(page as u32);
         requests.push(Request { time_ns: k * recipe.gap_ns, asked, pages: 1, writes });
     }
     // One group: pages lie in their order.
-    let extents = Extents { pages: vec![1; pages as usize], groups: vec![0; pages as usize] };
+    let every = recipe.unique_pages as usize;
+    let extents = Extents { pages: vec![1; every], groups: vec![0; every] };
     Ok(SurrogateTrace { recipe: recipe.clone(), requests, extents, log_pages: 0 })
 }
 
@@ -89,6 +97,24 @@ mod tests {
             let hot = mine.iter().filter(|page| (first..first + 800).contains(*page)).count();
             assert!((hot as f64 / mine.len() as f64 - 0.8).abs() < 0.035);
             assert!(mine.iter().all(|page| *page < 4_000));
+        }
+    }
+
+    #[test]
+    fn halves_keep_reads_and_writes_apart_each_with_its_own_hot_pages() {
+        let halves = Recipe { halves: true, ..recipe(0.6) };
+        let load = generate(&halves, 1, &mut NoHooks).unwrap();
+        let mut hot = [0_u32; 2];
+        let mut all = [0_u32; 2];
+        for r in &load.requests {
+            let (RequestTarget::Extent(page) | RequestTarget::Log(page)) = r.asked;
+            let of = usize::from(r.writes);
+            assert_eq!(page / 2_000, of as u32, "4,000 pages in two halves");
+            all[of] += 1;
+            hot[of] += u32::from(page % 2_000 < 1_200);
+        }
+        for of in [0, 1] {
+            assert!((f64::from(hot[of]) / f64::from(all[of]) - 0.8).abs() < 0.035);
         }
     }
 

@@ -123,6 +123,7 @@ pub(crate) mod tests {
             streams: 4.0,
             phases: 5.0,
             access_share: 0.0,
+            halves: false,
             page_share: 0.0,
         }
     }

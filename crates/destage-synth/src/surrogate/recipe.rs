@@ -80,6 +80,10 @@ pub struct Recipe {
     /// `apart`: share of pages that are hot for reads, and as many for writes, 0..=1.
     #[serde(default)]
     pub page_share: f64,
+    /// `apart`: reads keep to the first half of the pages, writes to the second; `page_share` is
+    /// of a half.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halves: bool,
 }
 
 fn one() -> f64 {

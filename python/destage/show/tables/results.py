@@ -61,6 +61,9 @@ NO_LIFE = "for years and drive writes a day, give the P/E cycle rating"
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
+#: Numbers of policies that destage several pages together.
+_GROUPED = ("destages", "mean_destage_pages")
+
 
 def title_of(metric: Metric) -> str:
     """The title of a metric as a heading has it: abbreviations stay as they are."""
@@ -76,7 +79,10 @@ def shown_metrics(runs: Sequence[Run]) -> list[Metric]:
 def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
     """The numbers that a table of these runs shows, and those that a note says are all 0."""
     places = {"always", *("with_device" if r.device else "without_device" for r in runs)}
-    found = [m for m in metrics() if m.shown in places and m.name not in _ROOMY]
+    grouped = _GROUPED if any((r["mean_destage_pages"] or 0) > 1 for r in runs) else ()
+    found = [
+        m for m in metrics() if (m.shown in places and m.name not in _ROOMY) or m.name in grouped
+    ]
     found = [m for m in found if any(r[m.name] is not None for r in runs)]
     known = any(r["physical_writes"] is not None for r in runs)
     if known and not any(m.name == WRITES for m in found):  # Older results: no pending writes.
