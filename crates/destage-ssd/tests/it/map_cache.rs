@@ -2,9 +2,7 @@
 //! reference model, without a cache in front. `device_reference` of the engine's tests has the
 //! policies.
 
-use super::drawn::{
-    Draws, config_of, device_of, difference, run, vector, vector_of_another_ftl,
-};
+use super::drawn::{Draws, config_of, device_of, difference, run, vector, vector_of_another_ftl};
 use serde_json::{Value, json};
 
 /// As many vectors as `DESTAGE_MAP_CASES` says, from this seed on.
