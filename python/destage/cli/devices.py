@@ -64,8 +64,8 @@ def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_
     if toml and (name is None or json_file is not None):
         raise UsageError("--toml writes one device's file: it takes a name and no --json")
     if toml:
-        listed = _drive(str(name))
-        click.echo(listed.toml or _in_exact_keys(listed.record), nl=False)
+        one = _drive(str(name))
+        click.echo(one.toml or _in_exact_keys(one.record), nl=False)
         return
     found = all_devices() if name is None else (_drive(name),)
     listed = found if name is None else found[0]
