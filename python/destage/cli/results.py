@@ -14,7 +14,7 @@ from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, warn
 from destage.experiment.results import Results, load_results
-from destage.experiment.stored import Hole
+from destage.experiment.source import Hole
 from destage.model.words import counted, number
 
 __all__ = ["diff", "listed", "merge", "pack", "results"]

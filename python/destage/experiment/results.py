@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -22,24 +21,18 @@ from destage.base.io.files import Destination, read_text, write_whole
 from destage.base.io.names import check_page, path_of, printable
 from destage.base.io.path_conflicts import reading
 from destage.experiment.answer import Answer, asked_in_sql
-from destage.experiment.listing import stored_table
 from destage.experiment.pooling import pooled_rows
-from destage.experiment.result_sets import together
-from destage.experiment.rows import DONE, FAILED, Row, columns_of, key_of_row, options_of, order_of
+from destage.experiment.rows import FAILED, order_of
+from destage.experiment.source import Held, Hole, Source
 from destage.experiment.store import Store
-from destage.experiment.stored import HEAVY, Filter, Hole, Stored, among, where
-from destage.experiment.task import Key
+from destage.experiment.stored import Stored, among, where
 from destage.model.axes import device_columns
-from destage.model.choice import chosen
-from destage.model.life import Life
 from destage.model.marks import Marks, check_baseline, compared, marks_of
 from destage.model.metrics import Metric, metrics
-from destage.model.provenance import made_by
 from destage.model.results import ResultSet
-from destage.model.run import INTERRUPTED, SHARD, Run, TraceIdentity
+from destage.model.run import Run, TraceIdentity
 from destage.show.tables.against import against_table
-from destage.show.tables.frames import Tabled, by_column
-from destage.show.tables.results import results_table
+from destage.show.tables.frames import Tabled
 from destage.show.tables.stability import stability
 from destage.show.tables.table import Table
 
@@ -74,16 +67,10 @@ class Results(Tabled):
         self,
         sets: Sequence[Mapping[str, Any]] = (),
         pe_cycles: int | None = None,
-        stored: Stored | None = None,
+        source: Source | None = None,
     ) -> None:
         """Take result sets as the JSON schema has them; `compare` and `from_json` make them."""
-        self._given = tuple(sets)
-        self._pe_cycles = pe_cycles
-        self._stored = stored
-
-    @cached_property
-    def _of_stores(self) -> list[tuple[dict[str, Any], list[Row]]]:
-        return [] if self._stored is None else self._stored.sets()
+        self._source = Held(sets, pe_cycles) if source is None else source
 
     @property
     def sets(self) -> tuple[Mapping[str, Any], ...]:
@@ -91,24 +78,22 @@ class Results(Tabled):
 
         Raises `DataError` for stores that have changed since.
         """
-        return self._given or tuple(one for one, _ in self._of_stores)
+        return self._source.sets
 
-    @cached_property
+    @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
         """The table, row by row: runs, and in stores those that failed."""
-        if self._stored is not None:
-            return self._stored.rows
-        return tuple(run.to_dict() for run in self.runs)
+        return self._source.rows
 
     @property
     def stores(self) -> tuple[Store, ...]:
         """The stores that they are from; none of what a call made."""
-        return () if self._stored is None else self._stored.stores
+        return self._source.stores
 
     @property
     def damaged(self) -> int:
         """Parts of stores that cannot be read; their runs are missing."""
-        return 0 if self._stored is None else self._stored.damaged
+        return self._source.damaged
 
     @property
     def failed(self) -> tuple[Mapping[str, Any], ...]:
@@ -118,43 +103,31 @@ class Results(Tabled):
     @property
     def missing(self) -> tuple[Mapping[str, Any], ...]:
         """Runs that were planned and that stores have not, as rows without numbers."""
-        lost = () if self._stored is None else self._stored.lost
-        return tuple(row for _, _, rows in lost for row in rows)
+        return self._source.missing
 
     @property
     def holes(self) -> tuple[Hole, ...]:
         """The missing runs of stores, task by task."""
-        return () if self._stored is None else self._stored.holes
+        return self._source.holes
 
     def where(self, condition: str) -> Results:
         """Return the runs of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
 
         Raises `UsageError` for what is none, and `MissingExtra` without the extra `sql`.
         """
-        return self._kept(where(condition))
+        return Results(source=self._source.kept(where(condition)))
 
     def only(self, **given: str | None) -> Results:
         """Return the runs with these values; a comma separates several: `policy="lru,arc"`."""
-        return self._kept(among(given))
-
-    def _kept(self, fits: Filter) -> Results:
-        if self._stored is not None:
-            return Results((), self._pe_cycles, self._stored.kept(fits))
-        places, sets, first = set(fits(self.rows)), [], 0
-        for one in self.sets:
-            some = [run for k, run in enumerate(one["runs"], first) if k in places]
-            first += len(one["runs"])
-            sets += [together([{**one, "runs": some}])] if some else []
-        return Results(sets, self._pe_cycles)
+        return Results(source=self._source.kept(among(given)))
 
     def pooled(self) -> Results:
         """Return all traces as one: counters added up, ratios of the sums; no percentiles."""
-        return Results((), stored=Stored(tuple(sorted(pooled_rows(self.rows), key=order_of))))
+        return Results(source=Stored(sorted(pooled_rows(self.rows), key=order_of)))
 
     def results(self) -> Results:
         """Return the runs alone, read from their stores."""
-        sets = self.sets if self._stored is None else [together([one]) for one in self.sets]
-        return Results(sets, self._pe_cycles)
+        return Results(self._source.alone(), self._source.pe_cycles)
 
     def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
         """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
@@ -176,19 +149,15 @@ class Results(Tabled):
             raise UsageError(f"pe_cycles: expected a whole number from 1, got {pe_cycles!r}")
         return Results(self.sets, pe_cycles)
 
-    @cached_property
+    @property
     def result_sets(self) -> tuple[ResultSet, ...]:
         """The runs of each trace, side by side: what tables, charts and the report take."""
-        several = len(self.sets) > 1
-        return tuple(
-            ResultSet.of(s, f"results[{i}]" if several else "results", self._pe_cycles)
-            for i, s in enumerate(self.sets)
-        )
+        return self._source.result_sets
 
     @property
     def baseline(self) -> str | None:
         """Label of the run that others are marked against; None: the first of each cache size."""
-        return self.result_sets[0].baseline if self.sets else None
+        return self._source.baseline
 
     def against(self, baseline: str | None) -> Results:
         """Return the results with marks against another baseline; None: the first of each size.
@@ -199,7 +168,7 @@ class Results(Tabled):
         if baseline is not None:
             check_baseline(baseline, [run.label for run in self.runs])
             sets = [{**one, "baseline": baseline} for one in sets]
-        return Results(sets, self._pe_cycles)
+        return Results(sets, self._source.pe_cycles)
 
     @cached_property
     def marks(self) -> tuple[Marks, ...]:
@@ -214,15 +183,10 @@ class Results(Tabled):
                     found[k] = some
         return tuple(found[k] for k in range(len(self.runs)))
 
-    @cached_property
+    @property
     def runs(self) -> tuple[Run, ...]:
         """All runs."""
-        runs = [run for one in self.result_sets for run in one.runs]
-        if self._stored is None:
-            return tuple(runs)
-        rows = (row for _, some in self._of_stores for row in some)
-        by_row = {id(row): replace(run, row=row) for run, row in zip(runs, rows, strict=True)}
-        return tuple(by_row[id(row)] for row in self.rows if id(row) in by_row)
+        return self._source.runs
 
     @overload
     def __getitem__(self, index: int) -> Run: ...
@@ -234,7 +198,7 @@ class Results(Tabled):
 
     def __len__(self) -> int:
         """Return the number of runs."""
-        return len(self.runs) if self._stored is None else self._stored.runs
+        return self._source.count
 
     def __iter__(self) -> Iterator[Run]:
         """Iterate over the runs."""
@@ -261,11 +225,7 @@ class Results(Tabled):
     @property
     def incomplete(self) -> bool:
         """Whether runs are missing: it was interrupted, or is of a shard."""
-        if self._stored is not None:
-            return bool(self.missing)
-        return any(
-            said.startswith((INTERRUPTED, SHARD)) for run in self.runs for said in run.warnings
-        )
+        return self._source.is_incomplete
 
     def as_table(
         self,
@@ -291,27 +251,10 @@ class Results(Tabled):
         if against is not None:
             check_baseline(against, [run.label for run in self.runs], "against")
             table = against_table(self.runs, against, show=show, sort=sort, view=view)
-            table.notes += stability(self.runs) if stable else []
-            return table
-        if self._stored is not None:
-            has_life = chosen(show, view, sort)[1]
-            return stored_table(
-                self._stored.rows, show, view, sort, self._lives() if has_life else None
-            )
-        how: dict[str, Any] = {"show": show, "sort": sort, "view": view}
-        table = results_table(self.runs, **how, baseline=self.baseline)
+        else:
+            table = self._source.table(show, sort, view)
         table.notes += stability(self.runs) if stable else []
         return table
-
-    def _lives(self) -> dict[Key, Life | None]:
-        """How long devices last under the runs of stores; nothing of pooled ones."""
-        if not self.stores:
-            return {}
-        return {
-            key_of_row(row): run.life
-            for one, rows in self._of_stores
-            for row, run in zip(rows, Results([one], self._pe_cycles).runs, strict=True)
-        }
 
     @property
     def plot(self) -> Plots:
@@ -342,36 +285,17 @@ class Results(Tabled):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the tidy table: one dictionary per run, all with the same keys."""
-        if self._stored is None:
-            both = zip(self.runs, self.marks, strict=True)
-            return [{**run.to_dict(), **marks.row()} for run, marks in both]
-        names = list(self.columns())
-        return [{name: row.get(name) for name in names} for row in self.rows]
+        return self._source.dicts(lambda: self.marks)
 
     def columns(self) -> dict[str, list[Any]]:
         """Return the tidy table by column."""
-        if self._stored is None:
-            return by_column(self.to_dicts())
-        names = [name for name in columns_of(self._stored.rows) if name not in HEAVY]
-        return columns_of(self._stored.rows, names)
+        return self._source.columns(lambda: self.marks)
 
     def _everything(self) -> Any:
-        if self._stored is not None:
-            return self.to_dicts()
-        # `from_json` and `rerun` read both.
-        # What made them is in them, but for the command.
-        made = {key: value for key, value in made_by().items() if key == "command"}
-        marks, sets = iter(self.marks), []
-        for one in self.sets:
-            some = [next(marks).to_dict() for _ in one["runs"]]
-            sets.append({**made, **one, "marks": some})
-        return sets[0] if len(sets) == 1 else sets
+        return self._source.everything(lambda: self.marks)
 
     def _provenance(self) -> Mapping[str, str]:
-        if self._stored is not None:
-            return {"destage.store": json.dumps({"version": _destage.VERSION})}
-        sets = [{k: v for k, v in s.items() if k != "runs"} for s in self.sets]
-        return {"destage.results": json.dumps(sets)}
+        return self._source.provenance()
 
     def report(
         self,
@@ -400,7 +324,8 @@ class Results(Tabled):
         need_extra("the report")
         if path is not None:
             check_page(path)
-        if self._stored is None and title is None and across is None and not log_y:
+        has_filters = self._source.is_filtered_page or title is not None
+        if not (has_filters or across is not None or log_y):
             from destage.show.pages import render_report
 
             html = render_report(results=self.result_sets, command=command)
@@ -410,7 +335,7 @@ class Results(Tabled):
             shown = " + ".join(store.folder.resolve().name for store in self.stores)
             how: dict[str, Any] = {"across": across, "log_y": log_y, "command": command}
             html = stored_page(
-                self._drawn_rows(),
+                self._source.drawn_rows(),
                 self.missing,
                 title=title or shown or "results",
                 damaged=self.damaged,
@@ -419,13 +344,6 @@ class Results(Tabled):
         if path is not None:
             write_whole(path, html)
         return html
-
-    def _drawn_rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows with all columns that rows of stores have."""
-        if self._stored is not None:
-            return self._stored.rows
-        blank = {"status": DONE, "id": "", "reason": None, "seed": None}
-        return [{**blank, "options": options_of(row), **row} for row in self.rows]
 
     def save_figures(
         self,
@@ -457,7 +375,8 @@ class Results(Tabled):
         need_extra("saving figures")
         style: dict[str, Any] = {"width": width, "font_size": font_size, "labels": labels}
         style["height"] = height
-        if self._stored is None and show is None and across is None and not log_y:
+        over_any_axis = self._source.is_filtered_page or show is not None or across is not None
+        if not (over_any_axis or log_y):
             from destage.show.charts.plots import save_figures
 
             return save_figures(folder, results=self.result_sets, **style)
@@ -467,7 +386,7 @@ class Results(Tabled):
         how: dict[str, Any] = {"show": show, "style": FigureStyle.of(**style), "across": across}
         if log_y and across is None:
             how["across"] = "cache"
-        return save_stored(folder, self._drawn_rows(), self.missing, **how, log_y=log_y)
+        return save_stored(folder, self._source.drawn_rows(), self.missing, **how, log_y=log_y)
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "result") -> Results:
@@ -506,5 +425,5 @@ def load_results(stores: Destination | Sequence[Destination], where: str | None 
 
     Raises `MissingFile`, `DataError` for a path that is not a store, and `UsageError`.
     """
-    found = Results((), stored=Stored.open(stores))
+    found = Results(source=Stored.open(stores))
     return found if where is None else found.where(where)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from destage import _destage
 from destage.base.errors import DataError, UsageError
 from destage.base.io.files import Destination
 from destage.experiment.filter import rows_where
+from destage.experiment.listing import stored_table
+from destage.experiment.result_sets import together
 from destage.experiment.rows import (
     CONTEXT,
     DONE,
@@ -20,50 +23,49 @@ from destage.experiment.rows import (
     MISSING,
     RECORD,
     Row,
+    columns_of,
     key_of_row,
     kinds,
     order_of,
 )
+from destage.experiment.source import Filter, Hole, MarksOf, Source
 from destage.experiment.store import Store, StoredSweep
 from destage.experiment.task import Key
 from destage.lab.options import run_options
 from destage.model.axes import device_columns
+from destage.model.choice import chosen
+from destage.model.life import Life
 from destage.model.naming import parts
+from destage.model.run import Run
+from destage.show.tables.table import Table
 
-__all__ = ["HEAVY", "Filter", "Hole", "Stored", "among", "where"]
-
-#: The places of the rows that it lets through.
-Filter = Callable[[Sequence[Mapping[str, Any]]], list[int]]
+__all__ = ["HEAVY", "Stored", "among", "where"]
 
 #: Columns with whole results: they are read only where they are asked for.
 HEAVY = (RECORD, CONTEXT)
 
 
-@dataclass(frozen=True)
-class Hole:
-    """Runs that a sweep planned and the store has not."""
-
-    sweep: str
-    """The SPEC's name."""
-    trace: str
-    device: str | None
-    policies: tuple[str, ...]
-    missing: int
-    runs: int
-    """Of so many."""
-
-
-@dataclass(frozen=True)
-class Stored:
+class Stored(Source):
     """Rows of stores: one a run, in an order that does not depend on who made them."""
 
-    rows: tuple[Row, ...]
-    stores: tuple[Store, ...] = ()
-    damaged: int = 0
-    """Parts that cannot be read; their runs are missing."""
-    there: frozenset[Key] = frozenset()
-    """Keys of all rows of the stores: a filtered row is not missing."""
-    filters: tuple[Filter, ...] = field(default=(), repr=False)
+    is_filtered_page = True
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        stores: tuple[Store, ...] = (),
+        damaged: int = 0,
+        there: frozenset[Key] = frozenset(),
+        filters: tuple[Filter, ...] = (),
+    ) -> None:
+        """Take rows; `there` are the keys of all rows of the stores: a filtered one is there."""
+        self._rows, self.stores, self.damaged = tuple(rows), stores, damaged
+        self.there, self.filters = there, filters
+
+    @property
+    def rows(self) -> tuple[Mapping[str, Any], ...]:
+        """The rows."""
+        return self._rows
 
     @classmethod
     def open(cls, stores: Destination | Sequence[Destination]) -> Stored:
@@ -84,8 +86,9 @@ class Stored:
 
     def kept(self, fits: Filter) -> Stored:
         """The rows that a filter lets through; holes that it does not are none of theirs."""
-        rows = tuple(self.rows[k] for k in fits(self.rows))
-        return replace(self, rows=rows, filters=(*self.filters, fits))
+        rows = tuple(self._rows[k] for k in fits(self._rows))
+        there, filters = self.there, (*self.filters, fits)
+        return Stored(rows, self.stores, self.damaged, there, filters)
 
     @cached_property
     def lost(self) -> tuple[tuple[Any, Mapping[str, Any], tuple[Row, ...]], ...]:
@@ -102,7 +105,12 @@ class Stored:
         return tuple(one for one in some if one[2])
 
     @property
-    def runs(self) -> int:
+    def missing(self) -> tuple[Row, ...]:
+        """Runs of sweeps that the stores have not, as rows without numbers."""
+        return tuple(row for _, _, rows in self.lost for row in rows)
+
+    @property
+    def count(self) -> int:
         """Runs that are done; answers to questions are none."""
         asked = (json.loads(row["options"] or "{}") for row in self.rows if row["status"] == DONE)
         return sum("question" not in options for options in asked)
@@ -122,13 +130,14 @@ class Stored:
             for sweep, task, rows in self.lost
         )
 
-    def sets(self) -> list[tuple[dict[str, Any], list[Row]]]:
+    @cached_property
+    def _read(self) -> list[tuple[dict[str, Any], list[Row]]]:
         """Result sets, one per trace, device, options and seed, each with the rows of its runs.
 
         Runs that failed, and answers to questions such as curves, are in none. Raises `DataError`
         for stores that have changed.
         """
-        wanted = {key_of_row(row): row for row in self.rows}
+        wanted = {key_of_row(row): row for row in self._rows}
         whole = {
             key_of_row(row): row
             for store in self.stores
@@ -148,6 +157,62 @@ class Stored:
             sets[key][0]["runs"].append(json.loads(row[RECORD]))
             sets[key][1].append(wanted[key_of_row(row)])
         return list(sets.values())
+
+    @property
+    def sets(self) -> tuple[Mapping[str, Any], ...]:
+        """The result sets, read from the stores."""
+        return tuple(one for one, _ in self._read)
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs, each with its row, in the order of the rows."""
+        runs = (run for one in self.result_sets for run in one.runs)
+        rows = (row for _, some in self._read for row in some)
+        by_row = {id(row): replace(run, row=row) for run, row in zip(runs, rows, strict=True)}
+        return tuple(by_row[id(row)] for row in self._rows if id(row) in by_row)
+
+    def alone(self) -> Sequence[Mapping[str, Any]]:
+        """The result sets, with all that follows from their runs made again."""
+        return [together([one]) for one in self.sets]
+
+    def drawn_rows(self) -> Sequence[Mapping[str, Any]]:
+        """The rows."""
+        return self._rows
+
+    def dicts(self, marks: MarksOf) -> list[dict[str, Any]]:
+        """The rows, all with the same keys; runs of several traces and seeds have no marks."""
+        names = list(self.columns(marks))
+        return [{name: row.get(name) for name in names} for row in self._rows]
+
+    def columns(self, marks: MarksOf) -> dict[str, list[Any]]:
+        """The same by column."""
+        return columns_of(self._rows, [n for n in columns_of(self._rows) if n not in HEAVY])
+
+    def everything(self, marks: MarksOf) -> Any:
+        """The table."""
+        return self.dicts(marks)
+
+    def provenance(self) -> Mapping[str, str]:
+        """The version that read the stores."""
+        return {"destage.store": json.dumps({"version": _destage.VERSION})}
+
+    def table(
+        self,
+        show: str | Sequence[str] | None,
+        sort: str | None,
+        view: str | None,
+    ) -> Table:
+        """A row a run, or a row for all seeds of one."""
+        has_life = chosen(show, view, sort)[1]
+        return stored_table(self._rows, show, view, sort, self._lives() if has_life else None)
+
+    def _lives(self) -> dict[Key, Life | None]:
+        """How long devices last under the runs; nothing of pooled ones."""
+        if not self.stores:
+            return {}
+        runs = (run for one in self.result_sets for run in one.runs)
+        rows = (row for _, some in self._read for row in some)
+        return {key_of_row(row): run.life for row, run in zip(rows, runs, strict=True)}
 
 
 def where(condition: str) -> Filter:
