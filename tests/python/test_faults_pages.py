@@ -73,7 +73,7 @@ command.papers_of = lambda names: [load_paper(Path("tiny.toml"))]
 main()
 """
 
-#: The pages behind the first one.
+#: The pages behind the first one, and its figure.
 TINY = ("claims.md", "f1.svg", "figures.md", "setup.md")
 
 #: What is run, what it writes, what it reads, and how it ends if that cannot be read.
@@ -84,7 +84,10 @@ COMMANDS: dict[str, tuple[list[str], list[str], str]] = {
         "r.json",
     ),
     "reproduce": (
-        ["reproduce", "tiny", "--scale", "0.002", "--seeds", "1", "--no-sensitivity", "--out", "."],
+        [
+            *("reproduce", "tiny", "--scale", "0.002", "--seeds", "1", "--no-sensitivity"),
+            *("--out", ".", "--pages", "."),
+        ],
         ["tiny.html", "tiny.json", "tiny.md", *(f"tiny/{name}" for name in TINY)],
         "pgtpcb_first400k.csv.xz",
     ),

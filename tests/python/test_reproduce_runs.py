@@ -370,7 +370,7 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
         assert stages
         assert len({total for _, total in stages}) == 1
         assert stages == sorted(stages)
-        write(evaluation, tmp_path / name)
+        write(evaluation, tmp_path / name, pages=tmp_path / name)
         found[name] = hashes(tmp_path / name)
     assert found["one"] == found["two"]
     behind_it = {f"tiny/{part}.md" for part in ("claims", "figures", "setup", "sensitivity")}
@@ -402,7 +402,7 @@ def test_the_first_screen_fits_the_screen(tmp_path: Path, tiny: Paper) -> None:
     data["sensitivity"]["knobs"] = [knob | {"knob": f"knob {k}"} for k in range(9)]
     picture = svg(evaluation.drawings[0], sums(evaluation.drawings[0], ()))
     page = tmp_path / "tiny.html"
-    page.write_text(html(page_of(data, {"f1": picture}, {})), encoding="utf-8")
+    page.write_text(html(page_of(data, {"f1": picture})), encoding="utf-8")
     with opened() as browser, browser.page(page) as shown:
         shown.size(1400, 1000)
         end = "document.querySelector('#screen').getBoundingClientRect()"
@@ -439,7 +439,7 @@ def test_the_most_faithful_set_up_is_a_verdict_of_its_own(tmp_path: Path) -> Non
     data = document(evaluation)
     more = data["claims"][0]
     assert more["faithful"]["cases"] != more["cases"]
-    page = page_of(data, {}, {})
+    page = page_of(data, {})
     text = behind(page)["claims"]
     assert "* The warm-up is not counted." in text
     assert "<li>The warm-up is not counted.</li>" in html(page)
@@ -464,7 +464,7 @@ def test_adaptive_state_is_recorded_beside_the_runs(tmp_path: Path) -> None:
 def test_parameters_of_every_question_are_an_object() -> None:
     beyond = importlib.import_module("destage.reproduce.beyond")
     runs = importlib.import_module("destage.reproduce.runs")
-    for question in (runs._INFO, runs._SERIES, beyond._OPTIMUM):
+    for question in (runs._INFO, runs._series_of(1), beyond._OPTIMUM):
         assert isinstance(json.loads(question.asked), dict), question.kind
 
 
@@ -523,8 +523,7 @@ def test_a_saturated_run_is_left_out_of_claims_about_time_and_named(tmp_path: Pa
     assert [c.label for c in found["fast"].cases] == ["zipf 1 LRU", "zipf 1 ARC"]
     assert found["more"].own.saturated == "", "hits do not wait"
     assert (
-        "left out as saturated: zipf 1 slow"
-        in behind(page_of(document(evaluation), {}, {}))["claims"]
+        "left out as saturated: zipf 1 slow" in behind(page_of(document(evaluation), {}))["claims"]
     )
 
 
