@@ -207,9 +207,6 @@ EXCLUDED = [
     (["-d", "two.toml", "--placement", "fk", "-p", "ecr"], ["policy = fk", "ecr"]),
     (["-d", "two.toml", "--ftl", "bast", "--placement", "sepbit"], ["handles", "ftl = page"]),
     (["-d", "small", "--ftl", "dftl", "--flush", "drain"], ["flush = drain", "ftl"]),
-    (["-d", "small[sched=read_first]", "--flush", "drain"], ["flush = drain", "sched"]),
-    (["-d", "small[sched=read_first]", "--trim", "drop"], ["trim = drop", "sched"]),
-    (["-d", "two.toml[slc_blocks=2]"], ["slc_blocks", "handles"]),
     (["-d", "two.toml[isolation=assigned]"], ["policy = none", "isolation = assigned"]),
     (["-d", "two.toml[gc_stream=own;isolation=assigned]"], ["gc_stream", "isolation"]),
     (["-d", "two.toml[writer=trickle]", "--placement", "fk"], ["writer = trickle", "policy = fk"]),
@@ -222,7 +219,6 @@ def test_two_keys_that_exclude_each_other_are_both_named(
 ) -> None:
     policy = [] if "-p" in flags else ["-p", "lru"]
     wrap = ["--wrap", "modulo", "--queue-depth", "4"]
-    wrap = wrap[:2] if "read_first" in flags[1] else wrap
     done = destage("compare", trace, "-c", "64p", *policy, *flags, *wrap)
     assert done.status == 2, done
     assert all(key in done.err for key in both), done.err

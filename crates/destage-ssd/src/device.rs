@@ -64,12 +64,19 @@ impl DeviceCounters {
     /// Pages programmed, for whatever reason.
     pub fn programs_of_all_kinds(&self) -> u64 {
         match &self.ftl {
+            Some(_) => self.data_programs(),
+            None => self.data_programs() + self.summary_programs,
+        }
+    }
+
+    /// Pages programmed with data or with a part of the map.
+    pub fn data_programs(&self) -> u64 {
+        match &self.ftl {
             Some(ftl) => ftl.common.flash_programs,
             None => {
                 let migrations = self.today.as_ref().map_or(0, |today| today.slc_migrations);
                 let map_writes = self.map.map_or(0, |map| map.map_writes);
-                let moves = self.gc_moves + migrations + map_writes;
-                self.flash_programs + moves + self.summary_programs
+                self.flash_programs + self.gc_moves + migrations + map_writes
             }
         }
     }
@@ -194,14 +201,16 @@ impl Device {
             }
             let Some(at) = event else { return };
             self.queues.advance(at);
+            self.follow_ends();
             self.release();
         }
     }
 
-    /// The first instant at which an operation that waits may be submitted, if nothing more is.
+    /// The first instant at which the end of an operation may become known, if nothing more is
+    /// submitted.
     #[inline]
-    pub fn next_release(&self) -> Option<Nanos> {
-        self.queues.next_event()
+    pub fn next_known(&self) -> Option<Nanos> {
+        self.queues.next_known()
     }
 
     /// Operations that have waited and are due enter their queues.
@@ -210,6 +219,7 @@ impl Device {
             if let Some(released) = released {
                 self.released(released);
             }
+            self.follow_ends();
         }
     }
 
@@ -264,6 +274,7 @@ impl Device {
             }
             let Some(at) = event else { return next };
             self.queues.advance(at);
+            self.follow_ends();
             self.release();
         }
     }
@@ -313,6 +324,7 @@ impl Device {
     pub fn finish(&mut self) {
         while let Some(at) = self.queues.next_event() {
             self.queues.advance(at);
+            self.follow_ends();
             self.release();
         }
         self.queues.drain();

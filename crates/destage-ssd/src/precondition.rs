@@ -47,19 +47,22 @@ fn fill(ftl: &mut impl Ftl, config: &DeviceConfig, progress: Progress) -> Result
 }
 
 /// Writes rounds of a quarter of the pages at random, until the WAF of two of them in a row, in
-/// both of which blocks were erased, differs by less than 1 %.
+/// both of which blocks of the main area were erased, differs by less than 1 %. They go through the
+/// SLC cache, if there is one.
 fn fill_steady(
     ftl: &mut impl Ftl,
     config: &DeviceConfig,
     source: &mut SplitMix64,
     writing: &mut Writing,
 ) -> Result<(), Interrupted> {
-    let (mut state, mut last) = (ftl.flash_state(), None);
+    ftl.use_slc_cache();
+    let erases = |ftl: &_| Ftl::erase_counts(ftl).iter().map(|&n| u64::from(n)).sum::<u64>();
+    let (mut state, mut last) = ((ftl.flash_state().programs, erases(ftl)), None);
     for _ in 0..STEADY_ROUNDS {
         write_random(ftl, config.logical_pages, round_of(config), source, writing)?;
-        let now = ftl.flash_state();
-        let programs = now.programs - state.programs;
-        let this = (now.erases > state.erases).then_some(programs);
+        let now = (ftl.flash_state().programs, erases(ftl));
+        let programs = now.0 - state.0;
+        let this = (now.1 > state.1).then_some(programs);
         if let (Some(this), Some(last)) = (this, last)
             && 100 * u64::abs_diff(this, last) < last
         {

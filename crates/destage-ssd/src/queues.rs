@@ -23,7 +23,7 @@ use counts::{FtlOperations, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
 use order::Waits;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use unfinished::Log;
 
 /// A submitted operation.
@@ -76,6 +76,11 @@ pub struct Queues {
     acting: Nanos,      // the drive acts on the host's command from here on
     fetch_ready: Nanos, // that, of a map read that the command needs; else 0
     undone: Option<Undone>,
+    // Reads first: host operations that have ended, and of which it is still to be said when the
+    // host sees them done.
+    ended: VecDeque<(Undone, Released)>,
+    buffered: bool,        // the host sees a program done before it is submitted
+    exact_transfers: bool, // a closed loop may wait for the end of a transfer
     steps: GcStepsConfig,
     suspensions: u64,
     waits: Option<Box<Waits>>, // operations that wait for others
@@ -83,12 +88,12 @@ pub struct Queues {
 
 /// A host operation of which it is not known yet when the host sees it done.
 #[derive(Clone, Copy, Debug)]
-struct Undone {
-    submission: u64,
-    is_read: bool,
-    service_ns: Nanos,
-    decided: Nanos,
-    counts: bool, // its latency
+pub(crate) struct Undone {
+    pub(crate) submission: u64,
+    pub(crate) is_read: bool,
+    pub(crate) service_ns: Nanos,
+    pub(crate) decided: Nanos,
+    pub(crate) counts: bool, // its latency
 }
 
 #[derive(Clone, Debug)]
@@ -142,11 +147,14 @@ impl Queues {
             acting: 0,
             fetch_ready: 0,
             undone: None,
+            ended: VecDeque::new(),
+            buffered: false,
+            exact_transfers: false,
             steps: config.steps,
             suspensions: 0,
             waits: None,
         };
-        if config.orders() {
+        if config.orders() || queues.steps_through_ends() {
             queues.keep_order();
         }
         queues
@@ -161,6 +169,17 @@ impl Queues {
         }
     }
 
+    /// Reads first, and what happens at an end is not only that a unit goes on: something stands
+    /// in front of the flash, or units have timers.
+    fn steps_through_ends(&self) -> bool {
+        matches!(self.order, Order::ReadFirst(_)) && (self.fronted || self.idle_ns.is_some())
+    }
+
+    /// Reads first: the end of the transfer of each of the host's programs is known when it comes.
+    pub fn keep_transfers(&mut self) {
+        self.exact_transfers = matches!(self.order, Order::ReadFirst(_));
+    }
+
     /// From now on, [`next_end`](Queues::next_end) tells of host operations.
     pub fn keep_ends(&mut self) {
         self.plain = false;
@@ -170,9 +189,13 @@ impl Queues {
 
     /// Something stands between the host and the flash: [`ready`](Queues::ready) comes before each
     /// operation of the host, and [`done`](Queues::done) after it.
-    pub(crate) fn keep_front(&mut self) {
+    pub(crate) fn keep_front(&mut self, is_buffered: bool) {
         self.plain = false;
         self.fronted = true;
+        self.buffered = is_buffered;
+        if self.steps_through_ends() && !self.is_ordered() {
+            self.keep_order();
+        }
     }
 
     /// The next operation of the host does not begin before this instant.
@@ -264,38 +287,70 @@ impl Queues {
             Order::Private => {}
             Order::Shared(channels) => channels.iter_mut().for_each(|c| c.forget(now)),
             Order::ReadFirst(lanes) => {
-                let Queues {
-                    program_wait_ns, read_latency_ns, times, ends, recorder, waits, ..
-                } = self;
-                for lane in lanes {
-                    lane.advance(now, |op, start, end| {
-                        match op.kind {
-                            _ if !op.counts_latency => {}
-                            OperationKind::Read => add(read_latency_ns, end - op.submitted_ns),
-                            OperationKind::Write => add(program_wait_ns, start - op.submitted_ns),
-                            _ => {}
-                        }
-                        if let Some(name) = op.end {
-                            times.set(name, end);
-                        }
-                        if let (Some(number), Some(waits)) = (op.watch, waits.as_mut()) {
-                            Queues::watched_ended(waits, number, end);
-                        }
-                        if let (Some(name), Some(ns)) = (op.transferred, op.transferred_ns) {
-                            times.set(name, ns);
-                        }
-                        if let (Some(ends), Some(submission)) = (ends.as_mut(), op.submission) {
-                            ends.push(Reverse((end, submission, op.duration_ns)));
-                        }
-                        if let (Some(recorder), Some(number)) = (recorder.as_mut(), op.number)
-                            && let Some(record) = recorder.waiting.remove(&number)
-                        {
-                            recorder.served.push(record.served(op.submitted_ns, start, end));
-                        }
-                    });
-                }
+                let all = 0..lanes.len();
+                self.serve_lanes(all, now);
             }
         }
+    }
+
+    /// Reads first: these units serve all that ends at or before `now`.
+    pub(super) fn serve_lanes(&mut self, units: std::ops::Range<usize>, now: Nanos) {
+        let Queues { program_wait_ns, read_latency_ns, times, ends, recorder, waits, .. } = self;
+        let Queues { order, ended, fronted, idle_ns, .. } = self;
+        let Queues { timers, no_timer_before, exact_transfers, .. } = self;
+        let Order::ReadFirst(lanes) = order else { return };
+        for (lane, timer) in lanes[units.clone()].iter_mut().zip(&mut timers[units]) {
+            let mut last = None;
+            lane.advance(now, |op, start, end| {
+                last = Some((end, op.by_timer));
+                match op.kind {
+                    _ if !op.counts_latency => {}
+                    OperationKind::Read if *fronted => {}
+                    OperationKind::Read => add(read_latency_ns, end - op.submitted_ns),
+                    OperationKind::Write => add(program_wait_ns, start - op.submitted_ns),
+                    _ => {}
+                }
+                match op.end {
+                    Some(name) if *fronted => ended.extend(op.ended_for_host(name, end)),
+                    Some(name) => times.set(name, end),
+                    None => {}
+                }
+                if let (Some(number), Some(waits)) = (op.watch, waits.as_mut()) {
+                    Queues::watched_ended(waits, number, end);
+                }
+                if let (Some(name), Some(ns)) = (op.transferred, op.transferred_ns) {
+                    times.set(name, ns);
+                }
+                if let (Some(ends), Some(submission)) = (ends.as_mut(), op.submission)
+                    && !*fronted
+                {
+                    ends.push(Reverse((end, submission, op.duration_ns)));
+                }
+                if let (Some(recorder), Some(number)) = (recorder.as_mut(), op.number)
+                    && let Some(record) = recorder.waiting.remove(&number)
+                {
+                    recorder.served.push(record.served(op.submitted_ns, start, end));
+                }
+            });
+            if *exact_transfers && let Some((name, ns)) = lane.transferred(now) {
+                times.set(name, ns);
+            }
+            if let (Some(idle_ns), Some((end, by_timer))) = (*idle_ns, last)
+                && lane.is_idle()
+            {
+                *timer = if by_timer { end } else { end + idle_ns };
+                *no_timer_before = (*no_timer_before).min(*timer);
+            }
+        }
+    }
+
+    /// Reads first: the next host operation that has ended, for which [`done`](Queues::done) comes
+    /// next.
+    pub(crate) fn next_ended(&mut self) -> Option<Released> {
+        let (undone, released) = self.ended.pop_front()?;
+        // The host has seen a buffered write done before.
+        self.undone = (undone.is_read || !self.buffered).then_some(undone);
+        Some(released)
     }
 
     /// Ends every operation: the last request has been processed.

@@ -8,6 +8,7 @@
 use crate::config::{GcStepsConfig, Suspend};
 use crate::geometry::Ppn;
 use crate::pending_time::PendingTime;
+use crate::queues::{Released, Undone};
 use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, Unfinished};
 use std::collections::{HashMap, VecDeque};
@@ -43,6 +44,8 @@ pub(crate) struct Waiting {
     pub(crate) number: Option<u64>,
     /// Others may wait for its end, under this number (`docs/spec/map-cache.md` 7).
     pub(crate) watch: Option<u64>,
+    /// A timer caused it.
+    pub(crate) by_timer: bool,
     /// R: so many operations of the unit that are no reads must have ended.
     after: u64,
 }
@@ -67,17 +70,42 @@ impl Waiting {
             counts_latency: false,
             number: None,
             watch: None,
+            by_timer: false,
             after: 0,
         }
     }
 }
 
 impl Waiting {
+    /// What is to be said to the host of its end, of which this is the name.
+    pub(crate) fn ended_for_host(
+        &self,
+        name: PendingTime,
+        end: Nanos,
+    ) -> Option<(Undone, Released)> {
+        let submission = self.submission?;
+        let undone = Undone {
+            submission,
+            is_read: self.kind == OperationKind::Read,
+            service_ns: self.duration_ns,
+            decided: self.submitted_ns,
+            counts: self.counts_latency,
+        };
+        let end = PendingTime::at(end);
+        let kind = Some(self.kind);
+        Some((undone, Released { kind, submission, end, name, ready: 0 }))
+    }
+
+    /// When its transfer ends, in a stretch of service that would end it at this instant.
+    fn transfer_ends(&self, would_end: Nanos) -> Nanos {
+        would_end - self.rest_ns + self.transfer_ns - (self.work_ns - self.rest_ns)
+    }
+
     /// So much of the rest has been served, in a stretch that would end it at this instant.
     fn serve(&mut self, would_end: Nanos, progress: Nanos) {
         let served = self.work_ns - self.rest_ns;
         if self.transferred_ns.is_none() && self.transfer_ns <= served + progress {
-            self.transferred_ns = Some(would_end - self.rest_ns + self.transfer_ns - served);
+            self.transferred_ns = Some(self.transfer_ends(would_end));
         }
         self.rest_ns -= progress;
     }
@@ -119,6 +147,24 @@ impl ReadFirstQueue {
             self.collections -= u32::from(op.collection);
             self.start(end);
         }
+    }
+
+    /// The transfer of the program in service has ended by now: its name, and when that was.
+    pub(crate) fn transferred(&mut self, now: Nanos) -> Option<(PendingTime, Nanos)> {
+        let (op, end) = self.serving.as_mut()?;
+        let name = op.transferred?;
+        let ns = op.transferred_ns.unwrap_or_else(|| op.transfer_ends(*end));
+        (ns <= now).then(|| {
+            op.transferred_ns = Some(ns);
+            op.transferred = None;
+            (name, ns)
+        })
+    }
+
+    /// When the transfer of the program in service ends, if that has a name.
+    pub(crate) fn next_transfer(&self) -> Option<Nanos> {
+        let (op, end) = self.serving.as_ref()?;
+        op.transferred.map(|_| op.transferred_ns.unwrap_or_else(|| op.transfer_ends(*end)))
     }
 
     /// When it chooses what it does next.

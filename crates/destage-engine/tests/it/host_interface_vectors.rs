@@ -41,6 +41,11 @@ fn every_vector_of_collection_in_steps_passes() {
 }
 
 #[test]
+fn every_vector_of_combinations_passes() {
+    all_pass(&["combinations.jsonl"], 16);
+}
+
+#[test]
 fn every_vector_of_a_map_cache_passes() {
     all_pass(&["map-cache.jsonl"], 30);
 }

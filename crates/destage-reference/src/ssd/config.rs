@@ -226,6 +226,12 @@ impl Config {
         self.gc_mode == GcMode::Idle || self.today.folds_when_idle()
     }
 
+    /// Operations may wait for others before they enter a queue (`docs/spec/map-cache.md` 7): for
+    /// their map pages, or, where reads overtake, for their data (`docs/spec/device-today.md` 2).
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.map.is_some() || self.read_first
+    }
+
     /// Where a write goes is decided when it is written (`docs/spec/device-policies.md` 2.2).
     pub(crate) fn places_late(&self) -> bool {
         self.dynamic || self.ftl.is_some()

@@ -284,10 +284,14 @@ impl Ssd {
         waits: (u64, Option<usize>, bool),
     ) -> Option<usize> {
         let plane = self.target(lpn);
-        let main_only = self.config.today.slc_blocks == 0 || self.preconditioning;
+        if !self.preconditioning {
+            self.tallies.handle_programs[handle] += 1;
+        }
+        let past_it = self.preconditioning && !self.fills_slc;
+        let main_only = self.config.today.slc_blocks == 0 || past_it;
         if !main_only {
-            if !self.slc_has_room(plane) && self.config.today.slc_folds {
-                self.fold(plane);
+            if self.config.today.slc_folds {
+                self.fold_for_room(plane);
             }
             if self.slc_has_room(plane) {
                 return self.program_slc(lpn, plane, waits);
@@ -295,9 +299,6 @@ impl Ssd {
         }
         if self.config.gc_mode != GcMode::Background {
             self.make_room(plane);
-        }
-        if !self.preconditioning {
-            self.tallies.handle_programs[handle] += 1;
         }
         let (ready, fetch, holds) = waits;
         let program = self.program(lpn, plane, handle, Source::Host { ready, fetch, holds });
@@ -470,7 +471,7 @@ impl Ssd {
     }
 
     /// "if it has an open block or a free one" (`docs/spec/device-today.md` 9.2)
-    fn slc_has_room(&self, plane: usize) -> bool {
+    pub(super) fn slc_has_room(&self, plane: usize) -> bool {
         let plane = &self.planes[plane];
         plane.slc_active.is_some() || !plane.slc_free_blocks().is_empty()
     }
@@ -504,21 +505,32 @@ impl Ssd {
 
     /// Folds the SLC block of a plane that was sealed first (`docs/spec/device-today.md` 9.3).
     pub(crate) fn fold(&mut self, plane: usize) {
-        let block = self.planes[plane].slc_sealed.pop_front().expect("a sealed SLC block");
-        for page in self.valid_pages(plane, block) {
+        self.fold_pages(plane, usize::MAX);
+    }
+
+    /// So many pages of it, and the erase if none is left.
+    pub(super) fn fold_pages(&mut self, plane: usize, most: usize) {
+        let block = *self.planes[plane].slc_sealed.front().expect("a sealed SLC block");
+        for page in self.valid_pages(plane, block).into_iter().take(most) {
             let Programmed { lpn, .. } = self.planes[plane].blocks[block].pages[page];
             if self.config.gc_mode != GcMode::Background {
                 self.make_room(plane);
             }
-            self.program(lpn, plane, 0, Source::Slc { page: page as u64, block });
+            // Where a host page of its handle would go.
+            let handle = self.handles[index(lpn)];
+            self.program(lpn, plane, handle, Source::Slc { page: page as u64, block });
             self.note_moved(lpn);
             if self.config.gc_mode == GcMode::Background {
                 self.make_room(plane);
             }
         }
+        if !self.valid_pages(plane, block).is_empty() {
+            return;
+        }
         self.submit_erase(plane, block, true);
         self.erase(plane, block);
-        self.tallies.slc_folds += 1;
+        self.planes[plane].slc_sealed.pop_front();
+        self.tallies.slc_folds += u64::from(!self.preconditioning);
     }
 
     /// The time by which a collection would delay a program submitted to a plane now (6).
@@ -593,6 +605,7 @@ impl Ssd {
     /// blocks differ by less than 1 %.
     fn write_until_steady(&mut self, state: &mut u64) -> Result<(), Full> {
         let round = (self.config.logical_pages / 4).max(1);
+        self.fills_slc = true;
         let mut last = None;
         for _ in 0..64 {
             let (programs, erases) = self.programs_and_erases();
@@ -610,17 +623,22 @@ impl Ssd {
         Ok(())
     }
 
-    /// Data pages that were ever programmed, and blocks that were ever erased.
+    /// Data pages that were ever programmed, and blocks of the main area that were ever erased.
     fn programs_and_erases(&self) -> (u64, u64) {
         if let Some(mapped) = &self.mapped {
             let counters = mapped.counters();
             let count = |name: &str| counters.get(name).copied().unwrap_or(0);
             return (count("flash_programs"), count("erases"));
         }
-        let blocks = || self.planes.iter().flat_map(|plane| &plane.blocks);
-        let pages =
-            |block: &Block| block.erases * self.config.data_pages + block.pages.len() as u64;
-        (blocks().map(pages).sum(), blocks().map(|block| block.erases).sum())
+        let programs = |plane: &Plane| {
+            let (main, slc) = plane.blocks.split_at(plane.main);
+            let of = |blocks: &[Block], pages: u64| {
+                blocks.iter().map(|b| b.erases * pages + b.pages.len() as u64).sum::<u64>()
+            };
+            of(main, self.config.data_pages) + of(slc, self.config.today.slc_pages_per_block)
+        };
+        let erases = |plane: &Plane| plane.erase_counts().0.iter().sum::<u64>();
+        (self.planes.iter().map(programs).sum(), self.planes.iter().map(erases).sum())
     }
 }
 

@@ -98,6 +98,13 @@ impl Operation {
         self.rest -= progress;
     }
 
+    /// When the transfer of a program in service ends, if that is ahead.
+    pub(crate) fn transfer_ends(&self) -> Option<u64> {
+        let is_ahead = self.transferred.is_none() && matches!(self.kind, Kind::W { .. });
+        let resumed = self.ends_at.expect("in service") - self.rest;
+        is_ahead.then(|| resumed + self.until_transferred - (self.work - self.rest))
+    }
+
     /// When the host has seen it done, if it has by now.
     pub(crate) fn done_by(&self, now: u64) -> Option<u64> {
         let (entered, _) = self.entered?;

@@ -41,6 +41,8 @@ pub(crate) struct Ssd {
     pub(crate) places: Vec<Option<(usize, usize, usize)>>,
     /// Nothing is submitted and nothing counted before time 0.
     pub(crate) preconditioning: bool,
+    /// Preconditioning goes through the SLC cache.
+    pub(crate) fills_slc: bool,
     /// Operations submitted now belong to an idle collection.
     timer_fires: bool,
     /// An operation has ended after which its unit had nothing left to do.
@@ -151,6 +153,7 @@ impl Ssd {
             planes: (0..config.planes()).map(|number| Plane::new(&config, number)).collect(),
             places: vec![None; logical_pages],
             preconditioning: true,
+            fills_slc: false,
             timer_fires: false,
             went_idle: false,
             host_pages: 0,
@@ -362,6 +365,9 @@ impl Ssd {
         operation.serve(end, operation.rest);
         operation.end = Some(end);
         self.serve_next(unit);
+        if self.config.read_first {
+            self.follow_end(ended);
+        }
         self.went_idle |= self.units[unit].in_service.is_none();
         if self.units[unit].in_service.is_none() && self.config.has_timers() {
             // "without another idle time": the last operation of what a timer started.
@@ -386,7 +392,7 @@ impl Ssd {
             let planes = planes.filter(|&plane| !self.planes[plane].slc_sealed.is_empty());
             if let Some(plane) = planes.min_by_key(|&plane| (self.slc_free_pages(plane), plane)) {
                 self.timer_fires = true;
-                self.fold(plane);
+                self.fold_idle(plane);
                 self.write_deferred();
                 self.timer_fires = false;
                 return;
@@ -416,11 +422,11 @@ impl Ssd {
 
     /// Lets the first of that happen; false if there is nothing.
     pub(crate) fn step(&mut self, now: u64) -> bool {
-        let end = self.next_end().filter(|&end| end <= now);
+        let event = self.next_event().filter(|&at| at <= now);
         let timer = self.next_timer().filter(|&(at, _)| at < now);
-        match (end, timer) {
-            (Some(end), Some((at, unit))) if at < end => self.fire(at, unit),
-            (Some(_), _) => self.end_and_release(),
+        match (event, timer) {
+            (Some(event), Some((at, unit))) if at < event => self.fire(at, unit),
+            (Some(event), _) => self.happen(event),
             (None, Some((at, unit))) => self.fire(at, unit),
             (None, None) => return false,
         }
@@ -429,22 +435,47 @@ impl Ssd {
 
     /// When that is.
     pub(crate) fn next_step(&self, now: u64) -> Option<u64> {
-        let end = self.next_end().filter(|&end| end <= now);
+        let event = self.next_event().filter(|&at| at <= now);
         let timer = self.next_timer().map(|(at, _)| at).filter(|&at| at < now);
-        end.into_iter().chain(timer).min()
+        event.into_iter().chain(timer).min()
     }
 
     /// Lets all operations end; no timer fires any more.
     pub(crate) fn finish(&mut self) {
-        while self.next_end().is_some() {
-            self.end_and_release();
+        while let Some(event) = self.next_event() {
+            self.happen(event);
         }
         assert!(self.waiting.is_empty(), "what waits for others goes on when they have ended");
     }
 
-    /// Ends the operation that ends first; after the last end of an instant, waiting ones enter.
-    fn end_and_release(&mut self) {
-        self.end_one();
+    /// The first instant at which an operation ends, its transfer ends, or its data are there.
+    fn next_event(&self) -> Option<u64> {
+        let others = self.next_ready().into_iter().chain(self.next_transfer());
+        self.next_end().into_iter().chain(others).min()
+    }
+
+    /// When the transfer of an operation in service ends, if that does not follow from its start.
+    fn next_transfer(&self) -> Option<u64> {
+        let serving = self.units.iter().filter_map(|unit| unit.in_service);
+        let serving = serving.map(|number| &self.operations[number]);
+        let ends = serving.filter_map(|operation| operation.transfer_ends());
+        ends.filter(|_| self.config.steps.suspends_programs).min()
+    }
+
+    /// An operation ends at this instant; after the last end of an instant, waiting ones enter.
+    fn happen(&mut self, event: u64) {
+        self.now = event;
+        if self.next_transfer() == Some(event) {
+            for number in self.units.iter().filter_map(|unit| unit.in_service) {
+                let operation = &mut self.operations[number];
+                if operation.transfer_ends() == Some(event) {
+                    operation.transferred = Some(event);
+                }
+            }
+        }
+        if self.next_end() == Some(event) {
+            self.end_one();
+        }
         if self.next_end() != Some(self.now) {
             self.release();
         }
@@ -476,7 +507,8 @@ impl Ssd {
     pub(crate) fn service(&self, number: usize) -> u64 {
         let operation = &self.operations[number];
         if self.config.read_first {
-            return operation.duration;
+            // A write that the buffer completes is heard of before it is served.
+            return if operation.slot.is_some() { operation.work } else { operation.duration };
         }
         let unit = |operation: &Operation| self.config.unit_of_plane(operation.plane);
         let (_, last) = operation.entered.expect("it has ended");

@@ -73,6 +73,34 @@ impl Ssd {
         }
     }
 
+    /// Most pages that a step of a fold moves (4); `None` with whole blocks.
+    fn fold_step(&self) -> Option<usize> {
+        match self.config.steps.step {
+            _ if self.preconditioning => None,
+            Step::WholeBlocks => None,
+            Step::Pages(n) => Some(usize::try_from(n).expect("few pages")),
+            Step::Auto => Some(1),
+        }
+    }
+
+    /// Folds before a host program to the SLC cache of a plane (`docs/spec/device-today.md` 9.2).
+    pub(super) fn fold_for_room(&mut self, plane: usize) {
+        if let Some(step) = self.fold_step()
+            && self.slc_free_pages(plane) <= self.config.today.slc_pages_per_block
+            && !self.planes[plane].slc_sealed.is_empty()
+        {
+            self.fold_pages(plane, step);
+        }
+        if !self.slc_has_room(plane) {
+            self.fold(plane);
+        }
+    }
+
+    /// Folds in idle time: a whole block, or one step.
+    pub(super) fn fold_idle(&mut self, plane: usize) {
+        self.fold_pages(plane, self.fold_step().unwrap_or(usize::MAX));
+    }
+
     /// The plane has something to collect.
     pub(super) fn has_collection(&self, plane: usize) -> bool {
         self.planes[plane].collecting.is_some() || self.victim(plane).is_some()

@@ -1,14 +1,14 @@
 //! Operations that wait for others before they enter a queue, and what then happens to the page of
 //! the host (`docs/spec/map-cache.md` 7 and 8).
 
-use super::operation::Kind;
+use super::operation::{Kind, Operation};
 use super::queue::{Decision, Ssd};
 
 impl Ssd {
     /// Section 7, and `docs/spec/device.md` 12: the operations that this one, which is about to be
     /// decided on, waits for.
     pub(super) fn predecessors(&self, decision: &Decision) -> Vec<usize> {
-        if self.config.map.is_none() && self.mapped.is_none() {
+        if !self.config.is_ordered() && self.mapped.is_none() {
             return Vec::new(); // all are on its unit, and have been submitted
         }
         let all = || self.operations.iter().enumerate();
@@ -31,8 +31,8 @@ impl Ssd {
         found
     }
 
-    /// Each predecessor has ended, or has been submitted to the same unit; and a program has its
-    /// slot.
+    /// Each predecessor has ended, or has been submitted to the same unit; a program has its slot;
+    /// and where reads overtake, nothing of it is still on the way.
     pub(super) fn may_enter(&self, number: usize) -> bool {
         let operation = &self.operations[number];
         let unit = |plane: usize| self.config.unit_of_plane(plane);
@@ -43,7 +43,15 @@ impl Ssd {
                 && unit(before.plane) == unit(operation.plane);
             before.end.is_some() || before.entered.is_some() && same_unit
         };
-        !operation.holds && operation.predecessors.iter().all(met)
+        let is_ready = !self.config.read_first || operation.ready <= self.now;
+        is_ready && !operation.holds && operation.predecessors.iter().all(met)
+    }
+
+    /// The next instant at which data are there that an operation waits for, where reads overtake.
+    pub(super) fn next_ready(&self) -> Option<u64> {
+        let waiting = self.waiting.iter().map(|&number| &self.operations[number]);
+        let on_the_way = waiting.filter(|o| !o.holds && o.ready > self.now);
+        on_the_way.map(|operation| operation.ready).min().filter(|_| self.config.read_first)
     }
 
     /// Step 2 of section 7, at this instant.
@@ -70,6 +78,21 @@ impl Ssd {
         self.instants.len() - 1
     }
 
+    /// An operation has ended where reads overtake: its page crosses the link, or its slot is free.
+    pub(super) fn follow_end(&mut self, number: usize) {
+        let Operation { kind, later, collection, map, .. } = self.operations[number];
+        match (kind, later) {
+            _ if collection || map => {}
+            (Kind::R { .. }, Some(later)) => {
+                let done = self.transfer_out(self.now);
+                self.operations[number].done = Some(done);
+                self.instants[later] = Some(done);
+            }
+            (Kind::W { .. }, _) => self.pass_slot(number),
+            _ => {}
+        }
+    }
+
     /// Operations that waited have entered their queue: section 8.
     fn follow(&mut self, number: usize) {
         let operation = &self.operations[number];
@@ -79,6 +102,7 @@ impl Ssd {
                 let done = self.transfer_out(ready.max(self.now));
                 self.instants[later.expect("zeros are waited for")] = Some(done);
             }
+            _ if self.config.read_first => {} // when they end
             (Kind::R { .. }, Some(later)) => {
                 let done = self.transfer_out(self.end(number));
                 self.operations[number].done = Some(done);

@@ -147,12 +147,12 @@ impl Ssd {
         if self.config.today.page_link_ns == 0 {
             return Ok(sent(operation, None));
         }
-        if self.operations[number].entered.is_none() {
+        let Some(end) = self.known_end(number) else {
             let later = Some(self.later());
             self.operations[number].later = later;
             return Ok(Sent { operation, done: None, later });
-        }
-        let done = Some(self.transfer_page(OUT, self.end(number)));
+        };
+        let done = Some(self.transfer_page(OUT, end));
         self.operations[number].done = done;
         Ok(sent(operation, done))
     }
@@ -190,8 +190,7 @@ impl Ssd {
         if !is_buffered {
             return Ok(sent);
         }
-        let has_entered = self.operations[number].entered.is_some();
-        let until = has_entered.then(|| self.end(number));
+        let until = self.known_end(number);
         self.way.buffered.insert(page, Buffered { by: number, from: there, until });
         self.operations[number].done = there;
         self.operations[number].slot = free.map(|(_, slot)| slot);
@@ -207,11 +206,19 @@ impl Ssd {
         Ok(sent)
     }
 
-    /// A program that has waited was submitted: its slot has a time, and goes on to a write that
-    /// has none (`docs/spec/map-cache.md` 8).
+    /// The end of an operation: known when it is submitted, or where reads overtake when it comes.
+    fn known_end(&self, number: usize) -> Option<u64> {
+        let operation = &self.operations[number];
+        match self.config.read_first {
+            true => operation.end,
+            false => operation.entered.map(|_| self.end(number)),
+        }
+    }
+
+    /// The end of a program is known: its slot has a time, and goes on to a write that has none (`docs/spec/map-cache.md` 8).
     pub(super) fn pass_slot(&mut self, number: usize) {
         let Some(slot) = self.operations[number].slot else { return };
-        let end = self.end(number);
+        let end = self.known_end(number).expect("it is known");
         let held = self.way.buffered.values_mut().find(|held| held.by == number);
         if let Some(held) = held {
             held.until = Some(end);

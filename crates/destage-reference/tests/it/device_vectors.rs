@@ -88,6 +88,11 @@ fn every_vector_of_collection_in_steps_is_timed_decided_and_counted_as_written()
 }
 
 #[test]
+fn every_vector_of_combinations_is_timed_decided_and_counted_as_written() {
+    all_agree("combinations.jsonl", 16);
+}
+
+#[test]
 fn every_vector_of_a_map_cache_is_timed_decided_and_counted_as_written() {
     all_agree("map-cache.jsonl", 30);
 }

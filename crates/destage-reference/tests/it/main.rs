@@ -3,6 +3,7 @@
 
 mod ace;
 mod block_vectors;
+mod combinations;
 mod common;
 mod corners;
 mod device_vectors;

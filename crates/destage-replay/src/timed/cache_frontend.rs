@@ -71,6 +71,9 @@ impl<'a, P: Policy, Q: DerefMut<Target = P>, T: Pages> CacheFrontend<'a, Q, T> {
         if policy.requirements().completions() {
             device.queues().keep_ends();
         }
+        if cache.evict_wait == EvictWait::Transfer {
+            device.queues().keep_transfers();
+        }
         device.queues().times().free_frames(PendingTime::at(0), policy.frames());
         CacheFrontend {
             policy,

@@ -147,11 +147,11 @@ impl Course {
     #[inline(never)]
     fn find_completion(&mut self, device: &mut Device, observer: &mut Watcher<'_>) {
         loop {
-            let release = device.next_release();
-            device.queues().times().foresee(release.unwrap_or(0));
+            let next = device.next_known();
+            device.queues().times().foresee(next.unwrap_or(0));
             self.complete(device, observer);
             let first = self.outstanding.peek().map(|&Reverse(first)| first);
-            match release {
+            match next {
                 Some(at) if first.is_none_or(|first| at < first) => device.advance(at),
                 _ => return,
             }

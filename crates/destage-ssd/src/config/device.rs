@@ -137,13 +137,20 @@ impl DeviceConfig {
         self.map_cache.is_some() || self.ftl.info().row.is_some() && self.units() > 1
     }
 
-    /// One open block a plane, the greedy collector over whole blocks, and no SLC cache.
+    /// The end of an operation may not be known when it is decided on.
+    pub(crate) fn ends_are_late(&self) -> bool {
+        self.orders() || self.sched == Sched::ReadFirst
+    }
+
+    /// One open block a plane, the greedy collector over whole blocks, no SLC cache, and no host
+    /// program that other operations wait for.
     pub(crate) fn is_plain(&self) -> bool {
         self.write_points() == 1
             && self.streams.gc_victim == GcVictim::Greedy
             && self.steps.gc_step_pages == StepPages::WholeBlocks
             && self.slc.is_none()
             && self.placement.is_none()
+            && !(self.sched == Sched::ReadFirst && self.interface.acting_key().is_some())
     }
 
     /// The drive of the first run, if its placement needs two.

@@ -65,9 +65,10 @@ impl Device {
     }
 
     pub(super) fn put_interface(&mut self, mut interface: Interface) {
-        self.queues.keep_front();
+        self.queues.keep_front(interface.is_buffered());
         if self.queues.is_ordered() {
             interface.keep_order();
+            self.events = true;
         }
         self.interface = Some(Box::new(interface));
     }
@@ -96,7 +97,11 @@ impl Device {
         let Some(served) = self.ftl.read(lpn, &mut self.queues) else {
             return unnumbered(interface.send(acting, now)); // zeros
         };
-        let Some(end) = served.end.known() else { return served }; // it waits for others
+        let Some(end) = served.end.known() else {
+            self.follow_ends(); // of one that takes no time
+            return served;
+        };
+        let interface = self.interface.as_mut().expect("there is one");
         let done = interface.send(end, now);
         self.queues.done(done);
         Served { end: PendingTime::at(done), transferred: PendingTime::at(done), ..served }
@@ -145,12 +150,14 @@ impl Device {
         };
         let end = served.end.known();
         interface.late_write(program, arrives, end, now);
-        let done = if interface.is_buffered() { Some(arrives) } else { end };
+        let is_buffered = interface.is_buffered();
+        self.follow_ends();
+        let done = if is_buffered { Some(arrives) } else { end };
         if end.is_some() {
             self.queues.done(done.expect("what has ended is done"));
         }
         match done {
-            Some(done) if interface.is_buffered() => {
+            Some(done) if is_buffered => {
                 let done = PendingTime::at(done);
                 Served { end: done, transferred: done, ..served }
             }
@@ -158,8 +165,16 @@ impl Device {
         }
     }
 
-    /// An operation of the host has waited, and is in its queue now: the page crosses the link, or
-    /// its slot has a time.
+    /// Reads first: host operations have ended.
+    #[inline]
+    pub(super) fn follow_ends(&mut self) {
+        while let Some(ended) = self.queues.next_ended() {
+            self.released(ended);
+        }
+    }
+
+    /// The end of an operation of the host is known, which it was not at its decision: the page
+    /// crosses the link, or its slot has a time.
     pub(super) fn released(&mut self, released: Released) {
         let Released { kind, submission, end, name, ready } = released;
         let now = self.queues.now();
@@ -189,7 +204,7 @@ impl Device {
     }
 }
 
-/// First come, first served: every end is known.
+/// Of an operation that waits for no other, first come, first served.
 fn known(end: PendingTime) -> Nanos {
-    end.known().expect("an interface needs sched = fcfs")
+    end.known().expect("its end is known")
 }

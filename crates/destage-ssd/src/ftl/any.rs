@@ -159,6 +159,10 @@ impl Ftl for AnyFtl {
         each_ftl!(self, ftl => ftl.collect_to_high());
     }
 
+    fn use_slc_cache(&mut self) {
+        each_ftl!(self, ftl => ftl.use_slc_cache());
+    }
+
     fn pages_before_collection(&self) -> Option<u64> {
         each_ftl!(self, ftl => ftl.pages_before_collection())
     }

@@ -56,7 +56,7 @@ use super::counters::{MapCounts, SlcCounts, StreamCounts};
 use super::image::ImageError;
 use super::layer::{FlashState, Ftl};
 use super::sink::{Instantly, Sink};
-use crate::config::{Alloc, DeviceConfig, GcMode, Info, StreamsConfig, UnmappedRead};
+use crate::config::{Alloc, DeviceConfig, GcMode, Info, Precondition, StreamsConfig, UnmappedRead};
 use crate::filling::{Interrupted, Writing};
 use crate::geometry::{DriveLpn, Geometry};
 use crate::placement::{Future, WriteHint};
@@ -194,9 +194,10 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     }
 
     fn fingerprint(config: &DeviceConfig) -> Option<u128> {
-        // The image has one active block a plane, and no handles.
+        // The image has one active block a plane, no handles, and no pages in an SLC cache.
         let is_plain = config.streams == StreamsConfig { handles: 1, ..StreamsConfig::ONE }
-            && config.map_cache.is_none();
+            && config.map_cache.is_none()
+            && (config.slc.is_none() || config.precondition != Precondition::Steady);
         is_plain.then(|| image::fingerprint(config))
     }
 
@@ -349,6 +350,12 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
             {
                 self.write_deferred(&mut Instantly);
             }
+        }
+    }
+
+    fn use_slc_cache(&mut self) {
+        if let Some(slc) = &mut self.slc {
+            slc.takes_filling = true;
         }
     }
 

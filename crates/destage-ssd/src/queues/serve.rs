@@ -55,7 +55,8 @@ impl Queues {
     /// The end of a transfer does not follow from the end of the operation.
     #[inline(always)]
     pub(super) fn names_transfers(&self, kind: OperationKind) -> bool {
-        kind == OperationKind::Write && self.steps.suspend == Suspend::Program
+        let is_exact = self.steps.suspend == Suspend::Program || self.exact_transfers;
+        kind == OperationKind::Write && is_exact
     }
 
     /// An operation of a unit with a shared bus, reads first, timers or listeners.
@@ -122,7 +123,13 @@ impl Queues {
             unit.gc_until = end;
         }
         if let Some(idle_ns) = self.idle_ns {
-            self.set_timer(at, if submission.by_timer { end } else { end + idle_ns });
+            // Reads first, it is set when the unit has nothing more to do.
+            let due = match self.order {
+                Order::ReadFirst(_) => NEVER,
+                _ if submission.by_timer => end,
+                _ => end + idle_ns,
+            };
+            self.set_timer(at, due);
         }
         if let Some(logs) = &mut self.log {
             logs[at].push(now, end, op.kind);
@@ -148,6 +155,12 @@ impl Queues {
             transferred: PendingTime::at(transferred),
             submission: number,
         }
+    }
+
+    /// Reads first: an operation of this unit ends now.
+    fn ends_now(&self, at: usize) -> bool {
+        let Order::ReadFirst(lanes) = &self.order else { return false };
+        lanes[at].next_choice() == Some(self.now)
     }
 
     /// An operation of the host: its latency, and its end for recorders. Where something
@@ -179,6 +192,7 @@ impl Queues {
         let mut waiting = Waiting::new(op, self.timing.duration_ns(op), submission.decided);
         waiting.collection &= !submission.class.is_of_map();
         waiting.watch = submission.watch;
+        waiting.by_timer = submission.by_timer;
         if let Some(recorder) = &mut self.recorder {
             let all = recorder.next_number();
             let record = OperationRecord::new(op, place, all, number, &self.numbering);
@@ -205,6 +219,18 @@ impl Queues {
             self.suspensions += 1;
             self.tails[at] += longer;
             self.units[at].busy += longer;
+        }
+        if self.buffered
+            && number != NEVER
+            && op.kind == OperationKind::Write
+            && let Some(ends) = &mut self.ends
+        {
+            // The host has seen it done; its unit hears of it now.
+            ends.push(Reverse((self.now, number, waiting.duration_ns)));
+        }
+        // What takes no time is over before anything else is submitted.
+        if submission.watch.is_none() && self.steps_through_ends() && self.ends_now(at) {
+            self.serve_lanes(at..at + 1, self.now);
         }
         let submission = number;
         match waiting.end {

@@ -238,14 +238,10 @@ impl DeviceConfig {
         if self.sched != Sched::ReadFirst {
             return Ok(());
         }
-        let excluded = |other, need| {
-            Err(ConfigError::Together { table: "device", one: "sched = read_first", other, need })
-        };
         if self.bus == Bus::Shared {
-            return excluded("bus = shared", "bus = private");
-        }
-        if self.gc_mode == GcMode::Idle {
-            return excluded("gc_mode = idle", "gc_mode = foreground or background");
+            let (one, other) = ("sched = read_first", "bus = shared");
+            let need = "bus = private: transfers are reserved when operations are submitted";
+            return Err(ConfigError::Together { table: "device", one, other, need });
         }
         Ok(())
     }

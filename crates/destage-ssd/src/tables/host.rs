@@ -1,9 +1,7 @@
 //! The table `[host]`.
 
 use super::keys::reader;
-use crate::config::{
-    ConfigError, DeviceConfig, FlushMode, HostMode, Sched, Table, TrimMode, Writer,
-};
+use crate::config::{ConfigError, DeviceConfig, FlushMode, HostMode, Table, TrimMode, Writer};
 use serde::Serialize;
 
 /// The table `[host]`.
@@ -52,8 +50,8 @@ impl HostConfig {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`]; the closed loop needs `sched = fcfs`, and a background writer a placement
-    /// that need not know the future.
+    /// [`ConfigError`]; a background writer needs the open loop where ends are known late, and a
+    /// placement that need not know the future.
     pub fn from_table(table: &Table, device: &DeviceConfig) -> Result<Self, ConfigError> {
         let keys = reader("host", table);
         keys.end()?;
@@ -88,22 +86,14 @@ impl HostConfig {
     }
 
     fn checked(self, device: &DeviceConfig) -> Result<Self, ConfigError> {
-        if self.mode == HostMode::Closed && device.sched == Sched::ReadFirst {
-            return Err(ConfigError::Together {
-                table: "host",
-                one: "mode = closed",
-                other: "sched = read_first",
-                need: "sched = fcfs",
-            });
-        }
-        if self.mode == HostMode::Closed && self.writer.is_some() && device.orders() {
+        if self.mode == HostMode::Closed && self.writer.is_some() && device.ends_are_late() {
             return Err(ConfigError::Together {
                 table: "host",
                 one: "writer = trickle",
                 other: "mode = closed",
                 need: "mode = open on a device whose operations wait for one another (map_cache, \
-                       or another ftl than page on several units): what the writer writes would \
-                       decide when a request completes",
+                       another ftl than page on several units, or sched = read_first): the pages \
+                       that the writer writes would decide when a request completes",
             });
         }
         // When a writer writes depends on the drive, and so on what `fk` would have to know.

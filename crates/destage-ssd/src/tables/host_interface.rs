@@ -2,7 +2,7 @@
 
 use crate::config::{
     ConfigError, DeviceConfig, GcStream, GcVictim, InterfaceConfig, Isolation, LONGEST_NS,
-    MOST_PAGES, Reader, Sched, SlcConfig, StreamsConfig,
+    MOST_PAGES, Reader, SlcConfig, StreamsConfig,
 };
 use destage_core::Nanos;
 
@@ -88,18 +88,12 @@ impl DeviceConfig {
             .or(streams.into_iter().find_map(|(key, given)| given.then_some(key)))
     }
 
-    /// A key of another table, or of this one, that neither another FTL nor reads that overtake
-    /// have (`docs/spec/device-today.md` 2).
+    /// A key of another table, or of this one, that no other FTL has
+    /// (`docs/spec/device-today.md` 2).
     pub(super) fn takes(&self, table: &'static str, key: &'static str) -> Result<(), ConfigError> {
         let excluded = |other, need| Err(ConfigError::Together { table, one: key, other, need });
         if self.ftl.info().name != "page" {
             return excluded("ftl", "ftl = page, whose rules these are");
-        }
-        if self.sched == Sched::ReadFirst {
-            return excluded(
-                "sched = read_first",
-                "sched = fcfs, where ends are known at submission",
-            );
         }
         Ok(())
     }
@@ -111,18 +105,11 @@ impl DeviceConfig {
         }
         let excluded =
             |one, other, need| Err(ConfigError::Together { table: "device", one, other, need });
-        let StreamsConfig { handles, isolation, .. } = self.streams;
-        if self.slc.is_some() && handles > 1 {
-            return excluded("slc_blocks", "handles", "handles = 1, or slc_blocks = 0");
-        }
-        if let Some(stream) = self.streams.collected_apart() {
-            if self.slc.is_some() {
-                return excluded("slc_blocks", stream, "gc_stream = shared, or slc_blocks = 0");
-            }
-            if isolation == Isolation::Assigned {
-                let need = "gc_stream = shared: the placement policy names the write point";
-                return excluded(stream, "isolation = assigned", need);
-            }
+        if let Some(stream) = self.streams.collected_apart()
+            && self.streams.isolation == Isolation::Assigned
+        {
+            let need = "gc_stream = shared: the placement policy names the write point";
+            return excluded(stream, "isolation = assigned", need);
         }
         if self.streams.gc_victim != GcVictim::Greedy && self.ftl.info().name != "page" {
             let need = "ftl = page, or gc_victim = greedy: other FTLs have rules of their own";

@@ -151,8 +151,9 @@ static DEVICE: &[Key] = &[
         "2r-fifo: share of valid pages below which a block is collected at once"),
     key("gc_seed", ANY, Int(1), "", "seed of random and d-choices"),
     key("gc_step_pages", Kind::Form("integer 0..4294967294, or auto"), Int(0), "pages",
-        "collection in steps: most pages that are moved before a program to the plane; 0: whole \
-         blocks; auto: as few as free a block in time"),
+        "collection and folds in steps: most pages that are moved before a program to the plane; \
+         0: whole blocks; auto: as few as free a block in time, the default of a file without a \
+         preset"),
     key("suspend", Kind::Choice(Suspend::NAMES), word("none"), "",
         "what a read interrupts: nothing, erases, or erases and programs (needs sched = \
          read_first)"),
@@ -195,8 +196,7 @@ static CACHE: &[Key] = &[
 #[rustfmt::skip] // as above
 static HOST: &[Key] = &[
     key("mode", Kind::Choice(HostMode::NAMES), word("open"), "",
-        "requests are issued at their arrivals, or when one before them is done (needs sched = \
-         fcfs)"),
+        "requests are issued at their arrivals, or when one before them is done"),
     key("queue_depth", Kind::int(1, u32::MAX as u64), Int(1), "requests",
         "outstanding requests of mode = closed"),
     key("writer", Kind::Choice(Writer::NAMES), word("none"), "",

@@ -1,7 +1,9 @@
 //! Integration tests: the device and its FTLs.
 
 mod collectors;
+mod combinations;
 mod devices_doc;
+mod drawn;
 mod ftls;
 mod ftls_on_a_drive;
 mod gc_steps;

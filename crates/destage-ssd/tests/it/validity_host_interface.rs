@@ -131,7 +131,8 @@ fn the_presets_with_an_slc_cache_write_as_fast_as_was_published_and_fall_as_far(
 fn folding_adds_one_program_for_each_page_that_is_still_valid_then() {
     let lines = "planes_per_die = 8\nqueue_level = \"plane\"\nblocks_per_plane = 80\n\
                  pages_per_block = 48\nop_permille = 300\nslc_blocks = 5\n\
-                 slc_pages_per_block = 16\nslc_policy = \"fold\"\nslc_idle = false";
+                 slc_pages_per_block = 16\nslc_policy = \"fold\"\nslc_idle = false\n\
+                 gc_step_pages = 0";
     let slc = 8 * 5 * 16;
     // Every page once: all but what is in the cache at the end has been moved.
     let mut once = Device::new(&drive(lines));

@@ -89,10 +89,10 @@ fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
         (|v| v["host"] = json!({"queue_depth": 0}), "queue_depth = 0: expected integer"),
         (
             |v| {
-                v["host"] = json!({"mode": "closed"});
+                v["device"]["bus"] = json!("shared");
                 v["device"]["sched"] = json!("read_first");
             },
-            "mode = closed excludes sched = read_first",
+            "sched = read_first excludes bus = shared",
         ),
         (
             |v| {

@@ -88,7 +88,7 @@ fn with(mut vector: Value, keys: &[(&str, &str, Value)]) -> Value {
     vector
 }
 
-/// A key that is at work and needs `ftl=page` and `sched=fcfs`.
+/// A key that is at work and needs `ftl=page`.
 fn at_work() -> impl Strategy<Value = (&'static str, &'static str, Value)> {
     select(vec![
         ("device", "command_ns", json!(5)),
@@ -107,22 +107,6 @@ fn at_work() -> impl Strategy<Value = (&'static str, &'static str, Value)> {
 }
 
 #[test]
-fn reads_first_excludes_all_of_it() {
-    let vectors = (generate::vector(Caches::None, generate::Ftls::Page), at_work());
-    is_refused(vectors.prop_map(|(vector, key)| {
-        let first = [
-            ("device", "sched", json!("read_first")),
-            ("device", "bus", json!("private")),
-            ("device", "gc_mode", json!("foreground")),
-            key,
-        ];
-        let mut vector = with(vector, &first);
-        vector["host"].as_object_mut().map(|host| host.remove("mode"));
-        vector
-    }));
-}
-
-#[test]
 fn another_ftl_excludes_all_of_it() {
     let vectors = (generate::vector(Caches::None, generate::Ftls::Other), at_work());
     is_refused(vectors.prop_map(|(vector, key)| with(vector, &[key])));
@@ -134,8 +118,6 @@ fn excluded() -> Vec<Vec<(&'static str, &'static str, Value)>> {
     let placement = |policy: &str| ("placement", "policy", json!(policy));
     let isolation = |word: &str| device("isolation", json!(word));
     vec![
-        vec![device("slc_blocks", json!(2)), device("handles", json!(2))],
-        vec![device("slc_blocks", json!(2)), device("gc_stream", json!("own"))],
         vec![
             device("gc_stream", json!("own")),
             isolation("assigned"),

@@ -142,7 +142,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if let Some(victim) = victim {
             self.points.moves(victim, &moving.slots);
         }
-        if TODAY && self.map_cache.is_some() {
+        if TODAY {
             sink.moves_from(first);
         }
         let mut moved = 0;

@@ -87,7 +87,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
         for lpn in lpns {
-            self.write_main(lpn, &mut Instantly);
+            self.write_filling(lpn, &mut Instantly);
             writing.wrote(1)?;
         }
         Ok(())
@@ -191,7 +191,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if self.alloc == Alloc::Dynamic {
             let lpns: Vec<u32> = lpns.map(|lpn| lpn.0).collect();
             return self.write_looking_ahead(&lpns, writing, |ftl, lpn| {
-                ftl.write_main(DriveLpn(lpn), &mut Instantly);
+                ftl.write_filling(DriveLpn(lpn), &mut Instantly);
             });
         }
         let mut ends = vec![0usize; self.planes.len()];
@@ -214,7 +214,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let mut start = 0;
         for (plane, &end) in (0..).map(PlaneId).zip(&ends) {
             self.write_looking_ahead(&slots[start..end], writing, |ftl, slot| {
-                ftl.write_slot(plane, handle, slot, &mut Instantly);
+                ftl.fill_slot(plane, handle, slot, &mut Instantly);
             })?;
             start = end;
         }

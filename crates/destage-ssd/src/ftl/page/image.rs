@@ -11,7 +11,7 @@
 //!
 //! Numbers are little-endian; their amounts follow from the configuration. Owners, valid pages and
 //! the order of victims follow from the map. A drive with several open blocks a plane is not kept,
-//! and none of this is ever in an SLC block, which preconditioning does not use.
+//! nor one with pages in SLC blocks, which `precondition = steady` leaves there.
 
 use super::points::{NONE, Point};
 use super::state::{PageFtl, UNMAPPED};

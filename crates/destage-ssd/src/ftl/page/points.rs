@@ -52,7 +52,8 @@ impl Points {
         let many = if points > 1 { points as usize } else { 0 };
         let handles = if streams.handles > 1 { streams.handles as usize } else { 0 };
         // "a page stays where its last host write put it"
-        let mixes = handles > 0 && streams.isolation != Isolation::Persistent;
+        let in_one = streams.isolation == Isolation::Persistent && config.slc.is_none();
+        let mixes = handles > 0 && !in_one;
         Points {
             config: streams,
             points,
@@ -183,6 +184,12 @@ impl Points {
                 moves[handle as usize] += 1;
             }
         }
+    }
+
+    /// The handle of the last host write of a page, where blocks have pages of several.
+    #[inline(always)]
+    pub(super) fn handle_of(&self, slot: u32) -> u32 {
+        self.handles.get(slot as usize).copied().unwrap_or(0).into()
     }
 
     /// Brings near what is said of a page.

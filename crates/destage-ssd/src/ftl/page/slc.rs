@@ -43,6 +43,8 @@ pub(super) struct Slc {
     ring: Vec<u32>,
     free: Tournaments, // key: erase count
     pub(super) counts: SlcCounts,
+    /// Preconditioning writes go here.
+    pub(super) takes_filling: bool,
 }
 
 impl Slc {
@@ -67,6 +69,7 @@ impl Slc {
             ring: vec![0; all],
             free: Tournaments::new(geometry.planes, blocks, 0),
             counts: SlcCounts::default(),
+            takes_filling: false,
         }
     }
 
@@ -170,6 +173,7 @@ impl Slc {
     /// Counts begin.
     pub(super) fn begin(&mut self) {
         self.counts = SlcCounts::default();
+        self.takes_filling = false;
     }
 
     pub(super) fn counts(&self) -> SlcCounts {

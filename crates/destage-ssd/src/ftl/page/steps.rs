@@ -47,6 +47,16 @@ impl Steps {
         }
     }
 
+    /// Most pages that a step of a fold moves. The block that is being filled meanwhile has as many
+    /// as the one that is folded, so that `auto` needs one for each.
+    pub(super) fn fold_step(&self) -> u32 {
+        match self.pages {
+            StepPages::WholeBlocks => u32::MAX,
+            StepPages::Pages(pages) => pages,
+            StepPages::Auto => 1,
+        }
+    }
+
     /// Moves of the next step, with so many valid pages left: all of them at the floor.
     pub(super) fn moves(&self, free_pages: u32, step: u32, left: u32) -> u32 {
         let moves = step.min(left);

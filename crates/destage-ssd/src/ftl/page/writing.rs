@@ -40,9 +40,9 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         self.write_slot(plane, handle, slot, sink)
     }
 
-    /// Writes a page to the main area, past the SLC cache: for preconditioning
-    /// (`docs/spec/device-today.md` 7.4).
-    pub(super) fn write_main<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) {
+    /// Writes a page before time 0: to the main area, past the SLC cache, unless that is to be
+    /// filled too (`docs/spec/device-today.md` 7.4).
+    pub(super) fn write_filling<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) {
         let (home, slot) = self.home_and_slot(lpn);
         let hint = WriteHint { bytes: self.page_bytes.into(), label: 0 };
         let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
@@ -50,10 +50,25 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             self.look_up(lpn, sink);
         }
         let plane = self.plane_for(home, sink);
-        self.write_slot(plane, handle, slot, sink);
+        self.fill_slot(plane, handle, slot, sink);
         if TODAY && self.map_cache.is_some() {
             self.note_written(lpn);
             self.write_deferred(sink);
+        }
+    }
+
+    /// Writes a page to a plane before time 0.
+    #[inline(always)]
+    pub(super) fn fill_slot<S: Sink>(
+        &mut self,
+        plane: PlaneId,
+        point: u32,
+        slot: u32,
+        sink: &mut S,
+    ) {
+        let cached = TODAY && self.slc.as_ref().is_some_and(|slc| slc.takes_filling);
+        if !cached || self.write_cached(plane, slot, sink).is_none() {
+            self.write_slot(plane, point, slot, sink);
         }
     }
 

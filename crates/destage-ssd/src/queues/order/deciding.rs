@@ -6,6 +6,7 @@ use crate::geometry::Ppn;
 use crate::pending_time::PendingTime;
 use crate::queues::serve::{Class, Submission};
 use crate::queues::{Order, Queues, Served};
+use crate::read_first::ReadFirstQueue;
 use crate::timing::{Operation, OperationKind};
 use destage_core::{NEVER, Nanos, UnitId};
 use std::cmp::Reverse;
@@ -47,12 +48,12 @@ impl Queues {
 
     /// A program has its slot, and its data are there at this instant.
     pub(crate) fn give_slot(&mut self, number: u64, ready: Nanos) {
-        let now = self.now;
+        let due = if matches!(self.order, Order::ReadFirst(_)) { ready } else { self.now };
         let waits = self.order();
         if let Some(late) = waits.get(number) {
             late.submission.ready = ready;
         }
-        waits.settle(number, now);
+        waits.settle(number, due);
     }
 
     /// A timer of this unit begins, or has ended, to cause operations.
@@ -126,9 +127,14 @@ impl Queues {
         if !waits.late.is_empty() {
             waits.of_blocks(&op, class, block, source);
         }
+        // Reads overtake what is on its way: it is in no queue before it is there. Without a slot,
+        // nothing is on its way yet.
+        let is_sent = !holds && matches!(self.order, Order::ReadFirst(_));
+        let due = if is_sent { ready.max(now) } else { now };
+        let waits = self.waits.as_mut().expect("operations may wait for others");
         let mut due = match op.kind {
-            OperationKind::Erase => now.max(waits.copied[block as usize]),
-            _ => now,
+            OperationKind::Erase => due.max(waits.copied[block as usize]),
+            _ => due,
         };
         match self.fetch(need, unit) {
             Fetch::Met => {}
@@ -242,10 +248,22 @@ impl Queues {
         let waits = self.waits.as_ref()?;
         let due = waits.due.peek().map(|&Reverse((due, _))| due);
         let Order::ReadFirst(lanes) = &self.order else { return due };
-        if waits.flights.is_empty() {
+        if waits.flights.is_empty() && !self.steps_through_ends() {
             return due;
         }
         lanes.iter().filter_map(|lane| lane.next_choice()).chain(due).min()
+    }
+
+    /// The next instant at which the end of an operation, or of its transfer, may become known.
+    #[inline]
+    pub(crate) fn next_known(&self) -> Option<Nanos> {
+        let event = self.next_event();
+        let Order::ReadFirst(lanes) = &self.order else { return event };
+        let ends = lanes.iter().filter_map(ReadFirstQueue::next_choice).chain(event).min();
+        if !self.exact_transfers {
+            return ends;
+        }
+        lanes.iter().filter_map(ReadFirstQueue::next_transfer).chain(ends).min()
     }
 
     /// The first operation that is due by now enters its queue; `None` if there is none. What it is
@@ -306,7 +324,9 @@ impl Queues {
             }
         }
         let name = submission.end;
-        Some(name.filter(|_| self.fronted).map(|name| Released {
+        // Reads first, the host hears of it when it has ended.
+        let at_once = self.fronted && !is_read_first;
+        Some(name.filter(|_| at_once).map(|name| Released {
             kind: Some(op.kind),
             submission: submission.number,
             end: served.end,
@@ -378,8 +398,10 @@ impl Queues {
     }
 
     /// The block that the moves to come leave.
+    #[inline(always)]
     pub(in crate::queues) fn note_source(&mut self, ppn: Ppn) {
-        let block = self.numbering.of(ppn).0;
-        self.order().source = block;
+        if let Some(waits) = &mut self.waits {
+            waits.source = self.numbering.of(ppn).0;
+        }
     }
 }

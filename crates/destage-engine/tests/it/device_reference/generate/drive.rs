@@ -135,7 +135,7 @@ fn modes() -> impl Strategy<Value = (&'static str, &'static str, &'static str)> 
     prop_oneof![
         3 => (Just("fcfs"), Just("private"), gc_mode()),
         3 => (Just("fcfs"), Just("shared"), gc_mode()),
-        2 => (Just("read_first"), Just("private"), select(vec!["foreground", "background"])),
+        2 => (Just("read_first"), Just("private"), gc_mode()),
     ]
 }
 
@@ -209,7 +209,6 @@ impl Drive {
     /// A device that serves first come, first served, with so many open blocks a plane and room for
     /// them.
     pub fn with_write_points(self, write_points: u64) -> Drive {
-        let (_, bus, gc_mode) = self.modes;
         let blocks = self.blocks + 2 * (write_points - 1);
         // More blocks make collections rare, fewer planes do not.
         let (channels, chips, dies, planes) = self.geometry;
@@ -217,7 +216,7 @@ impl Drive {
             1 => self.geometry,
             _ => (channels.min(2), chips.min(1), dies.min(2), planes.min(1)),
         };
-        Drive { write_points, blocks, geometry, modes: ("fcfs", bus, gc_mode), ..self }
+        Drive { write_points, blocks, geometry, ..self }
     }
 
     /// A device with a map cache and a write point for map pages.

@@ -68,8 +68,8 @@ pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
         if let Some(table) = drive.ftl_table() {
             vector["ftl"] = table;
         }
-        // A writer excludes a closed loop where operations wait for others.
-        let closed = !drive.read_first() && !(writer.is_some() && drive.orders());
+        // A writer excludes a closed loop where ends are known late.
+        let closed = writer.is_none() || !(drive.read_first() || drive.orders());
         if let Some(depth) = load.queue_depth.filter(|_| closed) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
@@ -95,12 +95,19 @@ pub fn vector_of_today(caches: Caches) -> impl Strategy<Value = Value> {
             cache.params.remove("cqct");
         }
         let requests = load.with_control_commands(&drive, drive.logical_pages());
+        // Frames that trims leave may be free at instants whose order the model does not know.
+        let today = match cache.policy {
+            "none" => today,
+            _ if drive.read_first() => today.without_trims(),
+            _ => today,
+        };
         let mut vector = json!({
             "device": drive.table(),
             "cache": cache.table(drive.tick_ns()),
             "requests": requests,
         });
-        if let Some(depth) = load.queue_depth {
+        let closed = writer.is_none() || !drive.read_first();
+        if let Some(depth) = load.queue_depth.filter(|_| closed) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
         today.add_to(&mut vector, &drive);
@@ -143,7 +150,7 @@ pub fn vector_with_map_cache(caches: Caches) -> impl Strategy<Value = Value> {
             "requests": requests,
         });
         // A writer excludes a closed loop.
-        let closed = writer.is_none() && !drive.read_first();
+        let closed = writer.is_none();
         if let Some(depth) = load.queue_depth.filter(|_| closed) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
