@@ -13,7 +13,16 @@ from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.words import counted, finite, number, percent, plain, printable, size
 
-__all__ = ["handle_wafs", "parts_of_today", "slc_developments"]
+__all__ = ["handle_wafs", "parts_of_today", "slc_developments", "steady_rule"]
+
+
+def steady_rule(device: Mapping[str, Any]) -> str:
+    """The rule of `precondition = steady` (`docs/spec/device.md` 5.6)."""
+    through = " through the SLC cache" if device.get("slc_blocks") else ""
+    return (
+        f"random writes{through}, until the page programs of two quarters of the capacity in a row"
+        " differ by less than 1 %"
+    )
 
 
 def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[str, str]:

@@ -7,11 +7,13 @@ use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use crate::result::Queue;
 use destage_policies::Circumstance;
+use destage_replay::accesses::Extent;
 use destage_replay::counters::Counters;
 use destage_replay::input::Input;
 use destage_replay::timed::Timing;
 use destage_replay::warmup::Warmup;
 use destage_ssd::Ftl;
+use destage_ssd::config::Precondition;
 
 /// Reads of pages never written that are too many to pass over: one in so many.
 const UNWRITTEN_SHARE: u64 = 10;
@@ -62,7 +64,8 @@ pub(crate) fn of(
     }
     if let Some(timing) = &outcome.timing {
         said.extend(padded_for_nothing(counters, timing));
-        said.extend(of_times(timing, drive));
+        said.extend(of_unwritten(timing));
+        said.extend(not_steady(timing, drive).or_else(|| no_work_of_gc(timing, drive, input)));
     }
     if queue.is_some_and(|queue| queue.grows) {
         said.push(QUEUE_GROWS.into());
@@ -86,22 +89,53 @@ fn padded_for_nothing(counters: &Counters, timing: &Timing) -> Option<String> {
     })
 }
 
-/// Warnings about response times.
-fn of_times(timing: &Timing, drive: &Mounted) -> Vec<String> {
-    let mut said = Vec::new();
-    let ftl = timing.counters.device.ftl.as_ref();
-    if ftl.is_some_and(|ftl| {
-        ftl.common.unmapped_reads > 0
-            && ftl.common.unmapped_reads * UNWRITTEN_SHARE >= ftl.common.host_reads
-    }) {
-        said.push(
-            "many reads found pages that were never written, which takes no time on this FTL: \
-             precondition = sequential fills the device first"
+/// Reads that take no time, on an FTL that knows which pages were never written.
+fn of_unwritten(timing: &Timing) -> Option<String> {
+    let ftl = timing.counters.device.ftl.as_ref()?;
+    let unmapped = ftl.common.unmapped_reads;
+    (unmapped > 0 && unmapped * UNWRITTEN_SHARE >= ftl.common.host_reads).then(|| {
+        "many reads found pages that were never written, which takes no time on this FTL: \
+         precondition = sequential fills the device first"
+            .into()
+    })
+}
+
+/// A full device on which nothing was erased, or on which random writes moved no page, had no work
+/// for GC: its rates are those of a device that has just been filled.
+fn no_work_of_gc(timing: &Timing, drive: &Mounted, input: &Input<'_>) -> Option<String> {
+    let device = &timing.counters.device;
+    if device.flash_programs == 0 {
+        return None;
+    }
+    let folds = device.today.as_ref().map_or(0, |today| today.slc_erases);
+    let is_full = drive.device.config().precondition != Precondition::None;
+    if is_full && device.erases + folds == 0 {
+        return Some(
+            "the device is full, and no block was erased in the measured part: rates and WAF leave \
+             GC out; a longer trace, or --warmup with precondition = steady, brings it in"
                 .into(),
         );
     }
-    said.extend(not_steady(timing, drive));
-    said
+    let moves_nothing = device.data_programs() == device.flash_programs;
+    (moves_nothing && writes_at_random(input)).then(|| {
+        "WAF is exactly 1.00 under random writes: GC moved no page in the measured part; \
+         precondition = steady fills the device, and a longer trace writes more"
+            .into()
+    })
+}
+
+/// Most requests that write do not go on where the one before them ended.
+fn writes_at_random(input: &Input<'_>) -> bool {
+    let (mut next, mut all, mut elsewhere) = (None, 0u64, 0u64);
+    for (&first, &extent) in input.columns.first_ids.iter().zip(input.columns.extents) {
+        let extent = Extent(extent);
+        if extent.is_write() {
+            all += 1;
+            elsewhere += u64::from(next != Some(first));
+            next = Some(first + extent.pages());
+        }
+    }
+    2 * elsewhere > all
 }
 
 /// GC has hardly begun: write amplification and tails are those of a new device, and depend on the

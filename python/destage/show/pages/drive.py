@@ -8,7 +8,7 @@ from typing import Any
 
 from destage import _destage
 from destage.base.errors import DestageError
-from destage.model.host_interface import parts_of_today
+from destage.model.host_interface import parts_of_today, steady_rule
 from destage.model.results import ResultSet
 from destage.model.words import duration, finite, number, percent, printable, significant, size
 
@@ -111,10 +111,11 @@ def _described(device: Mapping[str, Any]) -> list[Pair]:
             "none": "empty",
             "sequential": "filled in order",
             "random": "filled",
-            "steady": "filled, then random writes until WAF is steady",
+            "steady": "filled, in a steady state",
         }
         kind = str(device["precondition"])
-        add("Before the run", how.get(kind, printable(kind)), note if kind == "random" else "")
+        notes = {"random": note, "steady": steady_rule(device)}
+        add("Before the run", how.get(kind, printable(kind)), notes.get(kind, ""))
     return found
 
 
