@@ -19,6 +19,7 @@ mod file;
 mod options;
 mod presets;
 mod spec;
+mod spelled;
 mod tables;
 
 pub use error::{DriveError, Fault};
@@ -192,8 +193,15 @@ impl Drive {
     fn from_tables(
         name: String,
         preset: Option<String>,
-        given: Tables,
+        mut given: Tables,
     ) -> Result<Drive, ConfigError> {
+        given.device = spelled::exact(&given.device)?;
+        // A drive of one's own collects as drives do, unless it says otherwise.
+        let ftl = given.device.get("ftl");
+        if given.has_no_preset && ftl.is_none_or(|ftl| *ftl == Value::Text("page".into())) {
+            let auto = || Value::Text("auto".into());
+            given.device.entry("gc_step_pages".into()).or_insert_with(auto);
+        }
         let threshold = threshold(preset.as_deref());
         let device = DeviceConfig::with_threshold(&given.device, &given.ftl, threshold)?
             .with_placement(&given.placement)?;
@@ -253,7 +261,8 @@ impl Drive {
                 device = asked;
             }
         }
-        let given = Tables { device, cache, host, placement, ftl: own, trace };
+        let has_no_preset = false;
+        let given = Tables { device, cache, host, placement, ftl: own, trace, has_no_preset };
         let pairs = changes.iter().map(|(key, value)| format!("ftl.{key}={value}"));
         let pairs: Vec<String> =
             std::iter::once(format!("ftl={}", info.name)).chain(pairs).collect();
@@ -286,7 +295,8 @@ impl Drive {
         let mut device = device;
         let end = || Value::Text("low".into()); // of every record that does not name the key
         device.entry("precondition_end".into()).or_insert_with(end);
-        let given = Tables { device, cache, host, placement, ftl, trace };
+        let has_no_preset = false;
+        let given = Tables { device, cache, host, placement, ftl, trace, has_no_preset };
         let drive = Drive::from_tables(name, preset, given);
         // The table of a record has every key, given or default.
         drive
@@ -405,7 +415,10 @@ impl Loaded {
         let file = file::File::parse(text, path, others)?;
         let mut given = file.tables.clone();
         let preset = match given.device.remove("preset") {
-            None => None,
+            None => {
+                given.has_no_preset = true;
+                None
+            }
             Some(Value::Text(name)) => {
                 let base = Loaded::preset(&name)
                     .map_err(|error| file.wrong(Some(("device", "preset")), error.to_string()))?;

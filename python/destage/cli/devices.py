@@ -14,13 +14,14 @@ from destage.base.errors import UsageError
 from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.options import COMMON, Command, apply, flag
 from destage.cli.output import print_table
+from destage.experiment.spec import toml_value
 from destage.lab.catalogue import DeviceInfo, DeviceKey, FtlInfo, device_keys
 from destage.lab.catalogue import device as one_device
 from destage.lab.catalogue import devices as all_devices
 from destage.lab.catalogue import ftl as one_ftl
 from destage.lab.catalogue import ftls as all_ftls
 from destage.lab.ssd import open_device
-from destage.model.host_interface import parts_of_today
+from destage.model.host_interface import parts_of_today, steady_rule
 from destage.model.words import number, plain, printable, size
 from destage.show.tables.table import Cell, Column, Table
 
@@ -55,14 +56,15 @@ Examples:
 def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_: Any) -> None:
     """List the device presets, or describe one.
 
-    NAME may be a file of your own.
+    NAME may be a file of your own; --toml prints it in exact keys.
     """
     if keys and (name is not None or toml):
         raise UsageError("--keys lists the keys of every device: it takes no name and no --toml")
     if toml and (name is None or json_file is not None):
         raise UsageError("--toml writes one device's file: it takes a name and no --json")
     if toml:
-        click.echo(one_device(str(name)).toml, nl=False)
+        listed = _drive(str(name))
+        click.echo(listed.toml or _in_exact_keys(listed.record), nl=False)
         return
     found = all_devices() if name is None else (_drive(name),)
     listed = found if name is None else found[0]
@@ -85,6 +87,22 @@ def _drive(name: str) -> DeviceInfo:
     preset = record.get("preset")
     about = f"on the preset {preset}" if preset else "a device of its own"
     return DeviceInfo(printable(drive.name), about, printable(name), "", drive.size, record)
+
+
+#: Tables of a device file.
+_TABLES = ("device", "ftl", "cache", "host", "placement", "trace")
+
+
+def _in_exact_keys(record: Mapping[str, Any]) -> str:
+    """The file of a device with every key, in exact units."""
+    tables = {name: dict(record.get(name) or {}) for name in _TABLES}
+    if tables["device"]["ftl"] == "page":
+        tables["device"].setdefault("gc_step_pages", 0)
+    lines = [f"# {printable(str(record['name']))}: every key, in exact units."]
+    for name, keys in tables.items():
+        given = [f"{key} = {toml_value(value)}" for key, value in keys.items() if value is not None]
+        lines += ["", f"[{name}]", *given] if given else []
+    return "\n".join(lines) + "\n"
 
 
 def _percent(share: float) -> str:
@@ -158,7 +176,7 @@ def _describe(d: DeviceInfo) -> None:
         "none": "empty",
         "sequential": "full",
         "random": f"full{writes}",
-        "steady": "full, then random writes until WAF is steady",
+        "steady": f"full, then {steady_rule(drive)}",
     }
     facts = {
         "Geometry": " x ".join(shape),

@@ -159,6 +159,8 @@ def _toml(simulator: str, source: Source) -> str:
         "[device]",
     ]
     lines += map(_line, (one for one in source.made if one.key is not None))
+    # A device file without a preset collects in steps unless it says otherwise.
+    lines.append(f"{'gc_step_pages = 0':<34} # approximated: whole blocks")
     lines += _without_key(source, "\n# Exact, without a key of their own:", EXACT)
     lines += _without_key(source, "\n# Approximated by doing without:", APPROXIMATED)
     lines += _without_key(source, "\n# Refused:", REFUSED)

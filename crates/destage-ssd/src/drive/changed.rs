@@ -32,7 +32,8 @@ impl Drive {
         let given = Record::deserialize(&self.to_json())
             .map_err(|error| wrong(format!("the device's own record: {error}")))?;
         let Record { device, cache, host, placement, ftl, trace, .. } = given;
-        let given = Tables { device, cache, host, placement, ftl, trace };
+        let has_no_preset = false;
+        let given = Tables { device, cache, host, placement, ftl, trace, has_no_preset };
         let name = self.named_with(policy, &changes);
         let drive = Drive::from_tables(name, self.preset.clone(), given.under(upper))
             .map_err(|error| DriveError::Change { spec: spec.clone(), error })?;

@@ -1,5 +1,6 @@
 //! The tables of a drive file, and one set of them over another.
 
+use super::spelled::{give_way, is_spelled};
 use crate::config::Table;
 use crate::tables::keys_of;
 use serde_json::{Map, Value as Json};
@@ -10,7 +11,10 @@ pub const TABLES: [&str; 6] = ["device", "cache", "host", "placement", "ftl", "t
 /// Tables in which an undotted key of a change is looked for.
 pub(super) fn tables_with(name: &str) -> impl Iterator<Item = &'static str> {
     let tables = TABLES.iter().copied();
-    tables.filter(move |table| keys_of(table).any(|key| key.name == name))
+    let has = move |table: &str| {
+        keys_of(table).any(|key| key.name == name) || table == "device" && is_spelled(name)
+    };
+    tables.filter(move |table| has(table))
 }
 
 /// Keys and values as given, not checked.
@@ -22,6 +26,8 @@ pub(super) struct Tables {
     pub placement: Table,
     pub ftl: Table,
     pub trace: Map<String, Json>,
+    /// They are of a file that builds on no preset.
+    pub has_no_preset: bool,
 }
 
 impl Tables {
@@ -32,7 +38,7 @@ impl Tables {
     /// as do those of an FTL and of a placement policy.
     pub fn under(mut self, upper: Tables) -> Tables {
         let gives = |key| upper.device.contains_key(key);
-        if gives("op_permille") && !gives("logical_pages") {
+        if (gives("op_permille") || gives("op")) && !gives("logical_pages") {
             self.device.remove("logical_pages");
         }
         if upper.cache.contains_key("policy") {
@@ -44,6 +50,7 @@ impl Tables {
         if upper.placement.contains_key("policy") {
             self.placement.clear();
         }
+        give_way(&mut self.device, &upper.device);
         self.device.extend(upper.device);
         self.cache.extend(upper.cache);
         self.host.extend(upper.host);

@@ -228,8 +228,8 @@ const MISTAKES: &[(&str, &str)] = &[
         "my.toml:2:1: sched = read_first excludes bus = shared: it needs bus = private",
     ),
     (
-        "[device]\nsched = \"read_first\"\n[host]\nmode = \"closed\"",
-        "my.toml:4:1: mode = closed excludes sched = read_first",
+        "[device]\nsched = \"read_first\"\n[host]\nmode = \"closed\"\nwriter = \"trickle\"",
+        "my.toml:5:1: writer = trickle excludes mode = closed",
     ),
     (
         "[ftl]\na = 1\n[device]",
