@@ -7,8 +7,8 @@ mod latencies;
 use crate::control::Control;
 use crate::error::RunError;
 use destage_core::{Nanos, Op};
-use destage_ssd::config::LAST_NS;
-use destage_ssd::{Command, Device, DriveLpn};
+use destage_ssd::config::{LAST_NS, Sched};
+use destage_ssd::{Command, Device, DriveLpn, PendingTime};
 pub use latencies::Latencies;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -137,6 +137,77 @@ impl Requests<'_> {
     }
 }
 
+/// A request that has been issued.
+struct Issued {
+    op: Op,
+    now: Nanos,
+    end: PendingTime,
+    counts: bool,
+}
+
+/// Requests in flight of a step, and what those measured that have completed.
+struct InFlight {
+    known: BinaryHeap<Reverse<Nanos>>,
+    /// Requests whose completion depends on operations that wait for others.
+    open: Vec<Issued>,
+    end_ns: Nanos,
+    block_bytes: u64,
+    read: Latencies,
+    write: Latencies,
+}
+
+/// Names of instants that are kept before those that have passed are forgotten.
+const MOST_NAMES: usize = 1 << 12;
+
+impl InFlight {
+    fn len(&self) -> usize {
+        self.known.len() + self.open.len()
+    }
+
+    fn completes(&mut self, issued: &Issued, end: Nanos) {
+        let completion = end.max(issued.now);
+        self.known.push(Reverse(completion));
+        self.end_ns = self.end_ns.max(completion);
+        if issued.counts {
+            let latencies = if issued.op == Op::Read { &mut self.read } else { &mut self.write };
+            latencies.record(completion - issued.now, self.block_bytes);
+        }
+    }
+
+    fn issue(&mut self, issued: Issued) {
+        match issued.end.known() {
+            Some(end) => self.completes(&issued, end),
+            None => self.open.push(issued),
+        }
+    }
+
+    /// Time goes on until the first completion is known, or with `all` each.
+    fn wait(&mut self, device: &mut Device, all: bool) {
+        while !self.open.is_empty() {
+            let release = device.next_release();
+            let times = device.queues().times();
+            times.foresee(release.unwrap_or(0));
+            for issued in std::mem::take(&mut self.open) {
+                match times.foreseen(issued.end) {
+                    Some(end) => self.completes(&issued, end),
+                    None => self.open.push(issued),
+                }
+            }
+            if times.names() > MOST_NAMES {
+                let settled = times.settle();
+                for issued in &mut self.open {
+                    issued.end = settled.now(issued.end);
+                }
+            }
+            let first = self.known.peek().map(|&Reverse(first)| first);
+            match release {
+                Some(at) if all || first.is_none_or(|first| at < first) => device.advance(at),
+                _ => return,
+            }
+        }
+    }
+}
+
 impl Step {
     fn check(&self, device: &Device) -> Result<(), RunError> {
         let config = device.config();
@@ -144,6 +215,10 @@ impl Step {
         let end = self.offset_bytes.checked_add(self.size_bytes);
         let sum = |at: usize| self.zones.iter().map(|zone| zone[at]).sum::<u64>();
         let zones = self.zones.is_empty() || (sum(0) == 100 && sum(1) == 100);
+        if config.sched == Sched::ReadFirst {
+            let what = "steps of requests are a closed loop, which needs sched = fcfs";
+            return Err(RunError::Impossible(what.into()));
+        }
         for (what, holds) in [
             ("depth: expected at least 1", self.depth > 0),
             ("block_bytes: expected at least 1", self.block_bytes > 0),
@@ -169,24 +244,29 @@ impl Step {
         self.check(device)?;
         let page_bytes = u64::from(device.config().page_bytes);
         let mut requests = Requests { step: self, draws: Draws(self.seed), next_bytes: [0; 2] };
-        let mut in_flight: BinaryHeap<Reverse<Nanos>> = BinaryHeap::with_capacity(self.depth);
-        let mut now = begin;
-        let mut end_ns = begin;
-        let mut played = Played {
-            begin_ns: begin,
+        let mut in_flight = InFlight {
+            known: BinaryHeap::with_capacity(self.depth),
+            open: Vec::new(),
             end_ns: begin,
+            block_bytes: self.block_bytes,
             read: Latencies::default(),
             write: Latencies::default(),
         };
+        let mut now = begin;
+        let mut begin_ns = begin;
         for number in 0..self.requests {
             let (op, offset_bytes) = requests.draw();
             if self.without_reads && op == Op::Read {
                 continue;
             }
             if in_flight.len() == self.depth {
-                let freed = if self.batch { end_ns } else { in_flight.pop().map_or(now, |r| r.0) };
+                in_flight.wait(device, self.batch);
+                let freed = match self.batch {
+                    true => in_flight.end_ns,
+                    false => in_flight.known.pop().map_or(now, |Reverse(first)| first),
+                };
                 if self.batch {
-                    in_flight.clear();
+                    in_flight.known.clear();
                 }
                 now = now.max(freed) + self.think_ns;
             }
@@ -194,7 +274,7 @@ impl Step {
             device.command(Command::Access(op));
             let first = offset_bytes / page_bytes;
             let last = (offset_bytes + self.block_bytes - 1) / page_bytes;
-            let mut completion = now;
+            let mut end = PendingTime::at(now);
             for lpn in first..=last {
                 let lpn = DriveLpn(lpn as u32); // below the logical pages
                 let served = match op {
@@ -202,17 +282,12 @@ impl Step {
                     Op::Write => Some(device.write(lpn)),
                 };
                 if let Some(served) = served {
-                    completion = completion.max(known(served.end)?);
+                    end = device.queues().times().later(end, served.end);
                 }
             }
-            in_flight.push(Reverse(completion));
-            end_ns = end_ns.max(completion);
+            in_flight.issue(Issued { op, now, end, counts: number >= self.uncounted });
             if number == self.uncounted {
-                played.begin_ns = now;
-            }
-            if number >= self.uncounted {
-                let latencies = if op == Op::Read { &mut played.read } else { &mut played.write };
-                latencies.record(completion - now, self.block_bytes);
+                begin_ns = now;
             }
             if number % PERIOD == 0 {
                 control.accesses_done.fetch_add(PERIOD, Ordering::Relaxed);
@@ -220,16 +295,10 @@ impl Step {
             }
         }
         goes_on(device, control)?;
-        played.end_ns = end_ns;
-        Ok(played)
+        in_flight.wait(device, true);
+        let InFlight { end_ns, read, write, .. } = in_flight;
+        Ok(Played { begin_ns, end_ns, read, write })
     }
-}
-
-fn known(end: destage_ssd::PendingTime) -> Result<Nanos, RunError> {
-    let refused = || {
-        RunError::Impossible("steps of requests are a closed loop, which needs sched = fcfs".into())
-    };
-    end.known().ok_or_else(refused)
 }
 
 fn goes_on(device: &Device, control: &Control) -> Result<(), RunError> {
