@@ -50,6 +50,7 @@ class Hidden:
     capacity: int = 512 * MIB
     slc_blocks: int = 0
     slc_program_ns: int = 150_000
+    map_pages: int = 0
 
     @property
     def pages(self) -> int:
@@ -97,6 +98,8 @@ class Hidden:
                 "slc_program_ns": self.slc_program_ns,
                 "slc_policy": "direct",
             }
+        if self.map_pages:
+            keys |= {"map_cache": self.map_pages * PAGE, "gc_low_pages": 4 * self.block}
         lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         path.write_text("[device]\n" + "\n".join(lines) + "\n")
         return path

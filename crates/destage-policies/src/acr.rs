@@ -247,13 +247,13 @@ const DH: u8 = 6;
 
 /// The policy. A node's `mark` is 1 if the page's *hit* counter is above 0: no more is asked of it.
 pub struct Acr<D> {
-    pages: Pages<D>, // every resident page and every ghost
-    c: Side,         // L_C and L_CH
-    d: Side,         // L_D and L_DH
-    ghosts: u32,     // G, most ghosts of both lists
+    pages: Pages<D>,  // every resident page and every ghost
+    c: Side,          // L_C and L_CH
+    d: Side,          // L_D and L_DH
+    ghosts: u32,      // G, most ghosts of both lists
     foreign: [u8; 2], // what a write of L_C and a read of L_D count in
-    costs: Costs,    // of the last m accesses
-    frames: u32,     // s
+    costs: Costs,     // of the last m accesses
+    frames: u32,      // s
 }
 
 impl<D: Directory> Acr<D> {

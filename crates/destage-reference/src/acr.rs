@@ -47,7 +47,7 @@ pub(crate) struct Acr {
     cost_read: u128,
     cost_write: u128,
     s: u128,
-    n: u128, // pages of the file
+    n: u128,   // pages of the file
     own: bool, // only reads of L_C and writes of L_D count in R
 }
 

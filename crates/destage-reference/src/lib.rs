@@ -184,13 +184,9 @@ fn parameters(policy: &str) -> &'static [&'static str] {
         "ad-lru" => &["min_lc_fraction"],
         "cfdc" => &["priority_fraction", "cluster_size"],
         "acr-c" => &["cost_read", "cost_write", "ghost_fraction", "window_fraction"],
-        "acr-o" => &[
-            "cost_read",
-            "cost_write",
-            "ghost_fraction",
-            "window_fraction",
-            "logical_operations",
-        ],
+        "acr-o" => {
+            &["cost_read", "cost_write", "ghost_fraction", "window_fraction", "logical_operations"]
+        }
         "acr-h" => &[
             "cost_read",
             "cost_write",

@@ -7,8 +7,8 @@ mod latencies;
 use crate::control::Control;
 use crate::error::RunError;
 use destage_core::{Nanos, Op};
-use destage_ssd::config::LAST_NS;
-use destage_ssd::{Command, Device, DriveLpn};
+use destage_ssd::config::{LAST_NS, Sched};
+use destage_ssd::{Command, Device, DriveLpn, PendingTime};
 pub use latencies::Latencies;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -149,6 +149,84 @@ impl Requests<'_> {
     }
 }
 
+/// A request that has been issued.
+struct Issued {
+    op: Op,
+    job: usize,
+    now: Nanos,
+    end: PendingTime,
+    counts: bool,
+}
+
+/// Requests in flight of a step, and what those measured that have completed.
+struct InFlight {
+    known: BinaryHeap<Reverse<(Nanos, usize)>>, // and the job
+    /// Requests whose completion depends on operations that wait for others.
+    open: Vec<Issued>,
+    end_ns: Nanos,
+    block_bytes: u64,
+    read: Latencies,
+    write: Latencies,
+}
+
+/// Names of instants that are kept before those that have passed are forgotten.
+const MOST_NAMES: usize = 1 << 12;
+
+impl InFlight {
+    fn len(&self) -> usize {
+        self.known.len() + self.open.len()
+    }
+
+    fn completes(&mut self, issued: &Issued, end: Nanos) {
+        let completion = end.max(issued.now);
+        self.known.push(Reverse((completion, issued.job)));
+        self.end_ns = self.end_ns.max(completion);
+        if issued.counts {
+            let latencies = if issued.op == Op::Read { &mut self.read } else { &mut self.write };
+            latencies.record(completion - issued.now, self.block_bytes);
+        }
+    }
+
+    fn issue(&mut self, issued: Issued) {
+        match issued.end.known() {
+            Some(end) => self.completes(&issued, end),
+            None => self.open.push(issued),
+        }
+    }
+
+    /// The job whose request ends first.
+    fn first_free(&mut self, device: &mut Device) -> usize {
+        self.wait(device, false);
+        self.known.peek().map_or(0, |&Reverse((_, job))| job)
+    }
+
+    /// Time goes on until the first completion is known, or with `all` each.
+    fn wait(&mut self, device: &mut Device, all: bool) {
+        while !self.open.is_empty() {
+            let release = device.next_known();
+            let times = device.queues().times();
+            times.foresee(release.unwrap_or(0));
+            for issued in std::mem::take(&mut self.open) {
+                match times.foreseen(issued.end) {
+                    Some(end) => self.completes(&issued, end),
+                    None => self.open.push(issued),
+                }
+            }
+            if times.names() > MOST_NAMES {
+                let settled = times.settle();
+                for issued in &mut self.open {
+                    issued.end = settled.now(issued.end);
+                }
+            }
+            let first = self.known.peek().map(|&Reverse((first, _))| first);
+            match release {
+                Some(at) if all || first.is_none_or(|first| at < first) => device.advance(at),
+                _ => return,
+            }
+        }
+    }
+}
+
 impl Step {
     /// The part of the region in which a job's requests follow each other: whole blocks.
     fn part_bytes(&self) -> u64 {
@@ -164,6 +242,10 @@ impl Step {
         let end = self.offset_bytes.checked_add(self.size_bytes);
         let sum = |at: usize| self.zones.iter().map(|zone| zone[at]).sum::<u64>();
         let zones = self.zones.is_empty() || (sum(0) == 100 && sum(1) == 100);
+        if config.sched == Sched::ReadFirst {
+            let what = "steps of requests are a closed loop, which needs sched = fcfs";
+            return Err(RunError::Impossible(what.into()));
+        }
         for (what, holds) in [
             ("depth: expected at least 1", self.depth > 0),
             ("jobs: expected at least 1", self.jobs > 0),
@@ -185,19 +267,13 @@ impl Step {
     }
 
     /// Issues a request; returns its completion.
-    fn serve(
-        &self,
-        device: &mut Device,
-        op: Op,
-        offset_bytes: u64,
-        now: Nanos,
-    ) -> Result<Nanos, RunError> {
+    fn serve(&self, device: &mut Device, op: Op, offset_bytes: u64, now: Nanos) -> PendingTime {
         device.advance(now);
         device.command(Command::Access(op));
         let page_bytes = u64::from(device.config().page_bytes);
         let first = offset_bytes / page_bytes;
         let last = (offset_bytes + self.block_bytes - 1) / page_bytes;
-        let mut completion = now;
+        let mut end = PendingTime::at(now);
         for lpn in first..=last {
             let lpn = DriveLpn(lpn as u32); // below the logical pages
             let served = match op {
@@ -205,10 +281,10 @@ impl Step {
                 Op::Write => Some(device.write(lpn)),
             };
             if let Some(served) = served {
-                completion = completion.max(known(served.end)?);
+                end = device.queues().times().later(end, served.end);
             }
         }
-        Ok(completion)
+        end
     }
 
     /// Plays it from `begin` on.
@@ -222,66 +298,58 @@ impl Step {
         let next_bytes = vec![[0; 2]; self.jobs];
         let mut requests = Requests { step: self, draws: Draws(self.seed), next_bytes };
         let all_depth = self.depth * self.jobs;
-        let mut in_flight: BinaryHeap<Reverse<(Nanos, usize)>> =
-            BinaryHeap::with_capacity(all_depth);
-        let mut now = begin;
-        let mut end_ns = begin;
-        let mut played = Played {
-            begin_ns: begin,
+        let mut in_flight = InFlight {
+            known: BinaryHeap::with_capacity(all_depth),
+            open: Vec::new(),
             end_ns: begin,
+            block_bytes: self.block_bytes,
             read: Latencies::default(),
             write: Latencies::default(),
-            programs: 0,
-            erases: 0,
         };
+        let mut now = begin;
+        let mut begin_ns = begin;
         let mut before = device.counters();
         for number in 0..self.requests {
             let is_full = in_flight.len() == all_depth;
-            // The job whose request ends first issues the next; at first, each in its turn.
-            let first_free = in_flight.peek().filter(|_| is_full);
-            let job = first_free.map_or(number as usize % self.jobs, |free| free.0.1);
+            let job = match self.jobs {
+                1 => 0,
+                // The job whose request ends first issues the next; at first, each in its turn.
+                _ if is_full => in_flight.first_free(device),
+                jobs => number as usize % jobs,
+            };
             let (op, offset_bytes) = requests.draw(job);
             if self.without_reads && op == Op::Read {
                 continue;
             }
             if is_full {
-                let freed =
-                    if self.batch { end_ns } else { in_flight.pop().map_or(now, |r| r.0.0) };
+                in_flight.wait(device, self.batch);
+                let freed = match self.batch {
+                    true => in_flight.end_ns,
+                    false => in_flight.known.pop().map_or(now, |Reverse((first, _))| first),
+                };
                 if self.batch {
-                    in_flight.clear();
+                    in_flight.known.clear();
                 }
                 now = now.max(freed) + self.think_ns;
             }
             if number == self.uncounted {
-                played.begin_ns = now;
+                begin_ns = now;
                 before = device.counters();
             }
-            let completion = self.serve(device, op, offset_bytes, now)?;
-            in_flight.push(Reverse((completion, job)));
-            end_ns = end_ns.max(completion);
-            if number >= self.uncounted {
-                let latencies = if op == Op::Read { &mut played.read } else { &mut played.write };
-                latencies.record(completion - now, self.block_bytes);
-            }
+            let end = self.serve(device, op, offset_bytes, now);
+            in_flight.issue(Issued { op, job, now, end, counts: number >= self.uncounted });
             if number % PERIOD == 0 {
                 control.accesses_done.fetch_add(PERIOD, Ordering::Relaxed);
                 goes_on(device, control)?;
             }
         }
         goes_on(device, control)?;
+        in_flight.wait(device, true);
         let after = device.counters();
-        played.programs = after.programs_of_all_kinds() - before.programs_of_all_kinds();
-        played.erases = after.erases - before.erases;
-        played.end_ns = end_ns;
-        Ok(played)
+        let InFlight { end_ns, read, write, .. } = in_flight;
+        let programs = after.programs_of_all_kinds() - before.programs_of_all_kinds();
+        Ok(Played { begin_ns, end_ns, read, write, programs, erases: after.erases - before.erases })
     }
-}
-
-fn known(end: destage_ssd::PendingTime) -> Result<Nanos, RunError> {
-    let refused = || {
-        RunError::Impossible("steps of requests are a closed loop, which needs sched = fcfs".into())
-    };
-    end.known().ok_or_else(refused)
 }
 
 fn goes_on(device: &Device, control: &Control) -> Result<(), RunError> {

@@ -27,7 +27,7 @@ __all__ = ["Direction", "Measured", "Measurement", "measurement", "of_points", "
 #: Steps with fewer requests are left out.
 FEWEST, FEWEST_SMALL = 1000, 100
 _NAMED = re.compile(
-    r"(write-qd1|write-batch-\d+|fill-[12]|overwrite-[12]|burst-\d+|read-(qd|bs|stride-)\d+|read-batch-\d+x\d+"
+    r"(write-qd1|write-batch-\d+|fill-[12]|overwrite-[12]|burst-\d+|read-(qd|bs|stride-)\d+|read-range-(warm-)?\d+|read-batch-\d+x\d+"
     r"|tail-erase|tail-collect|uniform-[1-8]|zones(80|95)-[1-8]|mix-qd\d+|read-again)"
 )
 _GRID = {"randread": "read", "randwrite": "write"}

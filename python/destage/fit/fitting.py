@@ -24,6 +24,7 @@ from destage.fit.curve import Curve, Hosts, curve_of, hosts_of, points_of, write
 from destage.fit.devicefile import Value, device_file
 from destage.fit.fio import Measurement, read_fio
 from destage.fit.intervals import errors_of, intervals
+from destage.fit.maps import MapCache, map_cache_of, without_misses
 from destage.fit.model import Model, base_of
 from destage.fit.reads import (
     Period,
@@ -36,6 +37,7 @@ from destage.fit.reads import (
 from destage.fit.refusals import check
 from destage.fit.script import GRAIN
 from destage.fit.writes import Written, refined, sampled, writes_of
+from destage.model.words import duration, plain
 
 __all__ = ["Fit", "fit"]
 
@@ -92,14 +94,36 @@ class _Chain:
     hosts: Hosts = field(default_factory=Hosts)
     written: Written | None = None
     collected: Collected | None = None
+    map_cache: MapCache | None = None
+    hits: Measurement | None = None
+    """The measurement without the map reads of `map_cache`."""
 
     def say(self, key: str, status: str, steps: str = "", note: str = "") -> None:
         """Say how a key was found."""
         self.values[key] = Value(key, status, steps, note)
 
+    def maps(self) -> None:
+        """The map cache; what follows of the reads is without its misses."""
+        if not self.made.series("read-range-"):
+            return
+        self.map_cache = found = map_cache_of(self.made)
+        if found is None:
+            self.say("map_cache", "not identifiable", "read-range-N", "no range shows misses")
+            return
+        self.hits = without_misses(self.made, found)
+        pages = max(1, round(found.share * self.model.pages_of_map))
+        self.model = self.model.with_(map_pages=pages)
+        note = f"a miss takes {plain(duration(found.miss_ns))} more"
+        self.say("map_cache", "measured", "read-range-N", note)
+
+    @property
+    def _hits(self) -> Measurement:
+        return self.made if self.hits is None else self.hits
+
     def reads(self) -> None:
         """Units, stripe, read time, link, command processor, firmware."""
-        self.period = period_of(self.made, self.model)
+        self.maps()
+        self.period = period_of(self._hits, self.model)
         if self.period is None:
             self._from_curve()
             return
@@ -111,7 +135,7 @@ class _Chain:
             self.say(key, "measured", "read-stride-N")
         bus = f"bus time of a page from {self.model.record['name']}"
         self.say("read_ns", "measured", "read-stride-N", bus)
-        link = link_of(self.made, units, stripe)
+        link = link_of(self._hits, units, stripe)
         if link is None:
             self.say("link_ps_per_byte", "not identifiable", "", "too few points of read-bsN")
         else:
@@ -121,7 +145,7 @@ class _Chain:
 
     def _command(self, link: float) -> None:
         model = self.model
-        found = command_of(self.made, model.units, model.stripe, link)
+        found = command_of(self._hits, model.units, model.stripe, link)
         if found is None:
             self.say("command_ns", "not identifiable", "", "no read-batch step fits the units")
         elif found[0]:
@@ -129,7 +153,7 @@ class _Chain:
         else:
             self.say("command_ns", "not identifiable", found[1], f"at most {link:.0f} ns")
         command = found[0] if found else 0.0
-        first = self.made.get("read-qd1")
+        first = self._hits.get("read-qd1")
         rest = (first.mean_ns if first else 0.0) - model.unit_read_ns - link - command
         self.model = model.with_(command_ns=command, firmware_read_ns=max(0.0, rest))
         self.say("firmware_read_ns", "measured", "read-qd1", "with command_ns as a sum")
@@ -282,7 +306,7 @@ class _Chain:
 
     def _closed(self, scale: Mapping[str, float]) -> dict[str, float]:
         """The closed forms once more, with every step's rate multiplied."""
-        made, model = self.made, self.model
+        made, model = self._hits, self.model
         values: dict[str, float] = {}
         if self.period is not None:
             units, stripe = self.period.units, self.period.stripe

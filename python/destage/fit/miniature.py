@@ -18,12 +18,13 @@ Keys = Mapping[str, Any]
 
 
 def write_points(keys: Keys) -> int:
-    """A: write points of a plane (T 7.1)."""
+    """A: write points of a plane (T 7.1), with that of map pages."""
     handles = int(keys.get("handles", 1))
     victim = keys.get("gc_victim", "greedy")
     stream = keys.get("gc_stream") or ("by-generation" if victim == "2r-fifo" else "shared")
     more = {"shared": 0, "own": 1, "by-generation": 2}[stream]
-    return handles + more * (handles if keys.get("isolation") == "persistent" else 1)
+    own = 1 if keys.get("map_cache") else 0
+    return own + handles + more * (handles if keys.get("isolation") == "persistent" else 1)
 
 
 def planes(keys: Keys) -> int:
@@ -61,4 +62,8 @@ def miniature(keys: Keys) -> dict[str, Any]:
     small.pop("gc_high_pages", None)
     if keys.get("slc_blocks"):
         small["slc_blocks"] = max(2, round(int(keys["slc_blocks"]) * fewer / blocks))
+    if keys.get("map_cache"):
+        page = int(keys["page_bytes"])
+        own = int(keys["map_cache"]) * logical / int(keys["logical_pages"])
+        small["map_cache"] = max(1, round(own / page)) * page
     return small

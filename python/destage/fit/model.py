@@ -16,6 +16,8 @@ from destage.lab.ssd import open_device
 
 __all__ = ["Model", "Simulated", "base_of", "measured", "simulated"]
 
+#: Bytes of a page's place in the map, as in `[device]`.
+MAP_ENTRY_BYTES = 4
 #: Phases between two that are tried first.
 COARSE = 4
 #: Pages of a device on which only reads are simulated.
@@ -77,6 +79,8 @@ class Model:
     gc_victim: str = "greedy"
     gc_stream: str = "shared"
     op: float = 0.12
+    map_pages: int = 0
+    """Map pages in memory; 0 where it has the whole map."""
 
     @property
     def base(self) -> Mapping[str, Any]:
@@ -151,9 +155,12 @@ class Model:
         block = self.pages_per_block
         # Where the over-provisioning is too small for the device to collect, it is as small as
         # collection allows: a threshold of two blocks and an open one for each write point.
-        data = block * write_points({"gc_victim": self.gc_victim, "gc_stream": self.gc_stream})
+        streams = {"gc_victim": self.gc_victim, "gc_stream": self.gc_stream}
+        data = block * write_points({**streams, **self._map()})
         row = self.units * self.stripe
         least = -(-self.pages // row) * row + 3 * data * self.units
+        if self.map_pages:
+            least += -(-self.pages_of_map // self.units) * self.units
         raw = max(self.pages / (1 - self.op), least)
         blocks = max(6, -(-int(raw + 0.999) // (self.units * block)))
         keys: dict[str, Any] = {
@@ -179,6 +186,7 @@ class Model:
             "gc_stream": self.gc_stream,
             "precondition": "none",
         }
+        keys |= self._map()
         for key in ("cmd_ns", "bus_ps_per_byte", "copyback", "gc_mode", "link_duplex"):
             if key in self.base:
                 keys[key] = self.base[key]
@@ -200,6 +208,14 @@ class Model:
     def write_command_ns(self) -> float:
         """Time of a write's command."""
         return self.command_ns if self.command_write_ns is None else self.command_write_ns
+
+    @property
+    def pages_of_map(self) -> int:
+        """T: map pages of the whole device."""
+        return -(-self.pages // (self.page_bytes // MAP_ENTRY_BYTES))
+
+    def _map(self) -> dict[str, int]:
+        return {"map_cache": self.map_pages * self.page_bytes} if self.map_pages else {}
 
     def _command_of_writes(self) -> dict[str, int]:
         own = max(0, round(self.write_command_ns))
@@ -259,7 +275,8 @@ class Model:
         """A device of so many pages, half of which the host sees, without an SLC cache."""
         block, stripe = 64, self.units * self.stripe
         pages = max(pages, _READ_PAGES) // stripe * stripe + stripe
-        keys = self.with_(pages=pages, pages_per_block=block, op=0.5, slc_pages=0).keys()
+        small = self.with_(pages=pages, pages_per_block=block, op=0.5, slc_pages=0, map_pages=0)
+        keys = small.keys()
         blocks = -(-2 * pages // (self.units * block)) + 8
         keys |= {"blocks_per_plane": blocks, "gc_low_pages": 2 * block}
         return {**keys, "gc_victim": "greedy", "gc_stream": "shared"}

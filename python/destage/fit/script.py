@@ -21,6 +21,8 @@ PAGE = 4096
 GRAIN, SMALLEST = 64 * MIB, 256 * MIB
 #: Writes that are issued together.
 BATCH = 8
+#: Ranges of the reads that show a map cache: the capacity over each of these.
+RANGES = tuple(1 << power for power in range(10, -1, -1))
 
 #: Options of every job.
 GLOBAL: dict[str, str] = {
@@ -56,6 +58,7 @@ GROUPS = {
     "mix": "reads and writes together: not fitted, shown",
     "read-again": "the first read step again: throttling",
     "write-batch": "command processor: writes",
+    "read-range": "map cache: reads over growing ranges, each once before it is measured",
 }
 
 
@@ -101,6 +104,17 @@ def _reads(capacity: int) -> Iterator[Job]:
             )
 
 
+def _ranges(capacity: int) -> Iterator[Job]:
+    for share in RANGES:
+        size = fio_size(capacity // share // PAGE * PAGE)
+        for name, depth, count in (("read-range-warm", 32, 100_000), ("read-range", 1, 10_000)):
+            # More requests than the range has pages.
+            sizes = {"size": size, "io_size": fio_size(count * PAGE), "number_ios": count}
+            is_first = share == RANGES[0] and depth > 1
+            delay = {"startdelay": 10} if is_first else {}
+            yield _job(f"{name}-{share}", "randread", iodepth=depth, **sizes, **delay)
+
+
 def fio_size(count: int) -> str:
     """Bytes as fio takes them."""
     return f"{count // MIB}m" if count % MIB == 0 else f"{count // KIB}k"
@@ -127,7 +141,7 @@ def jobs_of(capacity: int, *, read_only: bool = False, collector: bool = True) -
     """The steps for a device of this capacity (C), in order."""
     again = _job("read-again", "randread", iodepth=1, number_ios=100_000)
     if read_only:
-        return [*_reads(capacity), again]
+        return [*_reads(capacity), again, *_ranges(capacity)]
     half = capacity // 2
     qd1 = {"thinktime": 20_000, "thinktime_blocks": 1, "number_ios": 500}
     jobs = [_job("write-qd1", "write", iodepth=1, **qd1)]
@@ -157,7 +171,8 @@ def jobs_of(capacity: int, *, read_only: bool = False, collector: bool = True) -
         "number_ios": 100 * BATCH,
         "startdelay": 10,
     }
-    return [*jobs, again, _job(f"write-batch-{BATCH}", "write", **batch)]
+    writes = _job(f"write-batch-{BATCH}", "write", **batch)
+    return [*jobs, again, writes, *_ranges(capacity)]
 
 
 def _written(jobs: list[Job], capacity: int) -> tuple[float, float]:

@@ -246,11 +246,7 @@ fn block_params(policy: &str) -> BoxedStrategy<Vec<(String, Value)>> {
         "bpac" => {
             let short = [5, 40, 300].map(Value::Int).to_vec();
             let hits = ["p_list", "all_hits"].map(|hits| Value::Text(hits.into())).to_vec();
-            vec![
-                one("sampling_period", short),
-                flag("seq_expiry"),
-                one("pird_sampling", hits),
-            ]
+            vec![one("sampling_period", short), flag("seq_expiry"), one("pird_sampling", hits)]
         }
         "aalru" => vec![one("period", [5, 40, 300].map(Value::Int).to_vec())],
         _ => panic!("{policy} does not cluster"),
