@@ -34,7 +34,7 @@ pub struct RunConfig {
 }
 
 /// The size of a run without a cache, as its configuration has it.
-pub const NO_CACHE: &str = "none";
+const NO_CACHE: &str = "none";
 
 impl RunConfig {
     /// Whether there is no cache: its frames are of the cache whose measured part the run has.
