@@ -38,7 +38,7 @@ def test_h03_key_value(destage: Destage) -> None:
 def test_h04_io_tracer(destage: Destage) -> None:
     path = case("h04")
     done = destage("trace", "head", path, "--json", "-")
-    rows = json.loads(done.out)
+    rows = json.loads(done.out)["requests"]
     assert [row["op"] for row in rows] == ["write", "read", "flush", "trim"]
     # The date is that of the completion: arrival is the latency before.
     latencies = [1.234, 0.567, 2.345, 2.345]
@@ -53,7 +53,7 @@ def test_h05_open_cas(destage: Destage) -> None:
     columns = "time=header.timestamp,op=io.operation,offset=io.lba,length=io.len,device=device.name"
     refused(done, 65, columns)
     words = ["ns" if word == "UNIT" else word for word in printed(done)]
-    rows = json.loads(destage("trace", "head", *words[2:], "--json", "-").out)
+    rows = json.loads(destage("trace", "head", *words[2:], "--json", "-").out)["requests"]
     extents = [(r["time_ns"], r["op"], r["offset_bytes"], r["length_bytes"]) for r in rows]
     assert extents == [(0, "write", 1_048_576, 4096), (300_000, "read", 41_943_040, 16_384)]
 
@@ -182,7 +182,7 @@ def test_h19_biosnoop_of_libbpf(destage: Destage) -> None:
 
 def test_h25_biosnoop_with_a_pattern(destage: Destage) -> None:
     head = destage("trace", "head", case("h25"), "--json", "-")
-    first = json.loads(head.out)
+    first = json.loads(head.out)["requests"]
     assert len(first) == 4
     assert {row["response_ns"] for row in first} == {5_490_000, 6_680_000, 8_510_000, 800_000}
 
@@ -190,7 +190,7 @@ def test_h25_biosnoop_with_a_pattern(destage: Destage) -> None:
 def test_h20_perf_script(destage: Destage) -> None:
     done = destage("trace", "head", case("h20"), "--json", "-")
     found = [
-        (r["time_ns"], r["op"], r["offset_bytes"], r["length_bytes"]) for r in json.loads(done.out)
+        (r["time_ns"], r["op"], r["offset_bytes"], r["length_bytes"]) for r in json.loads(done.out)["requests"]
     ]
     assert found == [(0, "write", 1_048_576, 4096), (10_000_000, "read", 41_943_040, 16_384)]
 

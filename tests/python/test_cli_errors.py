@@ -447,7 +447,7 @@ def test_near_misses_get_the_suggestion_that_fits(destage: Destage, tmp_path: Pa
     for arguments, status, said in [
         (("-d", "small", "--show", "p999"), 2, "did you mean p99.9?"),
         (("--format", "fio"), 2, "did you mean fio-iolog?"),
-        (("-d", "small[op=200]"), 2, "did you mean op_permille?"),
+        (("-d", "small[op_permile=200]"), 2, "did you mean op_permille?"),
         (("--requests", "1M"), 2, 'expected a whole number, found "1M": write 1000000'),
         (("-p", str(mine)), 2, "`destage new-policy Mine` writes one to start from"),
         (("-p", "lru.py"), 66, "the policy lru needs no file: -p lru"),

@@ -158,7 +158,7 @@ def test_a_damaged_plan_or_manifest_of_a_store_is_left_out(store: Path, tmp_path
                 refused.append(str(e))
             else:
                 assert found == rows
-    assert all("expected version 1" in said for said in refused), refused
+    assert all("expected version 2" in said for said in refused), refused
 
 
 def test_a_damaged_store_is_no_bug_of_ours(destage: Destage, store: Path, tmp_path: Path) -> None:

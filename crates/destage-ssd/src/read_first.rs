@@ -77,7 +77,7 @@ impl Waiting {
 }
 
 impl Waiting {
-    /// What is to be said to the host of its end, of which this is the name.
+    /// The host's answer at its end, by this name.
     pub(crate) fn ended_for_host(
         &self,
         name: PendingTime,

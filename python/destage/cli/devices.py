@@ -35,7 +35,7 @@ Examples:
   destage devices 'ecr[op_permille=70]'
   destage devices ecr --toml > mine.toml    # a file of your own to start from
   destage devices --keys
-  destage devices bench --help      # rates and latencies over depth: a data sheet
+  destage devices bench --help      # a data sheet: rates over depth
   destage devices fit --help        # from fio measurements of a real SSD
   destage devices probe --help      # those measurements on a simulated SSD
   destage devices compare --help    # one against the other

@@ -87,7 +87,7 @@ compare(..., profile=True).
             "--across",
             metavar="KEY",
             section="Output",
-            help="Axis of charts: queue_depth, op_permille, any key of a device, cache.",
+            help="Axis of charts: cache, queue_depth, any key of a device.",
         ),
         flag(
             "--log-y",

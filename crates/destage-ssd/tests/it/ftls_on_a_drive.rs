@@ -192,7 +192,7 @@ fn untimed(kind: &str) -> Untimed {
     Untimed::new(named(kind).expect("an FTL"), &params).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the FTL alone does under the load, and when it decides on each operation.
+/// The FTL alone under the load: its operations, and when it decides on each.
 fn decided(kind: &str, planes: u32) -> (Row, Vec<Nanos>, FtlCounters) {
     let mut row = Row::new(planes);
     let mut ftl = untimed(kind);
