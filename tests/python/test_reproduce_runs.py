@@ -380,7 +380,7 @@ def test_an_evaluation_decides_draws_and_writes_the_same_bytes_again(
     assert len(data["figures"][0]["points"]) == 8
     # Two loads, two sizes, two policies; a load on two devices; three draws.
     assert len(data["rows"]) == (8 + 4) * 3
-    assert data["loads"][0]["made_of"]["requests"] == 2000
+    assert data["loads"][0]["made_of"]["requests"] == 1000
     assert data["claims"][0]["cases"][0]["seeds"] == 3
     assert data["sensitivity"]["knobs"][0]["claims"][0]["values"]["half"]["verdict"] == "holds"
     assert str(tmp_path) not in (tmp_path / "one" / "tiny.html").read_text()
@@ -599,7 +599,7 @@ def test_an_evaluation_killed_at_ten_moments_gives_the_same_page(
     tmp_path: Path, tiny: Paper
 ) -> None:
     pytest.importorskip("altair")
-    options = Options(scale=0.5, jobs=2)
+    options = Options(scale=1.0, jobs=2)
     write(evaluate(tiny, options), tmp_path / "whole")
     store = tmp_path / "store"
     script = (
@@ -618,7 +618,7 @@ def test_an_evaluation_killed_at_ten_moments_gives_the_same_page(
         "store.Store.add_part = killed\n"
         "experiment = Experiment(sys.argv[2], jobs=2)\n"
         "paper = load_paper(Path(sys.argv[1]))\n"
-        "evaluate(paper, Options(scale=0.5, jobs=2), experiment=experiment)\n"
+        "evaluate(paper, Options(scale=1.0, jobs=2), experiment=experiment)\n"
     )
     parts = []
     for _ in range(10):
