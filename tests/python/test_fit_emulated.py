@@ -99,17 +99,14 @@ number_ios=256
 
 
 def measured(
-    folder: Path,
-    slower: int,
-    wanted: Callable[[str], str] = script,
-    hidden: Hidden = DEVICE,
+    folder: Path, slower: int, wanted: Callable[[str], str] = script
 ) -> tuple[dict[str, Any], float]:
     """The output of fio in the device's time, and how much the host added to a single read."""
     device, job, output = folder / "hidden.toml", folder / "fit.fio", folder / "fio.json"
     with (
         undisturbed(),
         ds.serve(
-            ":memory:", policy="none", device=hidden.write(device), emulate=True, speed=1 / slower
+            ":memory:", policy="none", device=DEVICE.write(device), emulate=True, speed=1 / slower
         ) as server,
     ):
         job.write_text(wanted(server.uri))

@@ -19,6 +19,7 @@ COLUMNS, OF_A_FUNCTION, OF_A_FILE = 100, 70, 550
 LONG_FUNCTIONS = {
     ("crates/destage-engine/src/run/record.rs", "record"),
     ("crates/destage-reference/src/ssd/flash.rs", "program"),
+    ("crates/destage-ssd/tests/it/map_cache.rs", "vector"),
 }
 LONG_FILES = {
     "crates/destage-engine/src/options.rs",

@@ -93,6 +93,8 @@ def device_file(
     keys = model.keys()
     if model.slc_pages:
         keys["slc_blocks"] = model.slc_blocks
+    if "map_cache" in said:
+        keys.setdefault("map_cache", "all")
     defaults = {k.name: k.default for k in device_keys() if k.table == "device"}
     only_inferred = made.get("fill-2") is None and bool(made.grid["write"])
     if only_inferred or not made.get("fill-2"):

@@ -53,7 +53,11 @@ fn without_cache() -> Vec<Input> {
 }
 
 fn policies() -> Vec<Input> {
-    let wait = |policy: &str, wait: &str| json!({"policy": policy, "frames": 16, "evict_wait": wait, "staging_pages": 4});
+    let wait = |policy: &str, wait: &str| {
+        let mut keys = json!({"policy": policy, "frames": 16, "staging_pages": 4});
+        keys["evict_wait"] = json!(wait);
+        keys
+    };
     let empty = || json!({"precondition": "none"});
     vec![
         input("dftl, never written", 60, empty(), json!({"policy": "none"})),

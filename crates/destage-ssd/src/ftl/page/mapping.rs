@@ -1,5 +1,5 @@
-//! Look-ups in a map of which a part is in memory, and the writing of map pages
-//! (`docs/spec/map-cache.md` 4 to 6): they lie in blocks of their own and are collected like others.
+//! Look-ups in a map of which a part is in memory, and the writing of map pages, which lie in
+//! blocks of their own and are collected like others (`docs/spec/map-cache.md` 4 to 6).
 
 use super::map_cache::MapCache;
 use super::points::NONE;
