@@ -17,7 +17,8 @@
 //!  policy     a policy written in Python, as one written in Rust
 //!  policy_thread  the same, behind calls of any thread
 //!  py_views   requests, device views and plans of such a policy
-//!  cache      a native policy that Python steps           keys   names of its pages
+//!  cache      a policy that Python steps                  keys   names of its pages
+//!  cache_arguments  its options
 //!  blocks     lists of pages that it can be made of
 //!  ghosts     and lists of pages that left
 //!  convert    values of parameters out of JSON
