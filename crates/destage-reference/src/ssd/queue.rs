@@ -337,7 +337,7 @@ impl Ssd {
     }
 
     /// The earliest end of all operations in service, or of the preparation for reads.
-    fn next_end(&self) -> Option<u64> {
+    pub(super) fn next_end(&self) -> Option<u64> {
         self.units.iter().filter_map(|unit| self.next_choice(unit)).min()
     }
 
@@ -446,20 +446,6 @@ impl Ssd {
             self.happen(event);
         }
         assert!(self.waiting.is_empty(), "what waits for others goes on when they have ended");
-    }
-
-    /// The first instant at which an operation ends, its transfer ends, or its data are there.
-    fn next_event(&self) -> Option<u64> {
-        let others = self.next_ready().into_iter().chain(self.next_transfer());
-        self.next_end().into_iter().chain(others).min()
-    }
-
-    /// When the transfer of an operation in service ends, if that does not follow from its start.
-    fn next_transfer(&self) -> Option<u64> {
-        let serving = self.units.iter().filter_map(|unit| unit.in_service);
-        let serving = serving.map(|number| &self.operations[number]);
-        let ends = serving.filter_map(|operation| operation.transfer_ends());
-        ends.filter(|_| self.config.steps.suspends_programs).min()
     }
 
     /// An operation ends at this instant; after the last end of an instant, waiting ones enter.

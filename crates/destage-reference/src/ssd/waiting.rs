@@ -47,6 +47,20 @@ impl Ssd {
         is_ready && !operation.holds && operation.predecessors.iter().all(met)
     }
 
+    /// The first instant at which an operation ends, its transfer ends, or its data are there.
+    pub(super) fn next_event(&self) -> Option<u64> {
+        let others = self.next_ready().into_iter().chain(self.next_transfer());
+        self.next_end().into_iter().chain(others).min()
+    }
+
+    /// When the transfer of an operation in service ends, if that does not follow from its start.
+    pub(super) fn next_transfer(&self) -> Option<u64> {
+        let serving = self.units.iter().filter_map(|unit| unit.in_service);
+        let serving = serving.map(|number| &self.operations[number]);
+        let ends = serving.filter_map(|operation| operation.transfer_ends());
+        ends.filter(|_| self.config.steps.suspends_programs).min()
+    }
+
     /// The next instant at which data are there that an operation waits for, where reads overtake.
     pub(super) fn next_ready(&self) -> Option<u64> {
         let waiting = self.waiting.iter().map(|&number| &self.operations[number]);

@@ -215,7 +215,8 @@ impl Ssd {
         }
     }
 
-    /// The end of a program is known: its slot has a time, and goes on to a write that has none (`docs/spec/map-cache.md` 8).
+    /// The end of a program is known: its slot has a time, and goes on to a write that has none
+    /// (`docs/spec/map-cache.md` 8).
     pub(super) fn pass_slot(&mut self, number: usize) {
         let Some(slot) = self.operations[number].slot else { return };
         let end = self.known_end(number).expect("it is known");

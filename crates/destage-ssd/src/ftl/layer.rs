@@ -225,8 +225,8 @@ pub trait Ftl: Sized {
     /// collect.
     fn collect_to_high(&mut self) {}
 
-    /// From now on until counts [begin](Ftl::begin), preconditioning writes go through the SLC cache,
-    /// if there is one.
+    /// From now on until counts [begin](Ftl::begin), preconditioning writes go through the SLC
+    /// cache, if there is one.
     fn use_slc_cache(&mut self) {}
 
     /// Pages that can be programmed before collection begins, where a low mark says when it does.

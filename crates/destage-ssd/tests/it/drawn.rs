@@ -187,6 +187,52 @@ fn blocks_of_today(
     0
 }
 
+/// Keys of a map cache, if the device has one.
+fn map_keys(d: &mut Draws, page_bytes: u64, has_map: bool, set: &mut impl FnMut(&str, Value)) {
+    let entries = d.among(&[1, 2, 3, 5, 8, 20, 100]);
+    let entry_bytes = page_bytes / entries;
+    let of_entries = d.below(2) == 0;
+    let items = d.among(&[1, 1, 2, 3, 5, 8, 20, 1000]);
+    if has_map {
+        set("map_cache", json!(items * if of_entries { entry_bytes } else { page_bytes }));
+        set("map_entry_bytes", json!(entry_bytes));
+        set("map_granularity", json!(if of_entries { "entry" } else { "page" }));
+        set("map_policy", json!(d.among(&["lru", "slru"])));
+        set("map_batch_update", json!(d.below(2) == 0));
+    }
+}
+
+/// Requests that come in bursts.
+fn bursts(
+    d: &mut Draws,
+    (tick, page_bytes, round): (u64, u64, bool),
+    logical: u64,
+    (trims, flushes): (bool, bool),
+) -> Vec<Value> {
+    let written = d.among(&[0, 20, 50, 80, 100]);
+    let hot = 1 + d.below(logical);
+    let stretch = d.among(&[0, 1, 1, 3, 20]);
+    let (mut now, mut requests) = (0, Vec::new());
+    for _ in 0..30 + d.below(250) {
+        now += match d.below(10) {
+            0..4 => 0,
+            4..8 => d.below(4) * stretch * tick,
+            8 => d.below(30) * stretch * tick,
+            _ => d.below(200) * tick,
+        } + if round { 0 } else { d.below(3) * 97 };
+        let op = match d.below(100) {
+            0..6 if trims => "t",
+            6..10 if flushes => "f",
+            _ if d.below(100) < written => "w",
+            _ => "r",
+        };
+        let page = if d.below(2) == 0 { d.below(hot) } else { d.below(logical) };
+        let length = d.among(&[0, 1, 1, 1, 1, 2, 3, 7]) * page_bytes;
+        requests.push(json!([now, op, page * page_bytes, length]));
+    }
+    requests
+}
+
 /// A small device over all options, and requests that meet it in bursts.
 pub(crate) fn vector(seed: u64, has_map: bool) -> Option<Value> {
     let mut d = Draws(seed);
@@ -231,17 +277,7 @@ pub(crate) fn vector(seed: u64, has_map: bool) -> Option<Value> {
         host.insert("queue_depth".into(), (1 + d.below(12)).into());
     }
     points += blocks_of_today(&mut d, (tick, pages), &mut set);
-    let entries = d.among(&[1, 2, 3, 5, 8, 20, 100]);
-    let entry_bytes = page_bytes / entries;
-    let of_entries = d.below(2) == 0;
-    let items = d.among(&[1, 1, 2, 3, 5, 8, 20, 1000]);
-    if has_map {
-        set("map_cache", json!(items * if of_entries { entry_bytes } else { page_bytes }));
-        set("map_entry_bytes", json!(entry_bytes));
-        set("map_granularity", json!(if of_entries { "entry" } else { "page" }));
-        set("map_policy", json!(d.among(&["lru", "slru"])));
-        set("map_batch_update", json!(d.below(2) == 0));
-    }
+    map_keys(&mut d, page_bytes, has_map, &mut set);
     // As many logical pages as fit, or fewer.
     set("blocks_per_plane", json!(blocks + 2 * points));
     let raw = all * (blocks + 2 * points) * pages;
@@ -258,27 +294,7 @@ pub(crate) fn vector(seed: u64, has_map: bool) -> Option<Value> {
         logical = (logical * 7 / 8).max(1);
     }
     device_of(&device).ok()?;
-    let written = d.among(&[0, 20, 50, 80, 100]);
-    let hot = 1 + d.below(logical);
-    let stretch = d.among(&[0, 1, 1, 3, 20]);
-    let (mut now, mut requests) = (0, Vec::new());
-    for _ in 0..30 + d.below(250) {
-        now += match d.below(10) {
-            0..4 => 0,
-            4..8 => d.below(4) * stretch * tick,
-            8 => d.below(30) * stretch * tick,
-            _ => d.below(200) * tick,
-        } + if round { 0 } else { d.below(3) * 97 };
-        let op = match d.below(100) {
-            0..6 if trims => "t",
-            6..10 if flushes => "f",
-            _ if d.below(100) < written => "w",
-            _ => "r",
-        };
-        let page = if d.below(2) == 0 { d.below(hot) } else { d.below(logical) };
-        let length = d.among(&[0, 1, 1, 1, 1, 2, 3, 7]) * page_bytes;
-        requests.push(json!([now, op, page * page_bytes, length]));
-    }
+    let requests = bursts(&mut d, (tick, page_bytes, round), logical, (trims, flushes));
     Some(json!({"device": device, "host": host, "cache": {"policy": "none"}, "requests": requests}))
 }
 
@@ -346,8 +362,7 @@ pub(crate) fn vector_of_another_ftl(seed: u64) -> Option<Value> {
     }
     vector["device"] = Value::Object(device);
     vector["ftl"] = ftl;
-    let host = vector.get_mut("host").and_then(Value::as_object_mut);
-    if let Some(host) = host {
+    if let Some(host) = vector.get_mut("host").and_then(Value::as_object_mut) {
         host.retain(|key, _| key == "mode" || key == "queue_depth");
     }
     let requests = vector["requests"].as_array_mut()?;
