@@ -212,6 +212,9 @@ impl InFlight {
                     None => self.open.push(issued),
                 }
             }
+            if self.open.is_empty() {
+                return; // what else waits may be later than the last completion
+            }
             if times.names() > MOST_NAMES {
                 let settled = times.settle();
                 for issued in &mut self.open {

@@ -180,3 +180,45 @@ fn programs_are_counted_with_those_of_collections_and_without_the_first_requests
     assert!(whole.programs > whole.write.requests && whole.erases > 0, "{whole:?}");
     assert!(half.programs < whole.programs && half.erases < whole.erases, "{half:?}");
 }
+
+#[test]
+fn a_device_with_a_map_cache_plays_steps() {
+    let mut table = Table::new();
+    for (key, value) in [("map_cache", "16KiB"), ("precondition", "none")] {
+        table.insert(key.into(), Value::Text(value.into()));
+    }
+    for (key, value) in [
+        ("channels", 4),
+        ("blocks_per_plane", 200),
+        ("pages_per_block", 16),
+        ("bus_ps_per_byte", 0),
+        ("erase_ns", 1_000_000),
+        ("logical_pages", 10_000),
+        ("page_bytes", 4096),
+        ("buffer_pages", 8),
+    ] {
+        table.insert(key.into(), Value::Int(value));
+    }
+    for (key, value) in [("read_ns", 50_000), ("program_ns", 200_000)] {
+        table.insert(key.into(), Value::List(vec![Value::Int(value)]));
+    }
+    let config = DeviceConfig::from_table(&table).expect("a good device");
+    let mut drive = Device::new(&config);
+    let step = |read_percent, depth, random| {
+        reads(|step| {
+            (step.read_percent, step.depth, step.random) = (read_percent, depth, [random; 2]);
+            (step.requests, step.size_bytes) = (3_000, 9_000 * 4096);
+        })
+    };
+    let steps = [
+        step(0, 8, false),
+        step(100, 8, true),
+        step(0, 1, true),
+        step(50, 32, true),
+        step(0, 4, true),
+    ];
+    let all = play(&mut drive, &steps, &Control::default()).expect("steps");
+    for pair in all.windows(2) {
+        assert!(pair[0].end_ns <= pair[1].begin_ns, "{pair:?}");
+    }
+}
