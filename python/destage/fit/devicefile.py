@@ -119,7 +119,7 @@ def device_file(
         values.append(found)
         lines.append(f"{key + ' = ' + literal(value):<34} # {printable(found.comment)}")
     # A device file without a preset collects in steps unless it says otherwise.
-    lines.append(f"{'gc_step_pages = 0':<34} # whole blocks, as the fit simulates")
+    lines.append(f"{'gc_step_pages = 0':<34} # not identifiable; whole blocks, as simulated here")
     return "\n".join(lines) + "\n", values
 
 

@@ -367,7 +367,8 @@ def _take(made: Measurement, one: Measured) -> None:
     if (
         made.capacity is None
         and re.fullmatch(r"\d+[kmgtKMGT]?", whole)
-        and "offset" not in (one.options)
+        and "offset" not in one.options
+        and not one.name.startswith("read-range")  # whose size is that of the range
     ):
         made.capacity = bytes_of(whole)
     if one.name == "grid":
