@@ -20,6 +20,7 @@
 //!  bus           reservations of a shared channel                  4.4
 //!  queues        units and what they serve                         4.2 to 4.6
 //!  read_first    the other scheduler                               4.3
+//!  ended         what is heard of an end that was not known
 //!  records       every operation with its times
 //!  device        all of it, and the view of policies               5.5,
 //!                                               `docs/spec/device-policies.md` 2
@@ -34,7 +35,8 @@ pub mod config;
 pub mod device;
 mod divisor;
 pub mod drive;
-pub mod filling;
+mod ended;
+mod filling;
 pub mod ftl;
 pub mod geometry;
 mod interface;

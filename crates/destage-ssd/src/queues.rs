@@ -11,10 +11,10 @@ mod serve;
 mod unfinished;
 
 pub use counts::{ChannelCounters, Totals};
-pub(crate) use order::Released;
 
 use crate::bus::Reservations;
 use crate::config::{Bus, DeviceConfig, GcMode, GcStepsConfig, Sched, Suspend};
+use crate::ended::{Released, Undone};
 use crate::geometry::{Geometry, PlaneLocation};
 use crate::pending_time::{PendingTime, PendingTimes};
 use crate::read_first::ReadFirstQueue;
@@ -85,16 +85,6 @@ pub struct Queues {
     steps: GcStepsConfig,
     suspensions: u64,
     waits: Option<Box<Waits>>, // operations that wait for others
-}
-
-/// A host operation of which it is not known yet when the host sees it done.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Undone {
-    pub(crate) submission: u64,
-    pub(crate) is_read: bool,
-    pub(crate) service_ns: Nanos,
-    pub(crate) decided: Nanos,
-    pub(crate) counts: bool, // its latency
 }
 
 #[derive(Clone, Debug)]

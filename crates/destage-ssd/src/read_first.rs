@@ -6,9 +6,9 @@
 //! interrupts what is in service, and the work grows by what that costs.
 
 use crate::config::{GcStepsConfig, Suspend};
+use crate::ended::{Released, Undone};
 use crate::geometry::Ppn;
 use crate::pending_time::PendingTime;
-use crate::queues::{Released, Undone};
 use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, Unfinished};
 use std::collections::{HashMap, VecDeque};

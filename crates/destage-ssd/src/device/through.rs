@@ -3,12 +3,13 @@
 
 use super::Device;
 use crate::config::InterfaceConfig;
+use crate::ended::Released;
 use crate::ftl::Ftl;
 use crate::geometry::DriveLpn;
 use crate::interface::{Command, Interface, Slot};
 use crate::pending_time::PendingTime;
 use crate::placement::{Future, WriteHint};
-use crate::queues::{Released, Served};
+use crate::queues::Served;
 use crate::timing::OperationKind;
 use destage_core::{NEVER, Nanos};
 

@@ -2,7 +2,8 @@
 //! `docs/spec/device-today.md` 2).
 
 use super::counts::add;
-use super::{Order, Queues, Released};
+use super::{Order, Queues};
+use crate::ended::Released;
 use crate::timing::OperationKind;
 use destage_core::Nanos;
 use std::cmp::Reverse;

@@ -10,7 +10,6 @@ mod deciding;
 
 use super::serve::{Class, Submission};
 use crate::ftl::Need;
-use crate::pending_time::PendingTime;
 use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, UnitId};
 use rustc_hash::FxHashMap;
@@ -44,20 +43,6 @@ struct Late {
 struct Flight {
     unit: u32,
     dependents: Vec<u64>,
-}
-
-/// A host operation has entered its queue, or what it waited for is there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Released {
-    /// R or W; `None` for zeros of a page that was never written.
-    pub(crate) kind: Option<OperationKind>,
-    pub(crate) submission: u64,
-    /// Its end.
-    pub(crate) end: PendingTime,
-    /// Name of that.
-    pub(crate) name: PendingTime,
-    /// Its ready time: a page that comes in is in the drive then.
-    pub(crate) ready: Nanos,
 }
 
 /// Those that wait.

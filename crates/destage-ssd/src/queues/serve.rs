@@ -1,8 +1,9 @@
 //! An operation that an FTL hands over: when it begins and ends, and what is counted of it.
 
 use super::counts::add;
-use super::{Order, Queues, Served, Undone};
+use super::{Order, Queues, Served};
 use crate::config::Suspend;
+use crate::ended::Undone;
 use crate::ftl::{Moves, Need, Sink};
 use crate::geometry::{PlaneLocation, Ppn};
 use crate::pending_time::PendingTime;

@@ -106,8 +106,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         true
     }
 
-    /// The unit has been idle: folds a block, or a step of it, of the plane with the fewest free SLC
-    /// pages (9.4). False if it has none to fold.
+    /// The unit has been idle: folds a block, or a step of it, of the plane with the fewest free
+    /// SLC pages (9.4). False if it has none to fold.
     pub(super) fn fold_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
         let Some(slc) = self.slc.as_ref().filter(|slc| slc.config.slc_idle) else { return false };
         let planes = self.geometry.planes_of(unit).filter(|&plane| slc.oldest(plane).is_some());

@@ -1,6 +1,7 @@
 //! Decisions on operations, and the instants at which those that wait enter their queues.
 
-use super::{Flight, Late, NO_BLOCK, NO_UNIT, Released, Waits};
+use super::{Flight, Late, NO_BLOCK, NO_UNIT, Waits};
+use crate::ended::Released;
 use crate::ftl::Need;
 use crate::geometry::Ppn;
 use crate::pending_time::PendingTime;
