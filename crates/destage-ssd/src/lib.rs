@@ -36,7 +36,7 @@ pub mod device;
 mod divisor;
 pub mod drive;
 mod ended;
-mod filling;
+pub mod filling;
 pub mod ftl;
 pub mod geometry;
 mod interface;
