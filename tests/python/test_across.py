@@ -159,12 +159,12 @@ def test_differences_from_a_policy_have_intervals(destage: Destage, tmp_path: Pa
 
 def test_against_is_in_every_form(destage: Destage, msr: Path, tmp_path: Path) -> None:
     pytest.importorskip("altair")
-    files = ("--markdown", "t.markdown", "--latex", "t.tex", "--report", "t.html", "--json", "t.json")
+    files = ("--markdown", "t.txt", "--latex", "t.tex", "--report", "t.html", "--json", "t.json")
     command = ("compare", msr, "-p", "lru,arc", "-c", "10%,20%", "--against", "arc")
     done = destage(*command, *files)
     assert done.status == 0, done
     assert "Differences from arc, with 95 % intervals" in done.out
-    assert "arc: its numbers; others: less arc" in (tmp_path / "t.markdown").read_text()
+    assert "arc: its numbers; others: less arc" in (tmp_path / "t.txt").read_text()
     assert "% Differences from arc" in (tmp_path / "t.tex").read_text()
     assert "<h3>Differences from arc, with 95 % intervals</h3>" in (tmp_path / "t.html").read_text()
     assert ds.Results.load(tmp_path / "t.json").baseline == "arc"

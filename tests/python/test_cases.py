@@ -190,7 +190,8 @@ def test_h25_biosnoop_with_a_pattern(destage: Destage) -> None:
 def test_h20_perf_script(destage: Destage) -> None:
     done = destage("trace", "head", case("h20"), "--json", "-")
     found = [
-        (r["time_ns"], r["op"], r["offset_bytes"], r["length_bytes"]) for r in json.loads(done.out)["requests"]
+        (r["time_ns"], r["op"], r["offset_bytes"], r["length_bytes"])
+        for r in json.loads(done.out)["requests"]
     ]
     assert found == [(0, "write", 1_048_576, 4096), (10_000_000, "read", 41_943_040, 16_384)]
 
