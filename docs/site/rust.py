@@ -58,7 +58,8 @@ and `crates/destage-policies/examples/embed_in_a_pool.rs` a pool around it;
 `destage-pool` is one with guards, durability and threads, `destage-nbd` a block device before it.
 One to write: the trait `Policy` of `destage-core`, and [how to add it](../add-a-policy.md).
 Replays, devices and results from Rust: `destage-engine`, `destage-mrc`, `destage-replay`,
-`destage-ssd`, `destage-trace`; workloads and trace statistics: `destage-synth`, `destage-profile`."""
+`destage-ssd`, `destage-trace`; workloads and trace statistics: `destage-synth`,
+`destage-profile`."""
 
 
 def build(html: Path) -> set[str]:
