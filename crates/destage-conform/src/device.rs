@@ -2,6 +2,7 @@
 //! (`docs/spec/device.md` 10). If `device` names another FTL, `ftl` may give its parameters, as the
 //! section of that name does in a file.
 
+use super::block::older_default;
 use super::read::{
     Count, List, Malformed, Named, PageNumber, Text, malformed, note, one_for_each, present, read,
     row, worded,
@@ -197,7 +198,13 @@ fn setup(
     workload: &Workload,
 ) -> Result<Setup, BuildError> {
     let Some(name) = &cache.policy else { return Ok(Setup::new(1)) };
-    let given = cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
+    let mut given: Vec<_> =
+        cache.params.iter().map(|(key, found)| (key.clone(), param(found))).collect();
+    if let Some((key, value)) = older_default(name)
+        && !cache.params.contains_key(key)
+    {
+        given.push((key.into(), value));
+    }
     let drive = Device::new(device);
     let params = PolicySpec::new(name, given)?.params(&device_parameters(&drive))?;
     let trace_pages = Some(workload.pages().into());
