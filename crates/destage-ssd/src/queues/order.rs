@@ -22,6 +22,12 @@ const NO_BLOCK: u32 = u32::MAX;
 /// No unit.
 const NO_UNIT: UnitId = UnitId(u32::MAX);
 
+/// Chains of operations that have waited, by block: on it, those among them that program or erase
+/// it, and those that move a page out of it.
+const ON: usize = 0;
+const PROGRAMS: usize = 1;
+const FROM: usize = 2;
+
 /// An operation that waits.
 #[derive(Clone, Debug)]
 struct Late {
@@ -50,6 +56,10 @@ struct Flight {
 pub(super) struct Waits {
     first: u64, // number of the front
     late: VecDeque<Option<Late>>,
+    /// By number, as `late`: the one before it in each chain; 0 before the first.
+    before: VecDeque<[u64; 3]>,
+    /// By block: the last of each chain.
+    chains: Vec<[u64; 3]>,
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
     /// Ends of reads that others need and that have been submitted after they had waited.
     ends: FxHashMap<u64, Nanos>,
@@ -59,8 +69,6 @@ pub(super) struct Waits {
     /// first, those of which that is not known.
     copied: Vec<Nanos>,
     copies: FxHashMap<u32, Vec<u64>>,
-    /// By block: operations on it that wait, and those among them that program or erase it.
-    on_block: Vec<[u32; 2]>,
     /// Need of the next operation of the host.
     need: Need,
     /// The next one waits for a slot of the buffer.
@@ -77,15 +85,16 @@ pub(super) struct Waits {
 impl Waits {
     pub(super) fn new(blocks: usize) -> Self {
         Waits {
-            first: 0,
+            first: 1,
             late: VecDeque::new(),
+            before: VecDeque::new(),
+            chains: vec![[0; 3]; blocks],
             due: BinaryHeap::new(),
             ends: FxHashMap::default(),
             most_ends: 1024,
             flights: FxHashMap::default(),
             copied: vec![0; blocks],
             copies: FxHashMap::default(),
-            on_block: vec![[0; 2]; blocks],
             need: Need::MET,
             holds: false,
             last: 0,
@@ -116,13 +125,30 @@ impl Waits {
 
     /// Takes a number.
     fn push(&mut self, late: Option<Late>) -> u64 {
+        let number = self.first + self.late.len() as u64;
+        let mut before = [0; 3];
+        if let Some(late) = &late {
+            let is_read = late.op.kind == OperationKind::Read;
+            let block = |of: usize| match of {
+                PROGRAMS if is_read => NO_BLOCK,
+                FROM => late.source,
+                _ => late.block,
+            };
+            for of in [ON, PROGRAMS, FROM] {
+                if let Some(chains) = self.chains.get_mut(block(of) as usize) {
+                    before[of] = std::mem::replace(&mut chains[of], number);
+                }
+            }
+        }
         self.late.push_back(late);
-        self.first + self.late.len() as u64 - 1
+        self.before.push_back(before);
+        number
     }
 
     fn drop_front(&mut self) {
         while let Some(None) = self.late.front() {
             self.late.pop_front();
+            self.before.pop_front();
             self.first += 1;
         }
     }
@@ -138,61 +164,44 @@ impl Waits {
         }
     }
 
-    /// Which waiting operations on its blocks come before this one.
+    /// A chain from its end: the operations, and nothing for each that waits no more.
+    fn chain(&self, of: usize, block: u32) -> impl Iterator<Item = Option<(u64, &Late)>> {
+        let mut next = self.chains.get(block as usize).map_or(0, |chains| chains[of]);
+        std::iter::from_fn(move || {
+            let number = next;
+            let at = number.checked_sub(self.first)? as usize;
+            next = self.before[at][of];
+            Some(self.late[at].as_ref().map(|late| (number, late)))
+        })
+    }
+
+    /// Which waiting operations on its blocks come before this one. Programs of a block and its
+    /// erases wait for each other, so that the first of their chain that waits no more ends it.
     fn of_blocks(&mut self, op: &Operation, class: Class, block: u32, source: u32) {
-        let on = |block: u32| self.on_block.get(block as usize).copied().unwrap_or_default();
-        let programs = |late: &Late| late.op.kind != OperationKind::Read;
         let mut found = std::mem::take(&mut self.predecessors);
-        let (waiting, programming) = (on(block)[0], on(block)[1]);
-        let first = self.first;
-        let back = self.late.iter().enumerate().rev();
-        let of = back.filter_map(|(at, late)| Some((first + at as u64, late.as_ref()?)));
+        let programs = |block| self.chain(PROGRAMS, block).map_while(|late| late);
         match op.kind {
             OperationKind::Read if class == Class::Zeros => {}
             OperationKind::Read => {
-                if programming > 0 {
-                    let on = of.filter(|(_, late)| programs(late) && late.block == block);
-                    let mut on = on.take(programming as usize);
-                    let is_its =
-                        |late: &Late| late.op.kind != OperationKind::Erase && late.op.ppn == op.ppn;
-                    found.extend(on.find(|(_, late)| is_its(late)).map(|(number, _)| number));
-                }
+                let is_its =
+                    |late: &Late| late.op.kind != OperationKind::Erase && late.op.ppn == op.ppn;
+                let its = programs(block).find(|(_, late)| is_its(late));
+                found.extend(its.map(|(number, _)| number));
             }
             OperationKind::Erase => {
-                if waiting > 0 {
-                    let on = of.filter(|(_, late)| late.block == block || late.source == block);
-                    found.extend(on.take(waiting as usize).map(|(number, _)| number));
-                }
+                let all = self.chain(ON, block).chain(self.chain(FROM, block));
+                found.extend(all.flatten().map(|(number, _)| number));
                 let copies = self.copies.remove(&block).into_iter().flatten();
                 found.extend(copies.filter(|number| self.flights.contains_key(number)));
             }
             _ => {
-                if programming > 0 {
-                    let mut on = of.clone().filter(|(_, l)| programs(l) && l.block == block);
-                    found.extend(on.next().map(|(number, _)| number));
-                }
-                let leaves = op.kind == OperationKind::Move && source != NO_BLOCK;
-                if leaves && on(source)[1] > 0 {
-                    let mut on = of.filter(|(_, late)| programs(late) && late.block == source);
-                    found.extend(on.next().map(|(number, _)| number));
+                found.extend(programs(block).next().map(|(number, _)| number));
+                if op.kind == OperationKind::Move {
+                    found.extend(programs(source).next().map(|(number, _)| number));
                 }
             }
         }
         self.predecessors = found;
-    }
-
-    /// The operation on these blocks waits (`true`), or no more.
-    fn count(&mut self, (kind, block, source): (OperationKind, u32, u32), waits: bool) {
-        let step = |count: &mut u32| if waits { *count += 1 } else { *count -= 1 };
-        if let Some([all, programs]) = self.on_block.get_mut(block as usize) {
-            step(all);
-            if kind != OperationKind::Read {
-                step(programs);
-            }
-        }
-        if let Some([all, _]) = self.on_block.get_mut(source as usize) {
-            step(all);
-        }
     }
 
     /// Adds to the time that a unit has worked for a page of the host, if some of it waits; all of

@@ -162,7 +162,7 @@ impl Queues {
     /// An operation waits, for those that have been found to come before it.
     fn put_off(&mut self, mut late: Late) -> Served {
         let Submission { class, number, page, .. } = late.submission;
-        let Late { op, unit, .. } = late;
+        let unit = late.unit;
         let mut served =
             Served { end: PendingTime::at(0), transferred: PendingTime::at(0), submission: number };
         let is_host = class == Class::Host;
@@ -177,7 +177,6 @@ impl Queues {
         }
         let waits = self.order();
         let is_due = (late.waits == 0).then_some(late.due);
-        waits.count((op.kind, late.block, late.source), true);
         let number = waits.push(Some(late));
         if let Some(due) = is_due {
             waits.due.push(Reverse((due, number)));
@@ -280,7 +279,6 @@ impl Queues {
         let at = (number - waits.first) as usize;
         let late = waits.late[at].take().expect("what is due waits");
         waits.drop_front();
-        waits.count((late.op.kind, late.block, late.source), false);
         let Late { op, mut submission, unit, source, dependents, .. } = late;
         submission.was_late = true;
         if submission.class == Class::Zeros {
