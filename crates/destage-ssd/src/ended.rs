@@ -1,4 +1,4 @@
-//! What the host and the counts hear of an operation whose end was not known when it was decided.
+//! Operations whose end was not known when they were decided: news for the host and the counts.
 
 use crate::pending_time::PendingTime;
 use crate::timing::OperationKind;
