@@ -83,6 +83,7 @@ pub struct Serving {
     replayed: String,
     started: Instant,
     interval: Mutex<Counted>,
+    has_stopped: bool,
 }
 
 /// A server at an instant.
@@ -191,7 +192,8 @@ impl Serving {
         let server = Server::start(listeners, pool, &settings.server, settings.emulate, direct);
         let server = server.map_err(address)?;
         let interval = Mutex::default();
-        Ok(Serving { server, recording, backing, replayed, started: Instant::now(), interval })
+        let (started, has_stopped) = (Instant::now(), false);
+        Ok(Serving { server, recording, backing, replayed, started, interval, has_stopped })
     }
 
     /// The server as NBD clients name it.
@@ -259,12 +261,16 @@ impl Serving {
         Some(metrics.map(|metrics| DeviceMetrics { metrics, late }).map_err(wrong))
     }
 
-    /// Ends all connections, flushes, ends the record; then a last snapshot.
+    /// Ends all connections, flushes, ends the record; then a last snapshot. Once: a further call
+    /// has the snapshot alone.
     ///
     /// # Errors
     ///
     /// Errors of the flush or the record, beside the snapshot.
     pub fn stop(&mut self) -> (Snapshot, Result<(), ServeError>) {
+        if std::mem::replace(&mut self.has_stopped, true) {
+            return (self.snapshot(), Ok(()));
+        }
         self.server.stop();
         let pool = &self.server.state.pool;
         let flushed = pool.flush().map_err(|error| ServeError::Io(format!("flush: {error}")));
