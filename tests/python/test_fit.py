@@ -81,6 +81,7 @@ class Hidden:
             "sched": "fcfs",
             "alloc": "static",
             "gc_mode": "foreground",
+            "gc_step_pages": 0,  # as a fit simulates
             "gc_low_pages": 2 * self.block,
             "gc_stream": "shared",
             "gc_victim": self.victim,
