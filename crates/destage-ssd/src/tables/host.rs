@@ -96,6 +96,15 @@ impl HostConfig {
                        that the writer writes would decide when a request completes",
             });
         }
+        if self.writer.is_some() && device.has_a_waiting_ftl() {
+            return Err(ConfigError::Together {
+                table: "host",
+                one: "writer = trickle",
+                other: "an ftl other than page on several units",
+                need: "ftl = page: which unit is idle while operations wait for each other is not \
+                       settled for a writer",
+            });
+        }
         // When a writer writes depends on the drive, and so on what `fk` would have to know.
         if self.writer.is_some() && device.placement.is_offline() {
             return Err(ConfigError::Together {

@@ -37,13 +37,29 @@ impl fmt::Debug for Line {
     }
 }
 
+/// Operations of an FTL other than `page` wait for each other, and the model looks at each that
+/// waits: merges of hundreds of requests take minutes.
+fn few_if_they_wait(vector: &Value) -> Value {
+    let mut vector = vector.clone();
+    if vector["device"].get("ftl").is_some_and(|ftl| ftl != "page")
+        && let Some(requests) = vector["requests"].as_array_mut()
+    {
+        requests.truncate(40);
+    }
+    vector
+}
+
 /// Where the reference model and the product first differ. An FTL may run out of blocks; then it
 /// does for both.
 fn difference(vector: &Value) -> Option<String> {
+    let vector = &few_if_they_wait(vector);
     let (model, product) = match (simulate(vector), product::run(vector)) {
         (Ok(model), Ok(product)) => (model, product),
         (Err(model), Err(product)) => {
-            let both = model == "device full" && product.contains("device full");
+            // `docs/spec/device.md` 12: a writer over an FTL whose operations wait.
+            let refused = "an ftl other than page on several units";
+            let both = model == "device full" && product.contains("device full")
+                || model.contains(refused) && product.contains(refused);
             return (!both)
                 .then(|| format!("the reference model: {model}; the product: {product}"));
         }
