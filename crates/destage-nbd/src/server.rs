@@ -212,8 +212,7 @@ impl Connections {
         }
     }
 
-    /// Whether one more connection may be; if there are as many as may be, one that is not used is
-    /// ended.
+    /// Whether a new connection is accepted; at the limit an idle one is ended for it.
     fn make_room(&self, state: &State) -> bool {
         let mut open = self.open();
         open.forget_ended();
@@ -266,9 +265,8 @@ struct Use {
     idle: Option<Duration>,
 }
 
-/// The connection that is ended for a new one: the oldest that has not shaken hands, else of those
-/// without a request for `idle` the one that waited longest, first among clients that have asked
-/// for nothing yet.
+/// The connection that is ended for a new one: the oldest before its handshake; else the longest
+/// idle, for at least `idle`, with clients that have sent no request yet before others.
 fn displaced(all: impl Iterator<Item = Use> + Clone, idle: Duration) -> Option<usize> {
     let unready = all.clone().position(|one| !one.is_ready);
     unready.or_else(|| {

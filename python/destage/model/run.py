@@ -115,8 +115,7 @@ class Run:
     params: Mapping[str, Any]
     """All parameters, after defaults."""
     frames: int
-    """Pages that the cache has room for; of a run without one, those of the cache whose measured
-    part it has."""
+    """Pages of the cache; without a cache, pages of the size whose measured requests are the same."""
     cache: str
     """The cache size as it was given; `none` without a cache."""
     trace: TraceIdentity

@@ -57,7 +57,7 @@ impl Differences {
                 None => sizes.push((run, vec![number])),
             }
         }
-        // Without a cache a run stands beside those of every size.
+        // The one run without a cache is compared at every size.
         for (first, numbers) in &mut sizes {
             let without = |run: &RunResult| run.config.has_no_cache() && part(run) == part(first);
             numbers.extend(known().filter(|(_, run)| without(run)).map(|(number, _)| number));

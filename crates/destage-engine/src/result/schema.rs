@@ -120,8 +120,8 @@ pub static SCHEMA: &[Object] = &[
         policy: "text", "name of the policy";
         given: "object", "only the parameters that were given";
         params: "object", "all parameters, after defaults";
-        frames: "integer", "frames of the cache, pages; of a run without one, those of the cache \
-            whose measured part it has";
+        frames: "integer", "pages of the cache; without a cache, pages of the size whose measured \
+            requests are the same";
         cache: "text", "the cache size as it was given; `none` without a cache";
         warmup: "text or object", "`none`, `full`, or one of `percent`, `requests`, `nanos` with \
             its number, or `auto` with `requests` before measurement and `pages`, the size of the \

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  setup     from the options of a call to what a policy is built from
-//!  requirements  those of a policy, and whether a run supplies them
+//!  requirements  what a policy requires, and whether a run supplies it
 //!  runner    the loop that a run takes             outcome   what it counted
 //!  record    from that to a result
 //!  warnings  what a reader of a run's numbers must know

@@ -101,7 +101,7 @@ fn of_unwritten(timing: &Timing) -> Option<String> {
 }
 
 /// A full device on which nothing was erased, or on which random writes moved no page, had no work
-/// for GC: its rates are those of a device that has just been filled.
+/// for GC: it has the rates of a device that has just been filled.
 fn no_work_of_gc(timing: &Timing, drive: &Mounted, input: &Input<'_>) -> Option<String> {
     let device = &timing.counters.device;
     if device.flash_programs == 0 {
