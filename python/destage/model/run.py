@@ -115,7 +115,7 @@ class Run:
     params: Mapping[str, Any]
     """All parameters, after defaults."""
     frames: int
-    """Pages of the cache; without a cache, pages of the size whose measured requests are the same."""
+    """Pages of the cache; without a cache, of the size whose measured requests are the same."""
     cache: str
     """The cache size as it was given; `none` without a cache."""
     trace: TraceIdentity
