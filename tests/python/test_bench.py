@@ -139,3 +139,13 @@ def test_the_screen_has_a_line_for_each_pattern(destage: Destage) -> None:
     # Two patterns, two lengths, two states.
     assert len(lines) == 8
     assert "MB/s" in done.out
+
+
+def test_a_ratio_begins_at_zero_and_a_rate_is_on_a_logarithmic_axis(one_unit: Path) -> None:
+    plots = ds.bench_device(one_unit, rw=["randwrite"], block_bytes=[4096], depth=[1, 4]).plot
+    scales = {
+        name: plots(f"{name}-randwrite-4KiB").to_dict()["layer"][0]["encoding"]["y"]["scale"]
+        for name in ("waf", "iops")
+    }
+    assert scales["waf"] == {"zero": True}
+    assert scales["iops"]["type"] == "log"

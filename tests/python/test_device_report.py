@@ -318,6 +318,24 @@ def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
     ]
 
 
+def test_the_verdict_tells_of_slower_writes_and_of_a_tail_that_only_seems_to_differ() -> None:
+    ms = 1e6
+    sentences = said(
+        [
+            made_up("lru", 1000, 500_000, 1000, response_ns_mean=2 * ms, response_ns_p99=9 * ms,
+                    read_response_ns_mean=1 * ms, write_response_ns_mean=4 * ms),
+            made_up("ecr", 1000, 500_000, 1000, response_ns_mean=1.5 * ms,
+                    response_ns_p99=9.05 * ms, read_response_ns_mean=0.4 * ms,
+                    write_response_ns_mean=5 * ms),
+        ]
+    )  # fmt: skip
+    assert sentences[0].endswith("; 99 % within 9.05 ms (lru: 9 ms): no significant difference.")
+    assert sentences[1:] == [
+        "Correlated: faster reads (400 µs, lru 1 ms).",
+        "Worse: slower writes (5 ms, lru 4 ms).",
+    ]
+
+
 def test_the_verdict_says_how_large_a_cache_is_worth_having() -> None:
     def sizes(*means: float) -> list[str]:
         runs = [

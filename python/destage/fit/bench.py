@@ -386,6 +386,8 @@ class _Chart(NamedTuple):
     title: str
     scale: float
     """What it is divided by."""
+    is_ratio: bool = False
+    """Its axis is linear and begins at 0."""
 
 
 CHARTS = (
@@ -393,7 +395,7 @@ CHARTS = (
     _Chart("mean", "mean_ns", "Mean latency (µs)", 1e3),
     _Chart("p99", "p99_ns", "99th percentile (µs)", 1e3),
     _Chart("p9999", "p9999_ns", "99.99th percentile (µs)", 1e3),
-    _Chart("waf", "waf", "Write amplification", 1.0),
+    _Chart("waf", "waf", "Write amplification", 1.0, is_ratio=True),
 )
 
 
@@ -420,8 +422,14 @@ class BenchPlots(Figures):
             raise UsageError(f"there is no chart {name!r}; there are {', '.join(self.names())}")
         from destage.show.charts.depth import over_chart
 
-        titles = ("Requests in flight", self._parts(name)[0].title)
-        chart: LayerChart = over_chart(self._rows(name), name, titles, self.title(name))
+        kind = self._parts(name)[0]
+        chart: LayerChart = over_chart(
+            self._rows(name),
+            name,
+            ("Requests in flight", kind.title),
+            self.title(name),
+            from_zero=kind.is_ratio,
+        )
         return chart
 
     def _parts(self, name: str) -> tuple[_Chart, str, int]:

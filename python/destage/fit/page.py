@@ -28,6 +28,7 @@ CURVES = (
     ("95 % of the writes to 5 %", "zones95-", "Half capacity"),
 )
 _KEY = "Rates by Little's law; both axes are logarithmic."
+_BENCH_KEY = "Both axes are logarithmic; write amplification's own begins at 0."
 _RESIDUALS = ("group", "steps", "least (%)", "median (%)", "largest (%)")
 _COLUMNS = (
     *("step", "rw", "depth", "measured (1/s)", "simulated (1/s)", "mean", "mean, simulated"),
@@ -84,7 +85,7 @@ def bench_page(bench: Bench, command: str) -> str:
         ", ".join(names),
         [
             *(f"<p>{escape(line)}</p>" for line in bench.warnings),
-            _section("Over requests in flight", _KEY, pictures),
+            _section("Over requests in flight", _BENCH_KEY, pictures),
             _table("Points", _POINTS, map(_point, bench.points)),
         ],
         command,

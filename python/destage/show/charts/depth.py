@@ -19,27 +19,38 @@ __all__ = ["over_chart"]
 
 
 def over_chart(
-    rows: Sequence[Row], name: str, titles: tuple[str, str], about: str, theme: Theme = LIGHT
+    rows: Sequence[Row],
+    name: str,
+    titles: tuple[str, str],
+    about: str,
+    theme: Theme = LIGHT,
+    *,
+    from_zero: bool = False,
 ) -> Any:
     """Lines of `y` over `x`, one for each `line`; dashed by `kind`, where there are several.
 
     `titles` are those of the axes. A unit of microseconds in the second makes times of its values.
+    `from_zero` is for a ratio: its axis is linear and begins at 0.
     """
     across, up = titles
     lines = list(dict.fromkeys(row["line"] for row in rows))
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     is_time = up.endswith("(µs)")
-    label = MICROS.format("datum.value", "~g") if is_time else "format(datum.value, '~s')"
+    short = "~g" if from_zero else "~s"
+    label = MICROS.format("datum.value", "~g") if is_time else f"format(datum.value, '{short}')"
     x = alt.X(
         "x:Q",
         scale=alt.Scale(type="log", base=2, nice=False),
         axis=alt.Axis(title=f"{across}, log scale", values=_ticks(rows), format="~g", grid=False),
     )
     title = up.removesuffix(" (µs)") if is_time else up
+    log = alt.Scale(type="log", nice=False, domain=_domain(rows))
     y = alt.Y(
         "y:Q",
-        scale=alt.Scale(type="log", nice=False, domain=_domain(rows)),
-        axis=alt.Axis(title=f"{title}, log scale", labelExpr=label, tickCount=5),
+        scale=alt.Scale(zero=True) if from_zero else log,
+        axis=alt.Axis(
+            title=title if from_zero else f"{title}, log scale", labelExpr=label, tickCount=5
+        ),
     )
     colours = [theme.series[k % len(theme.series)] for k in range(len(lines))]
     legend = alt.Legend(title=None, symbolType="stroke") if len(lines) > 1 else None

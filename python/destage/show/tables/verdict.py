@@ -35,6 +35,8 @@ class _Sign:
 
 
 _SIGNS = (
+    _Sign("read_response_ns_mean", "faster reads", "slower reads"),
+    _Sign("write_response_ns_mean", "faster writes", "slower writes"),
     _Sign("hit_ratio", "a lower hit ratio", "a higher hit ratio"),
     _Sign("eviction_wait_ns_mean", "shorter waits of write-backs", "longer waits of write-backs"),
     _Sign(
@@ -129,11 +131,13 @@ def _compared(best: Run, other: Run) -> str:
     if best[tail.name] is None or other[tail.name] is None:
         return f"{text}."
     moved = change(tail.name, best, other)
-    within = f"99\u00a0% within {valued(tail, best[tail.name])}"
-    if moved is None:
+    mine, theirs = valued(tail, best[tail.name]), valued(tail, other[tail.name])
+    within, against = f"99\u00a0% within {mine}", f"{other.label}: {theirs}"
+    if moved is None and mine == theirs:
         return f"{text}; {within}, as {other.label}."
+    if moved is None:
+        return f"{text}; {within} ({against}): no significant difference."
     joined = "and" if moved < 0 else "but"
-    against = f"{other.label}: {valued(tail, other[tail.name])}"
     return f"{text}, {joined} {within} ({against})."
 
 
