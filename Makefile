@@ -71,7 +71,7 @@ test-rust:
 	$(CARGO) test --workspace --locked --features destage-pool/uring
 
 test-python: setup pcache
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope $(SELECT)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope --durations=20 $(SELECT)
 
 lint: lint-rust lint-python lint-supply ## formatting, clippy, rustdoc, ruff, mypy, stubs, licences
 

@@ -1,47 +1,89 @@
 //! Decisions: what the policy says to each access, under the pool's one lock and without I/O.
 
 use crate::clock::Clock;
-#[cfg(feature = "device")]
-use crate::device::DeviceCache;
 use crate::follow::Follower;
 use crate::record::Recorded;
 use crate::table::Table;
 use crate::work::{Accesses, Asked, Log, Work};
-use destage_core::{AnyPolicy, Blind, Lookup, Lpn, Op, Page, Plan, Policy, Request};
+use destage_core::{AnyPolicy, Op};
+use std::any::Any;
 use std::io;
 use std::ops::Range;
 
 /// The policy, and all that has to follow its order.
 pub(crate) struct Core {
-    pub(crate) cache: Cache,
+    pub(crate) cache: Box<dyn Decider>,
     pub(crate) log: Log,
     /// Ranges whose pages are being trimmed: accesses to them wait.
     pub(crate) trimming: Vec<Range<u64>>,
     pub(crate) clock: Clock,
 }
 
-/// Who decides.
-pub(crate) enum Cache {
-    /// The policy alone.
-    Policy(AnyPolicy, Plan),
-    /// It and the simulated SSD behind it.
-    #[cfg(feature = "device")]
-    Device(DeviceCache),
+/// Who decides: the policy alone, or it and the simulated SSD behind it. Instants are nanoseconds;
+/// those that a call returns are when the SSD has served the request.
+pub trait Decider: Any + Send {
+    /// The simulated SSD has not come to its end.
+    ///
+    /// # Errors
+    ///
+    /// Why it has.
+    fn check(&self) -> io::Result<()>;
+
+    /// The instants of requests matter.
+    fn is_timed(&self) -> bool;
+
+    /// It may bypass writes.
+    fn writes_through(&self) -> bool;
+
+    /// Decides each page of a request, in ascending order, and tells `follower`.
+    ///
+    /// # Errors
+    ///
+    /// The simulated SSD's end, here and in the other calls.
+    fn request(
+        &mut self,
+        now_ns: u64,
+        op: Op,
+        pages: &Range<u64>,
+        follower: &mut Follower<'_>,
+    ) -> io::Result<Option<u64>>;
+
+    /// Forgets `known`, of the pages of a trim, and tells `forgotten` those that were resident, with
+    /// their dirty bits.
+    ///
+    /// # Errors
+    ///
+    /// See [`request`](Decider::request).
+    fn trim(
+        &mut self,
+        now_ns: u64,
+        known: &[u64],
+        pages: Range<u64>,
+        forgotten: &mut dyn FnMut(u64, bool),
+    ) -> io::Result<Option<u64>>;
+
+    /// A flush of the host.
+    ///
+    /// # Errors
+    ///
+    /// See [`request`](Decider::request).
+    fn flush(&mut self, now_ns: u64) -> io::Result<Option<u64>>;
+
+    /// The policy, where it decides alone.
+    fn policy(&mut self) -> Option<&mut AnyPolicy>;
 }
 
 impl Core {
-    pub(crate) fn new(cache: Cache, clock: Clock) -> Core {
+    pub(crate) fn new(cache: Box<dyn Decider>, clock: Clock) -> Core {
         Core { cache, log: Log::default(), trimming: Vec::new(), clock }
     }
 
     /// The instant of a request, nanoseconds, which the record has from here on; 0 if neither it
     /// nor a simulated SSD looks at it.
     fn arrive(&mut self, what: Recorded, bytes: &Range<u64>) -> io::Result<u64> {
-        match &self.cache {
-            Cache::Policy(..) if self.log.record.is_none() => return Ok(0),
-            Cache::Policy(..) => {}
-            #[cfg(feature = "device")]
-            Cache::Device(cache) => cache.check()?,
+        self.cache.check()?;
+        if self.log.record.is_none() && !self.cache.is_timed() {
+            return Ok(0);
         }
         let now_ns = self.clock.now_ns();
         if let Some(record) = &mut self.log.record {
@@ -66,29 +108,12 @@ impl Core {
         let Asked { op, bytes, pages, .. } = asked;
         let what = if op.is_write() { Recorded::Write } else { Recorded::Read };
         let now_ns = self.arrive(what, bytes)?;
-        let _ = now_ns;
-        let latches = asked.latches;
         let Core { cache, log, .. } = self;
-        match cache {
-            Cache::Policy(policy, plan) => {
-                let through = policy.writes_through();
-                let mut follower = Follower { log, table, accesses, latches, work, through };
-                for page in pages.clone() {
-                    let mut r = Request::new(Page(page), Lpn(page), *op);
-                    r.first_of_request = page == pages.start;
-                    ask(policy, plan, &r, &mut follower);
-                }
-                Ok(())
-            }
-            #[cfg(feature = "device")]
-            Cache::Device(cache) => {
-                let through = true;
-                let mut follower = Follower { log, table, accesses, latches, work, through };
-                let end = cache.request(now_ns, *op, pages, &mut follower)?;
-                work.completion_ns = work.completion_ns.max(Some(end));
-                Ok(())
-            }
-        }
+        let (latches, through) = (asked.latches, cache.writes_through());
+        let mut follower = Follower { log, table, accesses, latches, work, through };
+        let end = cache.request(now_ns, *op, pages, &mut follower)?;
+        work.completion_ns = work.completion_ns.max(end);
+        Ok(())
     }
 
     /// An access of a batch; false if its page has left meanwhile.
@@ -115,25 +140,12 @@ impl Core {
         work: &mut Work,
     ) -> io::Result<()> {
         let now_ns = self.arrive(Recorded::Trim, &asked.bytes)?;
-        let _ = (now_ns, &work);
         self.log.trims.trim_requests += 1;
         let known = self.log.known.take(&asked.pages);
         let Core { cache, log, .. } = self;
         let mut forgotten = |page, dirty| log.forgotten(table, page, dirty);
-        match cache {
-            Cache::Policy(policy, _) => {
-                for page in known {
-                    if let Some(dirty) = policy.forget(Page(page)) {
-                        forgotten(page, dirty);
-                    }
-                }
-            }
-            #[cfg(feature = "device")]
-            Cache::Device(cache) => {
-                let end = cache.trim(now_ns, &known, asked.pages.clone(), &mut forgotten)?;
-                work.completion_ns = work.completion_ns.max(Some(end));
-            }
-        }
+        let end = cache.trim(now_ns, &known, asked.pages.clone(), &mut forgotten)?;
+        work.completion_ns = work.completion_ns.max(end);
         Ok(())
     }
 
@@ -144,61 +156,6 @@ impl Core {
     /// The simulated SSD's end.
     pub(crate) fn flush(&mut self) -> io::Result<Option<u64>> {
         let now_ns = self.arrive(Recorded::Flush, &(0..0))?;
-        match &mut self.cache {
-            Cache::Policy(..) => {
-                let _ = now_ns;
-                Ok(None)
-            }
-            #[cfg(feature = "device")]
-            Cache::Device(cache) => cache.flush(now_ns),
-        }
-    }
-
-    /// The policy, where it decides alone.
-    pub(crate) fn policy(&mut self) -> Option<&mut AnyPolicy> {
-        match &mut self.cache {
-            Cache::Policy(policy, _) => Some(policy),
-            #[cfg(feature = "device")]
-            Cache::Device(_) => None,
-        }
-    }
-}
-
-/// Asks a policy about one access, as a run without a device does.
-fn ask(policy: &mut AnyPolicy, plan: &mut Plan, r: &Request, follower: &mut Follower<'_>) {
-    plan.clear();
-    let table = follower.table;
-    let mut is_done = false;
-    let found = match &follower.accesses {
-        None => policy.request(r),
-        // The frame comes near while the policy looks for the page.
-        Some(_) => table.near(r.page.0, |frame| {
-            let found = policy.request(r);
-            if let (Lookup::Hit(_), Some(frame)) = (&found, frame) {
-                follower.hit_in(r, frame);
-                is_done = true;
-            }
-            found
-        }),
-    };
-    match found {
-        Lookup::Hit(_) if is_done => {}
-        Lookup::Hit(_) => follower.hit(r),
-        Lookup::Miss(mut miss) => {
-            while policy.resident() >= policy.frames() {
-                policy.evict(&mut miss, &Blind, plan);
-            }
-            if let Some(victim) = plan.evicted().last() {
-                table.near(victim.page.0, |_| ()); // its frame comes near until it is let go
-            }
-            policy.admit(r, miss);
-            follower.admitted(r, plan);
-        }
-        Lookup::Bypass => {
-            if r.op.is_write() {
-                plan.write_through(r.page);
-            }
-            follower.bypassed(r, plan);
-        }
+        self.cache.flush(now_ns)
     }
 }

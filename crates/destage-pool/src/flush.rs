@@ -1,11 +1,12 @@
 //! Flushes, syncs, and room in limbo (`docs/spec/pool.md` 5.2, 6).
 
 use crate::bell::Helper;
+use crate::copied::copy_of;
 use crate::destage::Reason;
 use crate::frame::{Exclusive, Frame, Mark};
 use crate::lock::lock;
 use crate::shared::Shared;
-use crate::store::{Store, copy_of};
+use crate::store::Store;
 use crate::sync::yield_now;
 use crate::work::Done;
 use std::io;

@@ -7,7 +7,7 @@ use destage_core::{Op, Plan, Request};
 use std::sync::Arc;
 
 /// Follows the decisions of a request.
-pub(crate) struct Follower<'a> {
+pub struct Follower<'a> {
     pub(crate) log: &'a mut Log,
     pub(crate) table: &'a Table,
     /// `None`: the access was a hit, and has been carried out.
@@ -74,13 +74,7 @@ impl Follower<'_> {
         self.missed(r, Some(plan), through, |_| {});
     }
 
-    /// There is no cache.
-    #[cfg(feature = "device")]
-    fn uncached(&mut self, r: &Request) {
-        self.missed(r, None, r.op.is_write(), |_| {});
-    }
-
-    fn missed(
+    pub(crate) fn missed(
         &mut self,
         r: &Request,
         plan: Option<&Plan>,
@@ -139,21 +133,4 @@ fn join(state: &mut FrameState, op: Op, latches: bool) -> bool {
     state.resident = true;
     state.users += 1;
     latches && state.try_latch(op.is_write())
-}
-
-/// A page that the policy writes while a unit is idle is clean for it and the simulated SSD alone:
-/// the pool writes it when it leaves, as any other that is evicted as clean.
-#[cfg(feature = "device")]
-impl destage_replay::Observer for Follower<'_> {
-    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
-        match (hit, plan) {
-            (true, _) => self.hit(r),
-            (false, Some(plan)) => self.admitted(r, plan),
-            (false, None) => self.uncached(r),
-        }
-    }
-
-    fn refused(&mut self, r: &Request, plan: &Plan) {
-        self.bypassed(r, plan);
-    }
 }

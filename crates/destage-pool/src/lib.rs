@@ -15,12 +15,12 @@
 //! ```text
 //!  pool       what a program calls             guard      bytes while they are read or changed
 //!  requests   several pages as one request     access     latching and fetching a page
-//!  decide     the policy, under the one lock   follow     what follows from a decision
+//!  decide     who decides, under the one lock  follow     what follows from a decision
+//!  alone      a policy without a device        simulated  one with a simulated SSD behind it
 //!  destage    group writes                     clock      the instants of requests
 //!  flush      flushes, syncs, room in limbo    trim       trims and zeroes
 //!  writer     writes ahead                     held       what a thread holds
-//!  store      where pages live: memory, file, uring, fault, device_store (a simulated SSD first)
-//!  device     decisions in front of a simulated SSD
+//!  store      where pages live: memory, file, uring, fault
 //!  no_cache   a policy that keeps no page      options    options, and why one cannot be opened
 //!
 //!  frame      a page in memory                 table      the frames of all pages, by page
@@ -31,6 +31,7 @@
 //!  record     the record's lines               counters   what is counted
 //!  shared     what all threads share           apart      a cache line for each value
 //!  bell       threads started, woken, stopped  sync       locks, or those of a model checker
+//!  copied     errors that concern several calls
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
@@ -39,17 +40,15 @@
 //! locks.
 
 mod access;
+mod alone;
 mod apart;
 mod bell;
 mod bytes;
 mod clock;
+mod copied;
 mod counters;
 mod decide;
 mod destage;
-#[cfg(feature = "device")]
-mod device;
-#[cfg(feature = "device")]
-mod device_store;
 mod fault;
 #[cfg(unix)]
 mod file;
@@ -86,10 +85,6 @@ mod writer;
 
 pub use clock::Time;
 pub use counters::{PolicyCounters, PoolCounters, StoreCounters, TrimCounters};
-#[cfg(feature = "device")]
-pub use destage_engine::result::Number;
-#[cfg(feature = "device")]
-pub use device_store::DeviceStore;
 pub use fault::{Fault, FaultStore, Faults};
 #[cfg(unix)]
 pub use file::{FileOptions, FileStore};
@@ -98,8 +93,8 @@ pub use memory::MemoryStore;
 pub use options::{NONE, OpenError, Options, PAGE_BYTES, Writer, replayed};
 pub use pool::Pool;
 #[cfg(feature = "device")]
-pub use simulated::SimulatedDevice;
-pub use store::Store;
+pub use simulated::{DeviceStore, Number, SimulatedDevice};
+pub use store::{Device, Store};
 #[cfg(all(feature = "uring", target_os = "linux"))]
 pub use uring::UringStore;
 pub use work::Done;

@@ -1,28 +1,19 @@
 //! The pool: what a program calls.
 
+use crate::alone::Alone;
 use crate::bell::Helper;
 use crate::clock::Clock;
 use crate::counters::PoolCounters;
-use crate::decide::{Cache, Core};
-#[cfg(feature = "device")]
-use crate::device::DeviceCache;
+use crate::decide::{Core, Decider};
 use crate::guard::{ReadGuard, WriteGuard};
 use crate::held;
 use crate::options::{OWN, OpenError, Options};
 use crate::record::{Lines, Record};
 use crate::requests::Source;
 use crate::shared::{Inner, Shared};
-use crate::store::Store;
+use crate::store::{Chosen, Store};
 use crate::work::{Decisions, Done};
-use destage_core::{AnyPolicy, Op, Plan, Policy};
-#[cfg(feature = "device")]
-use destage_engine::result::Number;
-#[cfg(feature = "device")]
-use destage_replay::timed::TimedOutcome;
-#[cfg(feature = "device")]
-use destage_ssd::DeviceCounters;
-#[cfg(feature = "device")]
-use std::collections::BTreeMap;
+use destage_core::{AnyPolicy, Op, Policy};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,7 +24,7 @@ use std::time::Instant;
 /// Dropping a pool without [`close`](Pool::close) writes nothing.
 pub struct Pool<S: Store> {
     helpers: Vec<Helper>, // stop first
-    shared: Arc<Shared<S>>,
+    pub(crate) shared: Arc<Shared<S>>,
 }
 
 impl<S: Store> Pool<S> {
@@ -45,10 +36,9 @@ impl<S: Store> Pool<S> {
     /// The fault of the policy, the options or the store, in the terms of the command line.
     pub fn open(store: S, policy: &str, options: Options) -> Result<Pool<S>, OpenError> {
         options.check(store.pages())?;
-        #[cfg(feature = "device")]
         if let Some(device) = store.device() {
-            let cache = DeviceCache::open(device, policy, &options, store.pages())?;
-            return Ok(Self::with_cache(store, Cache::Device(cache), options));
+            let cache = device.decider(Chosen::Named(policy), &options, store.pages())?;
+            return Ok(Self::with_cache(store, cache, options));
         }
         let policy = options.policy(policy, store.pages())?;
         Ok(Self::in_front(store, policy, options))
@@ -66,11 +56,10 @@ impl<S: Store> Pool<S> {
     {
         options.check(store.pages())?;
         options.suits(&policy)?;
-        #[cfg(feature = "device")]
         if let Some(device) = store.device() {
-            let policy = AnyPolicy::new(policy);
-            let cache = DeviceCache::with_policy(device, policy, &options, store.pages())?;
-            return Ok(Self::with_cache(store, Cache::Device(cache), options));
+            let policy = Chosen::Own(AnyPolicy::new(policy));
+            let cache = device.decider(policy, &options, store.pages())?;
+            return Ok(Self::with_cache(store, cache, options));
         }
         if policy.requirements().device() {
             return Err(OpenError::NeedsADevice(OWN.to_string()));
@@ -83,10 +72,10 @@ impl<S: Store> Pool<S> {
         if options.writer.is_some() {
             policy.keep_order();
         }
-        Self::with_cache(store, Cache::Policy(policy, Plan::new()), options)
+        Self::with_cache(store, Box::new(Alone::new(policy)), options)
     }
 
-    fn with_cache(store: S, cache: Cache, options: Options) -> Pool<S> {
+    fn with_cache(store: S, cache: Box<dyn Decider>, options: Options) -> Pool<S> {
         let (writer, early_sync) = (options.writer, options.early_sync);
         let pages = store.pages();
         let mut core = Core::new(cache, Clock::new(options.time));
@@ -255,43 +244,6 @@ impl<S: Store> Pool<S> {
     /// [`Time::Manual`](crate::Time::Manual).
     pub fn answer_at(&self, done: Done) -> Option<Instant> {
         self.shared.core().clock.on_the_wall(done.completion_ns?)
-    }
-
-    /// Counters of the simulated SSD so far.
-    #[cfg(feature = "device")]
-    pub fn device_counters(&self) -> Option<DeviceCounters> {
-        match &self.shared.core().cache {
-            Cache::Device(cache) => Some(cache.counters()),
-            Cache::Policy(..) => None,
-        }
-    }
-
-    /// Outcome of a run that ended here, times included. Copies the simulated SSD.
-    ///
-    /// # Errors
-    ///
-    /// Its end: then there are no such numbers.
-    #[cfg(feature = "device")]
-    pub fn outcome(&self) -> Option<io::Result<TimedOutcome>> {
-        held::drain(&self.shared);
-        match &self.shared.core().cache {
-            Cache::Device(cache) => Some(cache.outcome()),
-            Cache::Policy(..) => None,
-        }
-    }
-
-    /// The metrics of a result with a device, by name. Copies the simulated SSD.
-    ///
-    /// # Errors
-    ///
-    /// As [`outcome`](Pool::outcome).
-    #[cfg(feature = "device")]
-    pub fn device_metrics(&self) -> Option<io::Result<BTreeMap<&'static str, Option<Number>>>> {
-        held::drain(&self.shared);
-        match &self.shared.core().cache {
-            Cache::Device(cache) => Some(cache.metrics()),
-            Cache::Policy(..) => None,
-        }
     }
 
     /// Bytes that the pool gives access to: whole pages of the store.

@@ -1,5 +1,6 @@
 //! The record: a line of Destage's own CSV for each request, in the order of decisions.
 
+use crate::copied::copy_of;
 use std::io::{self, Write};
 
 /// Bytes of whole lines that are kept before they are written.
@@ -48,7 +49,7 @@ impl Lines {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.write();
         match &self.failed {
-            Some(error) => Err(crate::store::copy_of(error)),
+            Some(error) => Err(copy_of(error)),
             None => self.to.flush(),
         }
     }

@@ -1,10 +1,11 @@
 //! Requests of bytes: several pages, decided in one piece, then moved page by page.
 
+use crate::copied::copy_of;
 use crate::decide::Core;
 use crate::frame::{Frame, Used};
 use crate::held;
 use crate::shared::Shared;
-use crate::store::{Store, copy_of};
+use crate::store::Store;
 use crate::sync::MutexGuard;
 use crate::work::{Accesses, Asked, Done, Work};
 use destage_core::Op;

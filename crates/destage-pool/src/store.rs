@@ -1,7 +1,8 @@
 //! Where pages live when they are not in memory.
 
-#[cfg(feature = "device")]
-use crate::simulated::SimulatedDevice;
+use crate::decide::Decider;
+use crate::options::{OpenError, Options};
+use destage_core::AnyPolicy;
 use std::io;
 use std::ops::{Deref, Range};
 
@@ -54,10 +55,33 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The simulated SSD that it stands behind, if there is one.
-    #[cfg(feature = "device")]
-    fn device(&self) -> Option<&SimulatedDevice> {
+    fn device(&self) -> Option<&dyn Device> {
         None
     }
+}
+
+/// A simulated SSD that a store can stand behind: `SimulatedDevice`, with the feature `device`.
+pub trait Device: Send + Sync {
+    /// A policy with the SSD behind it, for a store of so many pages.
+    ///
+    /// # Errors
+    ///
+    /// What keeps the two from going together.
+    #[doc(hidden)]
+    fn decider(
+        &self,
+        policy: Chosen<'_>,
+        options: &Options,
+        pages: u64,
+    ) -> Result<Box<dyn Decider>, OpenError>;
+}
+
+/// A policy that is to decide.
+pub enum Chosen<'a> {
+    /// As users write it.
+    Named(&'a str),
+    /// One's own.
+    Own(AnyPolicy),
 }
 
 /// A pointer to a store: `Arc<S>`, `Box<dyn Store>`.
@@ -83,16 +107,7 @@ impl<P: Deref<Target: Store> + Send + Sync + 'static> Store for P {
     fn alignment(&self) -> usize {
         (**self).alignment()
     }
-    #[cfg(feature = "device")]
-    fn device(&self) -> Option<&SimulatedDevice> {
+    fn device(&self) -> Option<&dyn Device> {
         (**self).device()
-    }
-}
-
-/// A copy of an error, for everyone whom it concerns.
-pub(crate) fn copy_of(error: &io::Error) -> io::Error {
-    match error.raw_os_error() {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => io::Error::new(error.kind(), error.to_string()),
     }
 }

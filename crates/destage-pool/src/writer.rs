@@ -41,7 +41,7 @@ impl<S: Store> Shared<S> {
                 is_same && state.mark != Mark::Dirty && state.users == 0
             });
             if is_as_it_was == Some(true)
-                && let Some(policy) = core.policy()
+                && let Some(policy) = core.cache.policy()
             {
                 policy.cleaned(Page(frame.page));
             }
@@ -51,7 +51,7 @@ impl<S: Store> Shared<S> {
     /// Dirty pages among those that would leave next, pinned, each with its stay.
     fn next_dirty(&self, writer: Writer) -> Vec<(Arc<Frame>, u32)> {
         let mut core = self.core();
-        let Some(policy) = core.policy() else { return Vec::new() };
+        let Some(policy) = core.cache.policy() else { return Vec::new() };
         let free = policy.frames() - policy.resident();
         let mut left = writer.low_pages.saturating_sub(free);
         let mut chosen = Vec::new();

@@ -1,12 +1,11 @@
-//! A native policy that Python steps (`docs/spec/tiers.md` 10): any hashable key is a page.
+//! A policy that Python steps (`docs/spec/tiers.md` 10): any hashable key is a page.
 //!
-//! A key lives as long as the policy knows its page, resident or remembered. Python code can run
-//! where a key is compared and where one is dropped: comparing comes before anything is changed,
-//! and what is released is dropped when the cache is free again.
+//! Python code can run where a key is compared and where one is dropped: comparing comes before
+//! anything is changed, and what is released is dropped when the cache is free again.
 
 use crate::cache_arguments::{Own, options_of, own_of, spec_of, whole};
 use crate::errors::{ErrorClass, error, raise, usage};
-use crate::keys::{Kept, Keys, State};
+use destage_cache::{Found, Kept, Keyed, Keys, State};
 use destage_core::{Op, Page, Part};
 use destage_engine::stepped::{Ended, Stepped};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -77,11 +76,9 @@ pub struct Cache {
 }
 
 struct Inside {
-    policy: Stepped,
+    cached: Keyed<Py<PyAny>>,
     own: Option<Own>,
-    keys: Keys,
-    forgotten: Vec<Page>, // kept for its memory
-    changes: u64,         // calls that may have changed something
+    changes: u64, // calls that may have changed something
 }
 
 impl Inside {
@@ -91,15 +88,45 @@ impl Inside {
     }
 
     /// Resets the cache; the keys to drop.
-    fn clear(&mut self, py: Python<'_>) -> PyResult<Vec<Kept>> {
-        let frames = self.policy.frames();
+    fn clear(&mut self, py: Python<'_>) -> PyResult<Vec<Kept<Py<PyAny>>>> {
+        let frames = self.policy().frames();
         let fresh = self.own.as_mut().map(|own| own.policy(py, frames)).transpose()?;
-        self.policy.clear(fresh);
-        Ok(self.keys.clear())
+        Ok(self.cached.clear(fresh))
+    }
+
+    fn policy(&self) -> &Stepped {
+        self.cached.policy()
     }
 
     fn key<'py>(&self, py: Python<'py>, page: Page) -> Bound<'py, PyAny> {
-        self.keys.kept(page).key.bind(py).clone()
+        self.cached.keys().kept(page).key.bind(py).clone()
+    }
+
+    /// Looks a key up. The key's own `__hash__` and `__eq__` run here and nowhere else.
+    fn find(&self, key: &Bound<'_, PyAny>) -> PyResult<Found> {
+        let keys = self.cached.keys();
+        if let Keys::Integers(_) = keys {
+            let number = key.extract::<u64>().map_err(|_| self.no_number(key))?;
+            return Ok(keys.find(number, |_| false));
+        }
+        let mut raised = None;
+        let found = keys.find(key.hash()? as u64, |known| {
+            raised.is_none()
+                && (known.is(key)
+                    || known.bind(key.py()).eq(key).unwrap_or_else(|error| {
+                        raised = Some(error);
+                        false
+                    }))
+        });
+        raised.map_or(Ok(found), Err)
+    }
+
+    fn no_number(&self, key: &Bound<'_, PyAny>) -> PyErr {
+        let policy = self.policy().info().map_or("the policy", |info| info.name);
+        let got = key.repr().map_or_else(|_| "an object".into(), |r| r.to_string());
+        PyTypeError::new_err(format!(
+            "{policy} looks at page numbers: expected an integer 0..2^64-1 as key, got {got}"
+        ))
     }
 
     fn tuple<'py>(&self, py: Python<'py>, pages: &[Page]) -> PyResult<Bound<'py, PyTuple>> {
@@ -108,7 +135,7 @@ impl Inside {
 
     /// The result of an access at which pages left, or were written.
     fn outcome(&self, py: Python<'_>, ended: Ended) -> PyResult<Py<Access>> {
-        let plan = self.policy.plan();
+        let plan = self.policy().plan();
         let evicted = plan.evicted().iter().map(|evicted| self.key(py, evicted.page));
         let evicted = PyTuple::new(py, evicted)?;
         let (destaged, groups) = match (plan.flushed(), plan.evicted()) {
@@ -133,49 +160,10 @@ impl Inside {
         )
     }
 
-    /// The states of the pages after an access.
-    fn settle_states(&mut self, page: Page, ended: Ended, write: bool) {
-        for &flushed in self.policy.plan().flushed() {
-            self.keys.set_state(flushed, State::Clean);
-        }
-        for evicted in self.policy.plan().evicted() {
-            self.keys.set_state(evicted.page, State::Remembered);
-        }
-        match ended {
-            Ended::Hit if write => self.keys.set_state(page, State::Dirty),
-            Ended::Admitted => {
-                self.keys.set_state(page, if write { State::Dirty } else { State::Clean });
-            }
-            Ended::Hit => {}
-            // A bypassed write is in the plan, and its page is not resident.
-            Ended::Bypassed => self.keys.set_state(page, State::Remembered),
-        }
-    }
-
-    /// Takes out the keys that the policy has forgotten. Of a page that was accessed: whether it is
-    /// resident, or was known before.
-    fn release(&mut self, accessed: Option<(Page, bool, bool)>) -> Released {
-        let inserted = self.policy.changes(&mut self.forgotten);
-        let mut released = Released::default();
-        if let Some((page, is_resident, was_known)) = accessed {
-            let remembered = was_known && !self.forgotten.contains(&page);
-            self.forgotten.retain(|&other| other != page);
-            if !is_resident && inserted != Some(page) && !remembered {
-                released.push(self.keys.remove(page));
-            }
-        }
-        self.forgotten.drain(..).for_each(|page| released.push(self.keys.remove(page)));
-        released
-    }
-
     /// The resident keys; the dirty ones only.
     fn resident(&self, py: Python<'_>, dirty_only: bool) -> Vec<Py<PyAny>> {
         let mut keys = Vec::new();
-        self.policy.for_each_resident(&mut |page, dirty| {
-            if dirty || !dirty_only {
-                keys.push(self.keys.kept(page).key.clone_ref(py));
-            }
-        });
+        self.cached.for_each_resident(dirty_only, |key| keys.push(key.clone_ref(py)));
         keys
     }
 
@@ -202,7 +190,7 @@ impl Inside {
     ) -> PyResult<Vec<Page>> {
         let mut pages = Vec::new();
         let mut raised = None;
-        let shown = self.policy.next_victims(&mut |page| {
+        let shown = self.policy().next_victims(&mut |page| {
             if pages.len() == n {
                 return false;
             }
@@ -215,23 +203,6 @@ impl Inside {
         });
         raise(py, shown)?;
         raised.map_or(Ok(pages), Err)
-    }
-}
-
-/// Keys to drop; the first one apart, since most accesses release no other.
-#[derive(Default)]
-struct Released {
-    first: Option<Kept>,
-    others: Vec<Kept>,
-}
-
-impl Released {
-    fn push(&mut self, kept: Option<Kept>) {
-        if self.first.is_none() {
-            self.first = kept;
-        } else {
-            self.others.extend(kept);
-        }
     }
 }
 
@@ -274,10 +245,8 @@ impl Cache {
             None => raise(py, Stepped::new(spec_of(py, policy)?, frames, options))?,
             Some(own) => Stepped::own(own.factory.name.clone(), own.policy(py, frames)?),
         };
-        let numbers = policy.info().filter(|info| info.by_page_number()).map(|info| info.name);
-        let keys = Keys::new(numbers);
         Ok(Cache {
-            inside: Mutex::new(Inside { policy, own, keys, forgotten: Vec::new(), changes: 0 }),
+            inside: Mutex::new(Inside { cached: Keyed::new(policy), own, changes: 0 }),
             hit: Access::plain(py, true, false)?,
             miss: Access::plain(py, false, true)?,
             bypass: Access::plain(py, false, false)?,
@@ -289,12 +258,12 @@ impl Cache {
     fn access(&self, key: &Bound<'_, PyAny>, write: bool) -> PyResult<Py<Access>> {
         let py = key.py();
         let mut inside = self.enter(py)?;
-        let found = inside.keys.find(key)?;
-        let page = inside.keys.page(found, key);
-        let ended = inside.policy.access(page, if write { Op::Write } else { Op::Read });
+        let found = inside.find(key)?;
+        let op = if write { Op::Write } else { Op::Read };
+        let (page, ended) = inside.cached.access(found, || key.clone().unbind(), op);
         inside.changes += 1;
         inside.check()?;
-        let plan = inside.policy.plan();
+        let plan = inside.policy().plan();
         let told = if !plan.evicted().is_empty() || plan.group_count() > 0 {
             inside.outcome(py, ended)
         } else {
@@ -305,9 +274,7 @@ impl Cache {
             };
             Ok(plain.clone_ref(py))
         };
-        inside.settle_states(page, ended, write);
-        let is_resident = ended != Ended::Bypassed;
-        let released = inside.release(Some((page, is_resident, found.page.is_some())));
+        let released = inside.cached.settle(found, page, ended, op);
         drop(inside);
         drop(released);
         told
@@ -329,7 +296,7 @@ impl Cache {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.enter(py)?.policy.resident() as usize)
+        Ok(self.enter(py)?.policy().resident() as usize)
     }
 
     fn __iter__(this: &Bound<'_, Self>) -> PyResult<CacheIterator> {
@@ -353,19 +320,18 @@ impl Cache {
     fn forget(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
         let py = key.py();
         let mut inside = self.enter(py)?;
-        let Some(page) = inside.keys.find(key)?.page else { return Ok(None) };
-        if !inside.policy.forgets() {
-            let name = inside.policy.given();
+        let Some(page) = inside.find(key)?.page else { return Ok(None) };
+        if !inside.policy().forgets() {
+            let name = inside.policy().given();
             return Err(usage(
                 py,
                 format!("{name}: forget needs a method forget(page) of the policy"),
             ));
         }
         inside.changes += 1;
-        let held = inside.policy.forget(page);
+        let held = inside.cached.forget(page);
         inside.check()?;
-        inside.keys.set_state(page, State::Remembered);
-        let released = inside.release(None);
+        let released = inside.cached.settle_forgotten(page);
         drop(inside);
         drop(released);
         Ok(held)
@@ -376,7 +342,10 @@ impl Cache {
         let n = whole(py, n)?;
         let inside = self.enter(py)?;
         let pages = inside.victims(py, n, None)?;
-        Ok(pages.into_iter().map(|page| inside.keys.kept(page).key.clone_ref(py)).collect())
+        Ok(pages
+            .into_iter()
+            .map(|page| inside.cached.keys().kept(page).key.clone_ref(py))
+            .collect())
     }
 
     /// Evicts the first `n` keys of that order that are not in `protected`, and returns them; None,
@@ -395,12 +364,9 @@ impl Cache {
             return Ok(None);
         }
         inside.changes += u64::from(n > 0);
-        let evicted = pages.iter().map(|&page| inside.keys.kept(page).key.clone_ref(py)).collect();
-        for &page in &pages {
-            inside.policy.evict(page);
-            inside.keys.set_state(page, State::Remembered);
-        }
-        let released = inside.release(None);
+        let evicted =
+            pages.iter().map(|&page| inside.cached.keys().kept(page).key.clone_ref(py)).collect();
+        let released = inside.cached.evict(&pages);
         drop(inside);
         drop(released);
         Ok(Some(evicted))
@@ -421,12 +387,12 @@ impl Cache {
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inside = self.enter(py)?;
         let counters = PyDict::new(py);
-        let shared = serde_json::to_value(inside.policy.counters()).unwrap_or_default();
+        let shared = serde_json::to_value(inside.policy().counters()).unwrap_or_default();
         for (name, count) in shared.as_object().into_iter().flatten() {
             counters.set_item(name, count.as_u64())?;
         }
         let mut own = Vec::new();
-        inside.policy.own_counters(&mut |name, count| own.push((name, count)));
+        inside.policy().own_counters(&mut |name, count| own.push((name, count)));
         own.into_iter().try_for_each(|(name, count)| counters.set_item(name, count))?;
         Ok(counters)
     }
@@ -436,7 +402,7 @@ impl Cache {
     fn gauges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inside = self.enter(py)?;
         let mut shown = Vec::new();
-        inside.policy.gauges(&mut |name, value| shown.push((name, value)));
+        inside.policy().gauges(&mut |name, value| shown.push((name, value)));
         let gauges = PyDict::new(py);
         shown.into_iter().try_for_each(|(name, value)| gauges.set_item(name, value))?;
         Ok(gauges)
@@ -447,7 +413,7 @@ impl Cache {
     fn lists<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inside = self.enter(py)?;
         let lists = PyDict::new(py);
-        for (name, part) in inside.policy.inside() {
+        for (name, part) in inside.policy().inside() {
             lists.set_item(name, inside.part(py, &part)?)?;
         }
         Ok(lists)
@@ -456,25 +422,25 @@ impl Cache {
     /// The policy as a user would type it for a run that decides the same.
     #[getter]
     fn policy(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.enter(py)?.policy.label())
+        Ok(self.enter(py)?.policy().label())
     }
 
     /// The policy as it was given, normalised.
     #[getter]
     fn _given(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.enter(py)?.policy.given().to_string())
+        Ok(self.enter(py)?.policy().given().to_string())
     }
 
     /// Frames of the cache.
     #[getter]
     fn frames(&self, py: Python<'_>) -> PyResult<u32> {
-        Ok(self.enter(py)?.policy.frames())
+        Ok(self.enter(py)?.policy().frames())
     }
 
     /// Keys that are kept alive, resident or remembered.
     #[getter]
     fn _known(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.enter(py)?.keys.len())
+        Ok(self.enter(py)?.cached.keys().len())
     }
 
     /// Accesses the keys in turn, and shows each with the policy's lists after it. `write`: whether
@@ -496,8 +462,8 @@ impl Cache {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let inside = self.enter(py)?;
-        let (policy, frames) = (inside.policy.label(), inside.policy.frames());
-        Ok(format!("Cache({policy:?}, frames={frames}, resident={})", inside.policy.resident()))
+        let (policy, frames) = (inside.policy().label(), inside.policy().frames());
+        Ok(format!("Cache({policy:?}, frames={frames}, resident={})", inside.policy().resident()))
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -505,14 +471,13 @@ impl Cache {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        self.inside.try_lock().map_or(Ok(()), |inside| inside.keys.traverse(&visit))
+        self.inside
+            .try_lock()
+            .map_or(Ok(()), |inside| inside.cached.keys().try_for_each(|key| visit.call(key)))
     }
 
     fn __clear__(&self) {
-        let released = self.inside.try_lock().map(|mut inside| {
-            inside.policy.clear(None);
-            inside.keys.clear()
-        });
+        let released = self.inside.try_lock().map(|mut inside| inside.cached.clear(None));
         drop(released);
     }
 }
@@ -521,8 +486,8 @@ impl Cache {
     /// The state of a key; no policy remembers an unknown key.
     fn state(&self, key: &Bound<'_, PyAny>) -> PyResult<State> {
         let inside = self.enter(key.py())?;
-        let page = inside.keys.find(key)?.page;
-        Ok(page.map_or(State::Remembered, |page| inside.keys.kept(page).state))
+        let found = inside.find(key)?;
+        Ok(inside.cached.state(found))
     }
 }
 

@@ -17,7 +17,7 @@
 //!  policy     a policy written in Python, as one written in Rust
 //!  policy_thread  the same, behind calls of any thread
 //!  py_views   requests, device views and plans of such a policy
-//!  cache      a policy that Python steps                  keys   names of its pages
+//!  cache      a policy that Python steps
 //!  cache_arguments  its options
 //!  blocks     lists of pages that it can be made of
 //!  ghosts     and lists of pages that left
@@ -47,7 +47,6 @@ mod drive;
 mod errors;
 mod ghosts;
 mod interruptible;
-mod keys;
 #[cfg(unix)]
 mod memory;
 mod output;

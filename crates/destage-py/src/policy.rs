@@ -1,7 +1,7 @@
 //! A policy written in Python, driven as one written in Rust.
 //!
 //! The class has `request`, `evict` and `admit`, as [`Policy`] has. Which pages are resident, and
-//! which of them are dirty, is kept on lists here ([`State`]): on one list from what a plain policy
+//! which of them are dirty, is kept on lists here ([`Lists`]): on one list from what a plain policy
 //! answers; on its own lists of a policy that is made of building blocks (`destage.ListPolicy`),
 //! whose hits are then found and done here, without a call of Python.
 //!
@@ -9,9 +9,10 @@
 //! answers "bypass" from then on, and the caller raises it ([`Failure::take`]) when the loop has
 //! come back. It says of which policy it is, in which call, and at which access.
 
-use crate::blocks::{PageList, Shelf, State, no_list};
+use crate::blocks::{PageList, Shelf, or_raise};
 use crate::errors::{is_usage, usage};
 use crate::py_views::{Bypass, Hit, Miss, PyDeviceView, PyPlan, Request, Step};
+use destage_cache::Lists;
 use destage_core::{DeviceView, Lookup, Page, Part, Plan, Policy, Requirements, Slot, UnitId};
 use pyo3::exceptions::PyException;
 use pyo3::intern;
@@ -88,7 +89,7 @@ pub struct PyPolicy {
     /// method `idle`.
     requirements: Requirements,
     /// Resident pages: the policy's own lists, or one that follows from its answers.
-    state: Rc<RefCell<State>>,
+    lists: Rc<RefCell<Lists>>,
     /// Where a plain policy's pages are; `None` for one with lists of its own.
     plain: Option<PageList>,
     /// Methods of a policy with lists that are `ListPolicy`'s own, run natively.
@@ -131,11 +132,11 @@ impl PyPolicy {
             Some(shelf) => shelf.extract::<PyRef<'_, Shelf>>().ok(),
             None => None,
         };
-        let (state, plain) = match shelf {
-            Some(shelf) => (shelf.state.clone(), None),
+        let (lists, plain) = match shelf {
+            Some(shelf) => (shelf.lists.clone(), None),
             None => {
                 let shelf = Shelf::new();
-                (shelf.state.clone(), Some(shelf.plain_list()))
+                (shelf.lists.clone(), Some(shelf.plain_list(py)?))
             }
         };
         let native = if plain.is_some() { Native::default() } else { Native::of(object)? };
@@ -157,7 +158,7 @@ impl PyPolicy {
             writes_through,
             forgets,
             requirements,
-            state,
+            lists,
             plain,
             native,
             accesses: 0,
@@ -170,7 +171,7 @@ impl PyPolicy {
     pub fn lists(&self) -> Vec<(&'static str, Part)> {
         if self.plain.is_some() {
             let mut pages = Vec::new();
-            self.state.borrow().for_each(&mut |page, _| pages.push(page));
+            self.lists.borrow().for_each(&mut |page, _| pages.push(page));
             return vec![("pages", Part::pages(pages))];
         }
         let mut lists = Vec::new();
@@ -235,7 +236,7 @@ impl PyPolicy {
         // A policy with lists of its own has taken the page off them.
         let leaves = |page| {
             if self.plain.is_some() {
-                self.state.borrow_mut().remove(page);
+                self.lists.borrow_mut().remove(page);
             }
         };
         match step {
@@ -249,7 +250,7 @@ impl PyPolicy {
                 plan.flush_and_evict(page);
             }
             Step::FlushAndKeep(page) => {
-                self.state.borrow_mut().clean(page);
+                self.lists.borrow_mut().clean(page);
                 plan.flush_and_keep(page);
             }
             Step::Pad(lpn, in_buffer) => plan.pad(lpn, in_buffer),
@@ -264,7 +265,7 @@ impl PyPolicy {
             let answer = answer.bind(py);
             if answer.is_exact_instance_of::<Hit>() {
                 // A hit on a page that is not here gets a slot that none has: `Checked` tells.
-                let slot = self.state.borrow_mut().hit(r.page, r.op.is_write());
+                let slot = self.lists.borrow_mut().hit(r.page, r.op.is_write());
                 return Ok(Lookup::Hit(slot.unwrap_or(Slot(u32::MAX))));
             }
             if let Ok(miss) = answer.cast_exact::<Miss>() {
@@ -306,7 +307,7 @@ impl Policy for PyPolicy {
     fn request(&mut self, r: &destage_core::Request) -> Lookup<Self::Miss> {
         self.accesses += 1;
         if self.plain.is_none() && !self.failure.is_set() {
-            if let Some(slot) = self.state.borrow_mut().hit(r.page, r.op.is_write()) {
+            if let Some(slot) = self.lists.borrow_mut().hit(r.page, r.op.is_write()) {
                 return Lookup::Hit(slot);
             }
             if self.native.request {
@@ -318,7 +319,10 @@ impl Policy for PyPolicy {
 
     fn evict(&mut self, miss: &mut Self::Miss, device: &dyn DeviceView, plan: &mut Plan) {
         if self.native.evict && !self.failure.is_set() {
-            return self.state.borrow_mut().evict(plan);
+            if let Ok((page, dirty)) = self.lists.borrow_mut().evict() {
+                plan.evict(page, dirty);
+            }
+            return;
         }
         let steps = self.guarded("evict", None, |py| {
             let given = self.plan.clone_ref(py);
@@ -346,9 +350,9 @@ impl Policy for PyPolicy {
 
     fn admit(&mut self, r: &destage_core::Request, miss: Self::Miss) -> Slot {
         if self.native.admit && !self.failure.is_set() {
-            let slot = self.state.borrow_mut().admit(r.page, r.op.is_write());
-            let none = || self.guarded("admit", Some(r.page), |py| Err::<Slot, _>(no_list(py)));
-            return slot.or_else(none).unwrap_or(Slot(u32::MAX));
+            let admitted = self.lists.borrow_mut().admit(r.page, r.op.is_write());
+            let raised = |error| self.guarded("admit", Some(r.page), |py| or_raise(py, Err(error)));
+            return admitted.map_or_else(raised, Some).unwrap_or(Slot(u32::MAX));
         }
         let admitted = self.guarded("admit", Some(r.page), |py| {
             let request = Py::new(py, Request::of(*r, self.units))?;
@@ -357,7 +361,7 @@ impl Policy for PyPolicy {
                 plain.push_back(py, r.page, r.op.is_write())?;
             }
             let nowhere = || usage(py, "the page is on none of the policy's lists after it");
-            self.state.borrow().find(r.page).ok_or_else(nowhere)
+            self.lists.borrow().find(r.page).ok_or_else(nowhere)
         });
         admitted.unwrap_or(Slot(u32::MAX))
     }
@@ -368,21 +372,21 @@ impl Policy for PyPolicy {
 
     /// None once it has failed, so that the loop asks for no further eviction.
     fn resident(&self) -> u32 {
-        if self.failure.is_set() { 0 } else { self.state.borrow().len() }
+        if self.failure.is_set() { 0 } else { self.lists.borrow().len() }
     }
 
     fn for_each_resident(&self, visit: &mut dyn FnMut(Page, bool)) {
-        self.state.borrow().for_each(visit);
+        self.lists.borrow().for_each(visit);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let held = self.state.borrow().is_dirty(page);
+        let held = self.lists.borrow().is_dirty(page);
         if !self.native.forget {
             self.guarded("forget", Some(page), |py| {
                 self.object.call_method1(py, intern!(py, "forget"), (page.0,))
             })?;
         }
-        self.state.borrow_mut().remove(page);
+        self.lists.borrow_mut().remove(page);
         held
     }
 
@@ -391,6 +395,6 @@ impl Policy for PyPolicy {
     }
 
     fn check(&self) {
-        self.state.borrow().check();
+        self.lists.borrow().check();
     }
 }

@@ -10,6 +10,8 @@
 
 #[path = "../../src/access.rs"]
 mod access;
+#[path = "../../src/alone.rs"]
+mod alone;
 #[path = "../../src/apart.rs"]
 mod apart;
 #[path = "../../src/bell.rs"]
@@ -18,6 +20,8 @@ mod bell;
 mod bytes;
 #[path = "../../src/clock.rs"]
 mod clock;
+#[path = "../../src/copied.rs"]
+mod copied;
 #[path = "../../src/counters.rs"]
 mod counters;
 #[path = "../../src/decide.rs"]

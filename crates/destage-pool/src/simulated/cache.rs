@@ -1,16 +1,17 @@
 //! Decisions in front of a simulated SSD: the policy, the SSD, and their end
 //! (`docs/spec/pool.md` 10.3).
 
+use super::SimulatedDevice;
+use crate::decide::Decider;
 use crate::follow::Follower;
 use crate::options::{OpenError, Options};
-use crate::simulated::SimulatedDevice;
-use destage_core::{AnyPolicy, Op};
+use destage_core::{AnyPolicy, Op, Plan, Request};
 use destage_engine::live;
 use destage_engine::result::Number;
 use destage_engine::spec::PolicySpec;
-use destage_replay::Unobserved;
 use destage_replay::error::RunError;
 use destage_replay::timed::{LiveRun, TimedOutcome};
+use destage_replay::{Observer, Unobserved};
 use destage_ssd::DeviceCounters;
 use std::collections::BTreeMap;
 use std::io;
@@ -56,47 +57,11 @@ impl DeviceCache {
         DeviceCache { run, policy, frames, device, ended: None }
     }
 
-    /// The SSD has not come to its end.
-    pub(crate) fn check(&self) -> io::Result<()> {
-        match &self.ended {
-            None => Ok(()),
-            Some(why) => Err(io::Error::other(format!("simulated SSD: {why}"))),
-        }
-    }
-
     fn unless_ended<T>(&mut self, result: Result<T, RunError>) -> io::Result<T> {
         result.map_err(|error| {
             self.ended = Some(error.to_string());
             io::Error::other(format!("simulated SSD: {error}"))
         })
-    }
-
-    pub(crate) fn request(
-        &mut self,
-        now_ns: u64,
-        op: Op,
-        pages: &Range<u64>,
-        follower: &mut Follower<'_>,
-    ) -> io::Result<u64> {
-        let pages = pages.start as u32..pages.end as u32; // pages of the SSD: fewer than 2^32
-        let end = self.run.request(now_ns, op, pages, follower);
-        self.unless_ended(end)
-    }
-
-    pub(crate) fn trim(
-        &mut self,
-        now_ns: u64,
-        known: &[u64],
-        pages: Range<u64>,
-        forgotten: &mut dyn FnMut(u64, bool),
-    ) -> io::Result<u64> {
-        let end = self.run.trim(now_ns, known, pages, forgotten, &mut Unobserved);
-        self.unless_ended(end)
-    }
-
-    pub(crate) fn flush(&mut self, now_ns: u64) -> io::Result<Option<u64>> {
-        let end = self.run.flush(now_ns, &mut Unobserved);
-        self.unless_ended(end)
     }
 
     pub(crate) fn counters(&self) -> DeviceCounters {
@@ -110,6 +75,72 @@ impl DeviceCache {
 
     pub(crate) fn metrics(&self) -> io::Result<BTreeMap<&'static str, Option<Number>>> {
         Ok(live::metrics(self.outcome()?, self.policy, self.frames, &self.device.0))
+    }
+}
+
+impl Decider for DeviceCache {
+    fn check(&self) -> io::Result<()> {
+        match &self.ended {
+            None => Ok(()),
+            Some(why) => Err(io::Error::other(format!("simulated SSD: {why}"))),
+        }
+    }
+
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    fn writes_through(&self) -> bool {
+        true
+    }
+
+    fn request(
+        &mut self,
+        now_ns: u64,
+        op: Op,
+        pages: &Range<u64>,
+        follower: &mut Follower<'_>,
+    ) -> io::Result<Option<u64>> {
+        let pages = pages.start as u32..pages.end as u32; // pages of the SSD: fewer than 2^32
+        let end = self.run.request(now_ns, op, pages, follower);
+        self.unless_ended(end).map(Some)
+    }
+
+    fn trim(
+        &mut self,
+        now_ns: u64,
+        known: &[u64],
+        pages: Range<u64>,
+        forgotten: &mut dyn FnMut(u64, bool),
+    ) -> io::Result<Option<u64>> {
+        let end = self.run.trim(now_ns, known, pages, forgotten, &mut Unobserved);
+        self.unless_ended(end).map(Some)
+    }
+
+    fn flush(&mut self, now_ns: u64) -> io::Result<Option<u64>> {
+        let end = self.run.flush(now_ns, &mut Unobserved);
+        self.unless_ended(end)
+    }
+
+    fn policy(&mut self) -> Option<&mut AnyPolicy> {
+        None
+    }
+}
+
+/// A page that the policy writes while a unit is idle is clean for it and the simulated SSD alone:
+/// the pool writes it when it leaves, as any other that is evicted as clean.
+impl Observer for Follower<'_> {
+    fn access(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        match (hit, plan) {
+            (true, _) => self.hit(r),
+            (false, Some(plan)) => self.admitted(r, plan),
+            // There is no cache.
+            (false, None) => self.missed(r, None, r.op.is_write(), |_| {}),
+        }
+    }
+
+    fn refused(&mut self, r: &Request, plan: &Plan) {
+        self.bypassed(r, plan);
     }
 }
 

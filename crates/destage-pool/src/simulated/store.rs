@@ -1,8 +1,8 @@
 //! A store behind a simulated SSD: times and wear are the SSD's, bytes go to the store
 //! (`docs/spec/pool.md` 10.3).
 
-use crate::simulated::SimulatedDevice;
-use crate::store::Store;
+use super::SimulatedDevice;
+use crate::store::{Device, Store};
 use std::io;
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl<S: Store> Store for DeviceStore<S> {
     fn alignment(&self) -> usize {
         self.store.alignment()
     }
-    fn device(&self) -> Option<&SimulatedDevice> {
+    fn device(&self) -> Option<&dyn Device> {
         Some(&self.device)
     }
 }

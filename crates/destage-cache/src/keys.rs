@@ -1,4 +1,4 @@
-//! Keys of a cache and the pages that they are.
+//! Keys of a cache and their pages.
 //!
 //! A policy knows pages by number. A key that it comes to know gets a number that no key has had
 //! before, so that nothing learned of one is taken for another; policies that look at the numbers
@@ -6,22 +6,19 @@
 
 use destage_core::Page;
 use hashbrown::{HashMap, HashTable};
-use pyo3::exceptions::PyTypeError;
-use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::prelude::*;
 
 /// Keys by page, and pages by key.
-pub enum Keys {
-    /// Any hashable object.
-    Any(Objects),
-    /// Integers, for policies that look at page numbers; the text names the policy.
-    Integers(HashMap<u64, Kept>, &'static str),
+pub enum Keys<K> {
+    /// Any object that has a hash.
+    Any(Objects<K>),
+    /// Integers, for policies that look at page numbers.
+    Integers(HashMap<u64, Kept<K>>),
 }
 
 /// A key that the policy knows.
-pub struct Kept {
+pub struct Kept<K> {
     /// The object that brought the page in.
-    pub key: Py<PyAny>,
+    pub key: K,
     /// State of the key's page.
     pub state: State,
 }
@@ -46,42 +43,33 @@ pub struct Found {
     number: u64,
 }
 
-impl Keys {
-    /// Keys of a policy.
-    pub fn new(integers: Option<&'static str>) -> Keys {
-        match integers {
-            Some(policy) => Keys::Integers(HashMap::new(), policy),
-            None => Keys::Any(Objects::default()),
-        }
+impl<K> Keys<K> {
+    /// No keys. `integers`: the policy looks at page numbers, and each key is its own.
+    pub fn new(integers: bool) -> Keys<K> {
+        if integers { Keys::Integers(HashMap::new()) } else { Keys::Any(Objects::new()) }
     }
 
-    /// Looks a key up. The key's own `__hash__` and `__eq__` run here and nowhere else.
-    pub fn find(&self, key: &Bound<'_, PyAny>) -> PyResult<Found> {
+    /// Looks a key up. `number` is its hash, or the key if it is an integer; `is` compares it with
+    /// a known key of the same hash, and is not called for integers.
+    pub fn find(&self, number: u64, is: impl FnMut(&K) -> bool) -> Found {
         match self {
-            Keys::Any(objects) => objects.find(key),
-            Keys::Integers(keys, policy) => {
-                let number = key.extract::<u64>().map_err(|_| {
-                    let got = key.repr().map_or_else(|_| "an object".into(), |r| r.to_string());
-                    PyTypeError::new_err(format!(
-                        "{policy} looks at page numbers: expected an integer 0..2^64-1 as key, \
-                         got {got}"
-                    ))
-                })?;
+            Keys::Any(objects) => objects.find(spread(number), is),
+            Keys::Integers(keys) => {
                 let page = keys.contains_key(&number).then_some(Page(number));
-                Ok(Found { page, number })
+                Found { page, number }
             }
         }
     }
 
-    /// The page of a key that was looked up; one that has none gets one.
-    pub fn page(&mut self, found: Found, key: &Bound<'_, PyAny>) -> Page {
+    /// The page of a key that was looked up; one that has none gets one, and `key` is kept.
+    pub fn page(&mut self, found: Found, key: impl FnOnce() -> K) -> Page {
         if let Some(page) = found.page {
             return page;
         }
-        let kept = Kept { key: key.clone().unbind(), state: State::Remembered };
+        let kept = Kept { key: key(), state: State::Remembered };
         match self {
             Keys::Any(objects) => objects.insert(found.number, kept),
-            Keys::Integers(keys, _) => {
+            Keys::Integers(keys) => {
                 keys.insert(found.number, kept);
                 Page(found.number)
             }
@@ -89,14 +77,14 @@ impl Keys {
     }
 
     /// The key of a known page, with its state.
-    pub fn kept(&self, page: Page) -> &Kept {
+    pub fn kept(&self, page: Page) -> &Kept<K> {
         match self {
             Keys::Any(objects) => {
                 let entry = &objects.entries[page.0 as u32 as usize];
                 debug_assert_eq!(entry.page, page.0, "the page is known");
                 entry.kept.as_ref().expect("a page that the policy knows has a key")
             }
-            Keys::Integers(keys, _) => &keys[&page.0],
+            Keys::Integers(keys) => &keys[&page.0],
         }
     }
 
@@ -104,93 +92,90 @@ impl Keys {
     pub fn set_state(&mut self, page: Page, state: State) {
         let kept = match self {
             Keys::Any(objects) => objects.entries[page.0 as u32 as usize].kept.as_mut(),
-            Keys::Integers(keys, _) => keys.get_mut(&page.0),
+            Keys::Integers(keys) => keys.get_mut(&page.0),
         };
         kept.expect("a page that the policy knows has a key").state = state;
     }
 
     /// The page is forgotten; its key is for the caller to drop, when nothing is borrowed: what
     /// runs then may be anything.
-    pub fn remove(&mut self, page: Page) -> Option<Kept> {
+    pub fn remove(&mut self, page: Page) -> Option<Kept<K>> {
         match self {
             Keys::Any(objects) => objects.remove(page),
-            Keys::Integers(keys, _) => keys.remove(&page.0),
+            Keys::Integers(keys) => keys.remove(&page.0),
         }
     }
 
     /// All keys, taken out.
-    pub fn clear(&mut self) -> Vec<Kept> {
+    pub fn clear(&mut self) -> Vec<Kept<K>> {
         match self {
             Keys::Any(objects) => {
-                let taken = std::mem::take(objects);
+                let taken = std::mem::replace(objects, Objects::new());
                 taken.entries.into_iter().filter_map(|entry| entry.kept).collect()
             }
-            Keys::Integers(keys, _) => keys.drain().map(|(_, kept)| kept).collect(),
+            Keys::Integers(keys) => keys.drain().map(|(_, kept)| kept).collect(),
         }
     }
 
-    /// Number of keys that are kept alive.
+    /// Number of keys that are kept.
     pub fn len(&self) -> usize {
         match self {
             Keys::Any(objects) => objects.table.len(),
-            Keys::Integers(keys, _) => keys.len(),
+            Keys::Integers(keys) => keys.len(),
         }
     }
 
-    /// Shows every key to the garbage collector.
-    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+    /// True if no key is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Shows every key, until `visit` fails.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `visit`.
+    pub fn try_for_each<E>(&self, mut visit: impl FnMut(&K) -> Result<(), E>) -> Result<(), E> {
         match self {
             Keys::Any(objects) => {
                 let mut kept = objects.entries.iter().filter_map(|entry| entry.kept.as_ref());
-                kept.try_for_each(|kept| visit.call(&kept.key))
+                kept.try_for_each(|kept| visit(&kept.key))
             }
-            Keys::Integers(keys, _) => keys.values().try_for_each(|kept| visit.call(&kept.key)),
+            Keys::Integers(keys) => keys.values().try_for_each(|kept| visit(&kept.key)),
         }
     }
 }
 
-/// A key, and the page that it is: the index of its entry in the lower half, in the upper one how
-/// many keys had the entry before.
-struct Entry {
+/// A key, and its page: the index of its entry in the lower half, in the upper one how many keys
+/// had the entry before.
+struct Entry<K> {
     page: u64,
     hash: u64,
-    kept: Option<Kept>, // None: the entry is free
+    kept: Option<Kept<K>>, // None: the entry is free
 }
 
 /// Objects by their hashes.
-#[derive(Default)]
-pub struct Objects {
+pub struct Objects<K> {
     table: HashTable<u32>, // indices of entries
-    entries: Vec<Entry>,
+    entries: Vec<Entry<K>>,
     free: Vec<u32>,
 }
 
-impl Objects {
-    fn find(&self, key: &Bound<'_, PyAny>) -> PyResult<Found> {
-        let hash = spread(key.hash()?);
-        let mut raised = None;
-        let entry = self.table.find(hash, |&index| {
-            let entry = &self.entries[index as usize];
-            let Some(Kept { key: known, .. }) = &entry.kept else { return false };
-            if entry.hash != hash || raised.is_some() {
-                return false;
-            }
-            known.is(key)
-                || known.bind(key.py()).eq(key).unwrap_or_else(|error| {
-                    raised = Some(error);
-                    false
-                })
-        });
-        match raised {
-            Some(error) => Err(error),
-            None => {
-                let page = entry.map(|&index| Page(self.entries[index as usize].page));
-                Ok(Found { page, number: hash })
-            }
-        }
+impl<K> Objects<K> {
+    fn new() -> Objects<K> {
+        Objects { table: HashTable::new(), entries: Vec::new(), free: Vec::new() }
     }
 
-    fn insert(&mut self, hash: u64, kept: Kept) -> Page {
+    fn find(&self, hash: u64, mut is: impl FnMut(&K) -> bool) -> Found {
+        let found = self.table.find(hash, |&index| {
+            let entry = &self.entries[index as usize];
+            entry.hash == hash && entry.kept.as_ref().is_some_and(|kept| is(&kept.key))
+        });
+        let page = found.map(|&index| Page(self.entries[index as usize].page));
+        Found { page, number: hash }
+    }
+
+    fn insert(&mut self, hash: u64, kept: Kept<K>) -> Page {
         let kept = Some(kept);
         let index = match self.free.pop() {
             Some(index) => {
@@ -209,7 +194,7 @@ impl Objects {
         Page(self.entries[index as usize].page)
     }
 
-    fn remove(&mut self, page: Page) -> Option<Kept> {
+    fn remove(&mut self, page: Page) -> Option<Kept<K>> {
         let index = page.0 as u32;
         let entry = &mut self.entries[index as usize];
         debug_assert_eq!(entry.page, page.0, "the page is known");
@@ -221,7 +206,7 @@ impl Objects {
 }
 
 /// Python's hashes of integers are these integers: the bits that a table looks at are made of all.
-fn spread(hash: isize) -> u64 {
-    let product = u128::from(hash as u64) * 0x9E37_79B9_7F4A_7C15;
+fn spread(hash: u64) -> u64 {
+    let product = u128::from(hash) * 0x9E37_79B9_7F4A_7C15;
     (product >> 64) as u64 ^ product as u64
 }
