@@ -26,7 +26,7 @@ BELOW = {
     "validity": ("measured",),
     "start-paper": ("cite",),
     "choose-a-device": ("fit",),
-    "record": ("traces",),
+    "record": ("traces", "reference/public-traces"),
     "advise": ("reference/advise",),
     "add-a-policy": ("reference/policy-calls",),
     "curves": ("sampling",),

@@ -190,11 +190,20 @@ def test_the_metrics_of_a_run_stand_in_groups_each_with_a_word(destage: Destage,
     shown = re.findall(r"^  (\w+) ", done.out, re.MULTILINE)
     run = ds.run(ds.open_trace(msr, device="small"), "ecr", cache="4p", device="small").run
     assert sorted(shown) == sorted(name for name, value in run.metrics.items() if value is not None)
-    # Without --all those that are 0 are counted, and the others stand as they do with it.
+    # Without --all eight of them, and their number.
     fewer = destage(*flags).out
     left = re.findall(r"^  (\w+) ", fewer, re.MULTILINE)
-    assert left == [name for name in shown if run.metrics[name] != 0]
-    assert f"{len(shown) - len(left)} other metrics are 0 (--all)." in fewer
+    assert left[:3] == ["response_ns_mean", "response_ns_p99", "iops"]
+    assert len(left) == 8
+    assert {"hit_ratio", "flash_writes", "waf", "erases"} <= set(left)
+    assert f"{len(shown)} metrics: --all." in fewer
+
+
+def test_a_summary_fits_a_narrow_terminal(destage: Destage, msr: Path) -> None:
+    done = destage("run", msr, "-p", "lru", "-c", "4p", "-q", env={"COLUMNS": "80"})
+    assert done.status == 0, done
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert len(re.findall(r"^  \w+ ", done.out, re.MULTILINE)) == 8
 
 
 INTERRUPTED = (

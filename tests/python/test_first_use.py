@@ -75,7 +75,7 @@ def test_no_cache_has_no_size(results: ds.Results) -> None:
 
 def test_one_page_is_no_pages(destage: Destage, msr: Path) -> None:
     done = destage("run", msr, "-p", "lru", "-c", "1p")
-    assert "lru, cache 1p = 1 page (4 KiB)" in done.out, done
+    assert "lru, cache 4 KiB (1 page)" in done.out, done
 
 
 # Flags
@@ -366,3 +366,50 @@ def test_a_closed_loop_is_named_with_its_depth(destage: Destage, msr: Path) -> N
         run = (command, msr, "-p", "lru", "-c", "4p", "-d", "small")
         assert "in front of small, 7 outstanding" in destage(*run, "--queue-depth", "7").out
         assert "outstanding" not in destage(*run).out.splitlines()[0]
+
+
+# The command by other words
+
+
+def test_the_command_alone_prints_its_help(destage: Destage) -> None:
+    alone, helped = destage(), destage("--help")
+    assert (alone.status, alone.out) == (0, helped.out)
+    module = subprocess.run(
+        [sys.executable, "-m", "destage", "--version"], capture_output=True, text=True, check=True
+    )
+    assert module.stdout.split()[-1] == ds.__version__
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (
+            ("devices", "tlc"),
+            "did you mean tlc-sata, tlc-nvme, tlc-client, tlc-dramless or tlc-dc?",
+        ),
+        (("compare", "FILE", "-p", "lrru", "-c", "4p"), "did you mean lru? (nearest of 47: lru, "),
+        (("compare", "FILE", "-p", "lrru", "-c", "4p"), "; `destage policies` lists all)"),
+        (("compare", "FILE", "-p", "acr", "-c", "4p"), "did you mean acr-c, acr-o or acr-h?"),
+        (("trace", "formats", "sysstor"), "; `destage trace formats` lists all)"),
+        (("mrc", "FILE", "-d", "small"), "destage mrc does not have it, destage compare does"),
+        (("compare", "FILE", "--show", "latency"), "latency is a view of several columns"),
+        (("compare", "FILE", "--show", "latency"), "give --view latency"),
+    ],
+)
+def test_a_wrong_word_leads_to_the_right_one(
+    args: tuple[str, ...], said: str, destage: Destage, msr: Path
+) -> None:
+    done = destage(*(msr if word == "FILE" else word for word in args))
+    assert done.status == 2, done
+    assert said in " ".join(done.err.split()), done.err
+
+
+def test_a_selection_without_runs_is_a_sentence(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "runs"
+    assert destage("compare", msr, "-p", "lru", "-c", "4p", "--store", store).status == 0
+    done = destage("results", store, "--where", "policy == 'arc'")
+    assert (done.status, done.out) == (1, "")
+    assert "No run matches --where; the store has 1 run." in done.err
+    assert destage("results", store, "--where", "policy == 'lru'").status == 0

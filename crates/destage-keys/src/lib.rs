@@ -63,7 +63,7 @@ pub use bytes::{bytes, unit_bytes};
 pub use field::{AsValue, Field};
 pub use key::{Declared, IfAbsent, Key, Unknown, find};
 pub use kind::{Kind, Typing};
-pub use nearest::{nearest, nearest_alone};
+pub use nearest::{listed, nearest, nearest_alone, question};
 pub use pairs::{parts, with_semicolons};
 pub use printable::printable;
 pub use value::Value;

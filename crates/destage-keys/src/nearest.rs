@@ -26,6 +26,40 @@ pub fn nearest_alone<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -
     near.min_by_key(|&(edits, _)| edits).map(|(_, name)| name)
 }
 
+/// Most known names that an error lists; of more, the nearest few.
+const MOST_LISTED: usize = 16;
+const NEAREST: usize = 5;
+
+/// `, did you mean a, b or c?`: the known names that begin with a word, if there are several and
+/// few, else the nearest one; nothing if none is near.
+pub fn question<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let start = plain(word);
+    let begin = |name: &&&str| start.len() > 1 && plain(name).starts_with(&start);
+    let mut meant: Vec<&str> = known.iter().filter(begin).copied().collect();
+    if !(2..=NEAREST).contains(&meant.len()) {
+        meant = nearest(word, known).into_iter().collect();
+    }
+    match meant.split_last() {
+        None => String::new(),
+        Some((last, [])) => format!(", did you mean {last}?"),
+        Some((last, others)) => format!(", did you mean {} or {last}?", others.join(", ")),
+    }
+}
+
+/// `known: a, b, c`, the known names in their order; `nearest of 47: a, b, c, d, e` of many.
+pub fn listed<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    if known.len() <= MOST_LISTED {
+        return format!("known: {}", known.join(", "));
+    }
+    let count = known.len();
+    let mut by_distance: Vec<(usize, &str)> = closest(word, known).collect();
+    by_distance.sort_by_key(|&(edits, _)| edits); // stable: of equally near ones, the first listed
+    let near: Vec<&str> = by_distance.iter().take(NEAREST).map(|&(_, name)| name).collect();
+    format!("nearest of {count}: {}", near.join(", "))
+}
+
 /// The one known name that a word is another writing of: the same letters (`p999`, `p99.9`), its
 /// first part (`fio`, `fio-iolog`), the initials of its parts (`op`, `over_provisioning`), or a
 /// longer form of it (`zipfian`, `zipf`). `None` where several names are.
@@ -53,14 +87,18 @@ fn shortened<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     })
 }
 
-/// Every known name, and how many edits it lies away; case does not count, nor which dash.
+/// Every known name, and how many edits it lies away.
 fn closest<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> impl Iterator<Item = (usize, &'a str)> {
-    let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
     let word = plain(word);
     known.into_iter().map(move |known| (edits(&word, &plain(known)), known))
+}
+
+/// A name for comparison: case does not count, nor which dash.
+fn plain(text: &str) -> String {
+    text.to_ascii_lowercase().replace('_', "-")
 }
 
 /// Letters added, dropped or replaced, or two neighbours swapped, as quick fingers do: Damerau, A
@@ -126,6 +164,27 @@ mod tests {
         assert_eq!(nearest_alone("lxy", KNOWN), None, "two letters of three");
         assert_eq!(nearest_alone("t9", ["t4", "t1"]), Some("t4"), "the first listed");
         assert_eq!(nearest("t9", ["t4", "t1"]), Some("t1"), "the first in the alphabet");
+    }
+
+    #[test]
+    fn names_that_begin_with_the_word_are_meant_together() {
+        for (word, question) in [
+            ("lru-", ", did you mean lru-wsr?"),
+            ("lr", ", did you mean lru or lru-wsr?"),
+            ("clok", ", did you mean clock?"),
+            ("l", ""),
+            ("zzzzzz", ""),
+        ] {
+            assert_eq!(super::question(word, KNOWN), question, "{word}");
+        }
+    }
+
+    #[test]
+    fn of_many_names_the_nearest_are_listed() {
+        assert_eq!(listed("x", KNOWN), "known: lru, lru-wsr, clock, s3-fifo");
+        let many: Vec<String> = (10..40).map(|number| format!("n{number}")).collect();
+        let many = || many.iter().map(String::as_str);
+        assert_eq!(listed("n2", many()), "nearest of 30: n12, n20, n21, n22, n23");
     }
 
     #[test]

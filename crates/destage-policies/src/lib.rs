@@ -44,7 +44,8 @@ pub use info::{
     Caveat, Circumstance, Counter, Family, FromRun, Gauge, Info, MultiSize, OneWritePoint, Pads,
     Shown, StackOrder, Takes,
 };
-use params::{ParamError, Params, Value, nearest};
+use destage_keys::{listed, question};
+use params::{ParamError, Params, Value};
 use std::sync::Arc;
 
 /// Evictions between the naming of a victim ([`Policy::coming_victim`]): enough for three misses
@@ -386,7 +387,6 @@ pub fn check_params<'a>(
 
 fn unknown(name: &str) -> BuildError {
     let names = || POLICIES.iter().map(|i| i.name);
-    let meant = nearest(name, names()).map(|n| format!(", did you mean {n}?")).unwrap_or_default();
-    let known = names().collect::<Vec<_>>().join(", ");
-    BuildError::Unknown(format!("unknown policy {name:?}{meant} (known: {known})"))
+    let (meant, known) = (question(name, names()), listed(name, names()));
+    BuildError::Unknown(format!("unknown policy {name:?}{meant} ({known}; `destage policies` lists all)"))
 }

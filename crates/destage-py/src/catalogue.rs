@@ -133,3 +133,12 @@ pub fn metrics() -> String {
 pub fn nearest(word: &str, known: Vec<String>) -> Option<String> {
     destage_keys::nearest(word, known.iter().map(String::as_str)).map(str::to_owned)
 }
+
+/// `, did you mean ...?`, with the words of `known` that a mistyped one may have meant, or nothing;
+/// and the words of `known` that an error lists.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands its list over")]
+pub fn meant(word: &str, known: Vec<String>) -> (String, String) {
+    let names = || known.iter().map(String::as_str);
+    (destage_keys::question(word, names()), destage_keys::listed(word, names()))
+}

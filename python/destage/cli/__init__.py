@@ -91,7 +91,7 @@ def _run(args: list[str]) -> int:
         root.main(args=args, prog_name="destage", standalone_mode=False)
         return 0
     try:
-        with root.make_context("destage", args) as ctx:
+        with root.make_context("destage", args or ["--help"]) as ctx:
             root.invoke(ctx)
     except click.exceptions.Exit as e:
         return e.exit_code

@@ -157,6 +157,13 @@ def _flag_of(param: click.Parameter) -> str:
     return param.human_readable_name.rstrip(".")
 
 
+def _compares(option: str) -> bool:
+    """Whether `destage compare` has a flag."""
+    from destage.cli.compare import compare
+
+    return any(option in param.opts for param in compare.params)
+
+
 def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
     """Outputs and inputs of a command, from its arguments."""
     outputs: list[Named] = []
@@ -265,6 +272,12 @@ class Command(click.Command):
             # Without the dashes, which all have in common.
             known = [name[2:] for p in self.params for name in p.opts if name.startswith("--")]
             name = e.option_name.lstrip("-")
+            if ctx.info_name != "compare" and _compares(e.option_name):
+                raise click.UsageError(
+                    f"unknown flag {e.option_name}: {ctx.command_path} does not have it,"
+                    " destage compare does",
+                    ctx,
+                ) from e
             called = WORDS.get(name)
             near = called if called in known else _destage.nearest(name, known)
             meant = f", did you mean --{near}?" if near else ""

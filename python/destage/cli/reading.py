@@ -16,10 +16,10 @@ from typing import Any
 
 import click
 
-from destage import _destage
 from destage.base.errors import DataError
 from destage.base.io.files import SETTINGS_BYTES, read_text
 from destage.base.io.names import printable
+from destage.base.unknown import unknown
 from destage.cli.options import ALLOW_CODE, CONFIG, READER, READING, SHARED, Decorated, Input, flag
 from destage.lab.catalogue import ReaderOption, reader_options
 from destage.lab.options import run_options
@@ -147,7 +147,7 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
     known_tables = [*tables, *DRIVE_TABLES]
     for table, entries in data.items():
         if table not in known_tables:
-            raise DataError(f"{path}: {_unknown('table', table, known_tables)}")
+            raise DataError(f"{path}: {unknown('table', table, known_tables)}")
         if not isinstance(entries, dict):
             raise DataError(f"{path}: {table}: expected a table, found {entries!r}")
         if table in DRIVE_TABLES and "device" not in data:
@@ -162,7 +162,7 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
                 values[known[key]] = _texts(value) if known[key] in LISTS else _text(value)
                 taken.append((table, key))
             elif table != "cache" or "device" not in data:
-                raise DataError(f"{path}: [{table}]: {_unknown('key', key, list(known))}")
+                raise DataError(f"{path}: [{table}]: {unknown('key', key, list(known))}")
     return values, taken
 
 
@@ -173,12 +173,6 @@ def _not_the_drives(cache: Mapping[str, Any]) -> dict[str, str]:
     """
     parameters = set(cache) - set(CACHE_KEYS) - set(DRIVE_CACHE_KEYS)
     return {k: v for k, v in CACHE_KEYS.items() if k != "policy" or not parameters}
-
-
-def _unknown(kind: str, word: str, known: list[str]) -> str:
-    near = _destage.nearest(word, known)
-    meant = f", did you mean {near}?" if near else ""
-    return f"unknown {kind} {word!r}{meant} (known: {', '.join(known)})"
 
 
 def _text(value: Any) -> Any:

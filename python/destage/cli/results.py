@@ -81,6 +81,9 @@ FILTERS: list[Decorated] = [
     flag("--failed", is_flag=True, help="List failed runs and the reason."),
 ]
 
+#: Filters by equality.
+FIELDS = ("policy", "trace", "device")
+
 VIEW: list[Decorated] = [
     flag("--show", metavar="NAME,...", section="Output", help="Metrics to show as columns."),
     flag(
@@ -111,11 +114,16 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
     outputs = Outputs.of(arguments)
     found = load_results(list(store))
     _say_damaged(found)
+    all_runs = len(found.rows)
     if arguments["where"] is not None:
         found = found.where(arguments["where"])
-    found = found.only(**{k: arguments[k] for k in ("policy", "trace", "device")})
+    found = found.only(**{k: arguments[k] for k in FIELDS})
     if arguments["failed"]:
         found = found.only(status="failed")
+    if all_runs and not found.rows:
+        asked = " ".join(f"--{k}" for k in ("where", *FIELDS, "failed") if arguments[k])
+        note(f"No run matches {asked}; the store has {counted(all_runs, 'run')}.")
+        click.get_current_context().exit(1)
     if arguments["sql"] is not None:
         if arguments["pooled"] or arguments["show"] or arguments["sort"]:
             raise UsageError("--sql says itself what is shown: leave out --show, --sort, --pooled")

@@ -70,12 +70,12 @@ class LazyGroup(click.Group):
         if word is not None:
             return f"{name} {args[1]}", word.command(), args[2:]
         if name and not name.startswith("-") and name not in self.places:
-            from destage import _destage
+            from destage.base.unknown import unknown
 
-            near = self._meant(name, ctx) or _destage.nearest(name, list(self.places))
-            meant = f", did you mean {near}?" if near else ""
-            known = ", ".join(self.places)
-            raise click.UsageError(f"unknown command {name!r}{meant} (known: {known})", ctx)
+            called = self._meant(name, ctx)
+            if called is not None:
+                raise click.UsageError(f"unknown command {name!r}, did you mean {called}?", ctx)
+            raise click.UsageError(unknown("command", name, self.places), ctx)
         return super().resolve_command(ctx, args)
 
     def _meant(self, name: str, ctx: click.Context) -> str | None:

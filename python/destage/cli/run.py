@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -69,9 +70,7 @@ RECORDS = [
     ),
 ]
 
-ALL = [
-    flag("--all", is_flag=True, section="Output", help="Print every metric, those that are 0 too.")
-]
+ALL = [flag("--all", is_flag=True, section="Output", help="Print every metric.")]
 
 SIZE = [
     flag(
@@ -148,34 +147,49 @@ def _write_series(path: str, recorded: Recorded) -> None:
         write_whole(path, csv_text(columns))
 
 
+#: Metrics of the summary: the first eight of these that the run has.
+SUMMARY = (
+    *("response_ns_mean", "response_ns_p99", "iops", "token_hit_ratio", "overall_hit_ratio"),
+    *("hit_ratio", "tier2_hit_ratio", "flash_writes", "waf", "erases", "read_hit_ratio"),
+    *("write_hit_ratio", "misses", "physical_reads", "evictions", "destages"),
+)
+
+
 def _text(run: Run, every: bool) -> str:
-    """The metrics of a run, one a line, in groups; those that are 0 only if `every`."""
+    """The metrics of a run, one a line: a summary, or all of them in groups if `every`."""
     head = f"{run.trace.name}: {run.label}"
     if run.policy != "none":
-        pages = counted(run.frames, "page")
-        head += f", cache {run.cache} = {pages} ({size(run.cache_bytes)})"
+        head += f", cache {size(run.cache_bytes)} ({counted(run.frames, 'page')})"
     if run.device:
         head += f", in front of {run.device}"
     if run.queue_depth is not None:
         head += f", {run.queue_depth} outstanding"
     lines = [head]
-    known = [m for m in metrics() if run[m.name] is not None]
-    shown = [m for m in known if every or run[m.name]]
-    for group, members in grouped(shown):
+    known = {m.name: m for m in metrics() if run[m.name] is not None}
+    if not every:
+        summary = [known[name] for name in SUMMARY if name in known][:8]
+        lines += ["", *(_line(metric, run) for metric in summary)]
+        return plain("\n".join([*lines, "", f"{len(known)} metrics: --all."]))
+    for group, members in grouped(list(known.values())):
         # Without a flash tier, what is written to flash in a day belongs to the prompts above.
         if group.group != "tiers" or run["tier2_policy"] is not None:
             about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
             lines += ["", textwrap.fill(about, 80)]
         lines += [_line(metric, run) for metric in members]
-    if len(shown) < len(known):
-        lines += ["", f"{len(known) - len(shown)} other metrics are 0 (--all)."]
     return plain("\n".join(lines))
 
 
+#: Columns before a metric's description, and the least that is left for it.
+LEAD, LEAST = 55, 24
+
+
 def _line(metric: Metric, run: Run) -> str:
-    """Name, value, unit and what it counts."""
+    """Name, value, unit and what it counts, within the terminal's width."""
     value = run[metric.name]
     unit = time_unit([value]) if metric.kind == "time" else None
     shown = cell(metric, value, unit)
     named = unit.name if unit else metric.shown_unit
-    return f"  {metric.name:<25} {shown:>15} {named:<10} {metric.about}".rstrip()
+    start = f"  {metric.name:<25} {shown:>15} {named:<10} "
+    width = max(shutil.get_terminal_size((120, 24)).columns, LEAD + LEAST)
+    about = textwrap.wrap(metric.about, width, initial_indent=start, subsequent_indent=" " * LEAD)
+    return "\n".join(about or [start.rstrip()])

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
+from destage.base.unknown import unknown
 from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, Command, Decorated, apply, flag, reader_values
@@ -292,10 +292,8 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
     if name is not None:
         found = tuple(f for f in found if f.name == name)
         if not found:
-            known = [f.name for f in all_formats()]
-            near = _destage.nearest(name, known)
-            meant = f", did you mean {near}?" if near else ""
-            raise UsageError(f"unknown format {name!r}{meant} (known: {', '.join(known)})")
+            names = [f.name for f in all_formats()]
+            raise UsageError(unknown("format", name, names, lists="destage trace formats"))
     if wrote_json(json_file, "formats", found if name is None else found[0]):
         return
     if name is not None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from destage import _destage
 from destage.base.errors import DataError
 from destage.base.io.files import SETTINGS_BYTES, read_text
 from destage.base.io.names import path_of, printable
 from destage.base.io.path_conflicts import reading
+from destage.base.unknown import unknown
 from destage.experiment.grid import Axis
 from destage.experiment.policies import policy_texts
 from destage.experiment.traces import TraceAsked, traces_asked
@@ -131,7 +131,7 @@ def load_spec(given: str | os.PathLike[str] | Mapping[str, Any]) -> SweepSpec:
 def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
     for table, entries in data.items():
         if table not in TABLES:
-            raise DataError(f"{called}: {_unknown('table', table, TABLES)}")
+            raise DataError(f"{called}: {unknown('table', table, TABLES)}")
         if not isinstance(entries, Mapping):
             raise DataError(f"{called}: {table}: expected a table, found {_shown(entries)}")
     if "sweep" not in data:
@@ -159,12 +159,6 @@ def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
     )
 
 
-def _unknown(kind: str, word: str, known: Sequence[str]) -> str:
-    near = _destage.nearest(str(word), list(known))
-    meant = f", did you mean {near}?" if near else ""
-    return f"unknown {kind} {word!r}{meant} (known: {', '.join(known)})"
-
-
 def _run_options() -> list[str]:
     return [o.name for o in run_options() if "compare" in o.commands and o.flag]
 
@@ -173,14 +167,14 @@ def _check_keys(sweep: Mapping[str, Any], place: Place) -> None:
     known = [*LISTS, *RULES, *_run_options(), *DRIVE_TABLES]
     for key in sweep:
         if key not in known:
-            raise DataError(f"{place}: {_unknown('key', key, known)}")
+            raise DataError(f"{place}: {unknown('key', key, known)}")
 
 
 def _reader(table: Mapping[str, Any], place: Place) -> dict[str, Any]:
     known = [*(o.key for o in reader_options()), "page_size"]
     for key in table:
         if key not in known:
-            raise DataError(f"{place}: {_unknown('key', key, known)}")
+            raise DataError(f"{place}: {unknown('key', key, known)}")
     return dict(table)
 
 
@@ -334,7 +328,7 @@ def _zipped(value: object, place: Place, axes: Sequence[Axis]) -> tuple[tuple[st
             raise place.wrong("the names of two axes or more, or lists of them", group)
         for name in group:
             if name not in known:
-                raise DataError(f"{place}: {_unknown('axis', name, list(known))}")
+                raise DataError(f"{place}: {unknown('axis', name, list(known))}")
             if name in taken:
                 raise DataError(f"{place}: {name} is there twice")
             taken.add(name)

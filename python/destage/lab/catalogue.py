@@ -9,10 +9,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from destage import _destage
 from destage.base.errors import UsageError
+from destage.base.unknown import unknown
 from destage.lab.options import reader_json
 from destage.model.naming import canonical
 
@@ -214,7 +215,9 @@ def device(name: str) -> DeviceInfo:
     8
     """
     found = [d for d in devices() if d.name == name]
-    return found[0] if found else _unknown("preset", name, [d.name for d in devices()])
+    if not found:
+        raise UsageError(unknown("preset", name, [d.name for d in devices()]))
+    return found[0]
 
 
 @dataclass(frozen=True)
@@ -275,13 +278,9 @@ def ftls() -> tuple[FtlInfo, ...]:
 def ftl(name: str) -> FtlInfo:
     """One flash translation layer. Raises `UsageError` with the nearest name."""
     found = [f for f in ftls() if f.name == name]
-    return found[0] if found else _unknown("ftl", name, [f.name for f in ftls()])
-
-
-def _unknown(kind: str, name: str, known: list[str]) -> NoReturn:
-    near = _destage.nearest(name, known)
-    meant = f", did you mean {near}?" if near else ""
-    raise UsageError(f"unknown {kind} {name!r}{meant} (known: {', '.join(known)})")
+    if not found:
+        raise UsageError(unknown("ftl", name, [f.name for f in ftls()]))
+    return found[0]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from destage import _destage
 from destage.base.errors import UsageError
+from destage.base.unknown import unknown
 from destage.model.metrics import (
     METRICS,
     RENAMED,
@@ -100,15 +100,16 @@ def chosen(
     if view is not None and show is not None:
         raise UsageError("show and view both say which columns: give one")
     if view is not None and view not in VIEWS:
-        near = _destage.nearest(view, list(VIEWS))
-        meant = f", did you mean {near}?" if near else ""
-        raise UsageError(f"unknown view {view!r}{meant} (known: {', '.join(VIEWS)})")
+        raise UsageError(unknown("view", view, VIEWS))
     words = VIEWS[view] if view else [show] if isinstance(show, str) else show
     if words is None:
         return None, False
     names = [n.strip() for word in words for n in word.split(",") if n.strip()]
     if not names:
         raise UsageError("show: expected at least one metric, such as p99.9")
+    for name in names:
+        if name in VIEWS and full_name(name) == name:
+            raise UsageError(f"show: {name} is a view of several columns: give --view {name}")
     life = LIFE in names
     names = [n for n in names if n != LIFE] + ([sort] if sort else [])
     return list(dict.fromkeys(metric_named(n) for n in names)), life

@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from destage import _destage
 from destage.base.errors import DataError, UsageError
+from destage.base.unknown import unknown
 from destage.lab.catalogue import policies
 from destage.reproduce.claims import (
     OURS,
@@ -37,10 +37,7 @@ __all__ = ["load_paper", "paper"]
 def paper(name: str) -> Paper:
     """Return one of the papers that ship with the package. Raises `UsageError` for another name."""
     if name not in (*PAPERS, OURS):
-        known = [*PAPERS, OURS, "all"]
-        near = _destage.nearest(str(name), known)
-        meant = f", did you mean {near}?" if near else ""
-        raise UsageError(f"unknown paper {name!r}{meant} (known: {', '.join(known)})")
+        raise UsageError(unknown("paper", name, [*PAPERS, OURS, "all"]))
     return load_paper(files("destage") / "papers" / f"{name}.toml")
 
 
