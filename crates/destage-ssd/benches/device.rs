@@ -10,6 +10,8 @@
 //! (`docs/spec/device-today.md`): promised are 10 M page operations with handles, buffer and link,
 //! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB. Cases `gc-*`
 //! are collectors, collection in steps and suspension: promised is 0.7 of the rate of `steady`.
+//! `map-half` has half of the map in memory (`docs/spec/map-cache.md`), `map-all` all of it:
+//! promised is half of the requests per second, though each has more page operations.
 //!
 //! The drive is the preset `ecr`: 64 GiB raw on 64 chips, 4-KiB pages, random writes over the whole
 //! drive, 2 L of them before the clock starts. `--blocks` makes its planes smaller.
@@ -154,6 +156,16 @@ fn slc(policy: &str) -> Vec<(&'static str, Value)> {
     keys.into_iter().chain(interface()).collect()
 }
 
+/// A part of the map in memory: one divided by this.
+fn map_cache(blocks: u64, part: u64) -> Vec<(&'static str, Value)> {
+    let op = ("op_permille", int(200));
+    let raw_pages = 8 * 8 * 8 * blocks * 64;
+    match part {
+        1 => vec![op],
+        _ => vec![op, ("map_cache", int(raw_pages * 4 * 8 / 10 / part))],
+    }
+}
+
 /// Placement policy of a case.
 fn placement(case: &str) -> PlacementConfig {
     match case {
@@ -197,6 +209,7 @@ struct Load {
 /// So many pages ahead, the host says what it will ask for; half of that, that it is soon.
 const AHEAD: usize = 32;
 
+#[inline(never)] // callgrind --toggle-collect=device::run counts it alone
 fn run(device: &mut Device, load: Load) {
     let pages = device.geometry().logical_pages;
     let mut random = SplitMix64::new(77);
@@ -231,7 +244,8 @@ fn run(device: &mut Device, load: Load) {
 
 fn operations(counters: &DeviceCounters) -> u64 {
     let host = counters.flash_reads + counters.flash_programs;
-    host + counters.gc_moves + counters.summary_programs + counters.erases
+    let map = counters.map.map_or(0, |map| map.map_reads + map.map_writes);
+    host + map + counters.gc_moves + counters.summary_programs + counters.erases
 }
 
 fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
@@ -306,10 +320,13 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         }
     }
     let writes = Load { operations: arguments.writes, writes_permille: 1000, gap_ns: 25_000 };
+    let mapped = Load { writes_permille: 300, gap_ns: 50_000, ..writes };
     let cases: Vec<Case> = vec![
         ("steady", writes, vec![]),
         ("reads", Load { writes_permille: 0, gap_ns: 4_000, ..writes }, vec![]),
         ("mixed", Load { writes_permille: 300, gap_ns: 10_000, ..writes }, vec![]),
+        ("map-all", mapped, map_cache(arguments.blocks, 1)),
+        ("map-half", mapped, map_cache(arguments.blocks, 2)),
         ("background", writes, vec![("gc_mode", word("background"))]),
         ("idle", writes, vec![("gc_mode", word("idle"))]),
         ("shared-bus", writes, vec![("bus", word("shared"))]),

@@ -267,8 +267,9 @@ impl Device {
         loop {
             let next = self.queues.next_idle(after).filter(|&next| next < end);
             let limit = next.unwrap_or(end);
-            // What a timer or an end starts may end before, or make the unit busy again.
-            let event = self.queues.next_event().filter(|&at| at <= limit);
+            // What a timer or an end starts before that may end before, or make the unit busy for
+            // longer. At that instant it does not: the last operation of a queue has ended.
+            let event = self.queues.next_event().filter(|&at| next.map_or(at <= end, |i| at < i));
             if self.fire_before(event.unwrap_or(limit)) {
                 continue;
             }

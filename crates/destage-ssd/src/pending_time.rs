@@ -91,6 +91,7 @@ impl PendingTimes {
     pub(crate) fn before(&mut self, pending_time: PendingTime, ns: Nanos) -> PendingTime {
         match pending_time.known() {
             Some(known) => PendingTime(known - ns),
+            None if ns == 0 => pending_time,
             None => self.name(Node::Before(pending_time, ns)),
         }
     }

@@ -44,6 +44,7 @@ pub struct Queues {
     now: Nanos,
     plain: bool,       // private bus, first come, first served, no timers, no recorder
     sums: bool,        // the same, but for timers and who listens to the host's operations
+    quick: bool,       // operations may wait, and one that need not is served as if plain
     tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
     own: Vec<FtlOperations>, // by unit
@@ -105,6 +106,7 @@ impl Queues {
             now: 0,
             plain: sums && idle_ns.is_none(),
             sums,
+            quick: false,
             tails: vec![0; units],
             units: vec![Unit::default(); units],
             own: vec![FtlOperations::default(); units],
@@ -157,6 +159,7 @@ impl Queues {
         if !matches!(self.order, Order::ReadFirst(_)) {
             (self.plain, self.sums) = (false, false);
             self.log = Some(vec![Log::default(); self.units.len()]);
+            self.choose_way();
         }
     }
 
@@ -165,6 +168,7 @@ impl Queues {
         self.plain = false;
         self.ends = Some(BinaryHeap::new());
         self.works = vec![(0, 0); self.units.len()];
+        self.choose_way();
     }
 
     /// Something stands between the host and the flash: [`ready`](Queues::ready) comes before each
@@ -236,6 +240,7 @@ impl Queues {
         debug_assert_eq!(self.host_operations, 0, "no operation was submitted before");
         (self.plain, self.sums) = (false, false);
         self.recorder = Some(Box::default());
+        self.choose_way();
     }
 
     /// The operations recorded since the last call. First come, first served: those submitted

@@ -1,6 +1,7 @@
 //! Record of every flash operation with its times, for observers.
 
 use crate::config::DeviceConfig;
+use crate::divisor::Divisor;
 use crate::geometry::{Geometry, PlaneLocation, Ppn};
 use crate::timing::{Operation, OperationKind};
 use destage_core::Nanos;
@@ -41,7 +42,7 @@ pub struct OperationRecord {
 /// drive, then SLC blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {
-    block_pages: u32,
+    by_block_pages: Divisor,
     main_pages: u32,
     main_blocks: u32,
     slc_pages: u32, // of a block
@@ -51,7 +52,7 @@ pub(crate) struct Numbering {
 impl Numbering {
     pub(crate) fn new(config: &DeviceConfig, geometry: &Geometry) -> Self {
         Numbering {
-            block_pages: geometry.pages_per_block,
+            by_block_pages: Divisor::new(geometry.pages_per_block),
             main_pages: geometry.physical_pages(),
             main_blocks: geometry.planes * geometry.blocks_per_plane,
             slc_pages: config.slc.map_or(1, |slc| slc.slc_pages_per_block),
@@ -64,10 +65,16 @@ impl Numbering {
         (self.main_blocks + self.slc_blocks) as usize
     }
 
+    /// Block of a page.
+    #[inline(always)]
+    pub(crate) fn block(&self, ppn: Ppn) -> u32 {
+        if ppn < self.main_pages { self.by_block_pages.quotient(ppn) } else { self.of(ppn).0 }
+    }
+
     /// Block of a page, and the page's index in it.
     pub(crate) fn of(&self, ppn: Ppn) -> (u32, u32) {
         match ppn.checked_sub(self.main_pages) {
-            None => (ppn / self.block_pages, ppn % self.block_pages),
+            None => self.by_block_pages.split(ppn),
             Some(slc) => (self.main_blocks + slc / self.slc_pages, slc % self.slc_pages),
         }
     }
@@ -134,7 +141,7 @@ mod tests {
     #[test]
     fn slc_blocks_are_numbered_behind_those_of_the_main_area() {
         let numbering = Numbering {
-            block_pages: 8,
+            by_block_pages: Divisor::new(8),
             main_pages: 80,
             main_blocks: 10,
             slc_pages: 3,

@@ -142,11 +142,6 @@ impl DeviceConfig {
         self.orders() || self.sched == Sched::ReadFirst
     }
 
-    /// Operations of an FTL other than `page` wait for each other (`docs/spec/device.md` 12).
-    pub(crate) fn has_a_waiting_ftl(&self) -> bool {
-        self.orders() && self.map_cache.is_none()
-    }
-
     /// One open block a plane, the greedy collector over whole blocks, no SLC cache, and no host
     /// program that other operations wait for.
     pub(crate) fn is_plain(&self) -> bool {

@@ -7,6 +7,7 @@
 //! first, ends are reported as they come.
 
 mod deciding;
+mod quick;
 
 use super::serve::{Class, Submission};
 use crate::ftl::Need;
@@ -40,8 +41,47 @@ struct Late {
     waits: u32,
     /// Not before this instant.
     due: Nanos,
-    /// Numbers of operations that wait for it.
-    dependents: Vec<u64>,
+    /// Those that wait for it.
+    dependents: Dependents,
+}
+
+/// A list of numbers among [`Edges`]; 0 is the empty one.
+type Dependents = u32;
+
+/// Lists of operations that wait for one, in a memory that all of them share.
+#[derive(Clone, Debug)]
+struct Edges {
+    nodes: Vec<(u64, Dependents)>, // a number, and the rest of its list
+    unused: Dependents,
+}
+
+impl Edges {
+    fn new() -> Self {
+        Edges { nodes: vec![(0, 0)], unused: 0 }
+    }
+
+    /// A list with one number more.
+    fn with(&mut self, number: u64, rest: Dependents) -> Dependents {
+        let node = self.unused;
+        if node == 0 {
+            self.nodes.push((number, rest));
+            return self.nodes.len() as u32 - 1;
+        }
+        self.unused = std::mem::replace(&mut self.nodes[node as usize], (number, rest)).1;
+        node
+    }
+
+    /// The first number of a list, which leaves it.
+    fn take(&mut self, list: &mut Dependents) -> Option<u64> {
+        let node = *list;
+        if node == 0 {
+            return None;
+        }
+        let (number, rest) = self.nodes[node as usize];
+        self.nodes[node as usize].1 = self.unused;
+        (self.unused, *list) = (node, rest);
+        Some(number)
+    }
 }
 
 /// An operation of which others wait for the end, which is not known yet, with reads first.
@@ -60,6 +100,7 @@ pub(super) struct Waits {
     before: VecDeque<[u64; 3]>,
     /// By block: the last of each chain.
     chains: Vec<[u64; 3]>,
+    edges: Edges,
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
     /// Ends of reads that others need and that have been submitted after they had waited.
     ends: FxHashMap<u64, Nanos>,
@@ -89,6 +130,7 @@ impl Waits {
             late: VecDeque::new(),
             before: VecDeque::new(),
             chains: vec![[0; 3]; blocks],
+            edges: Edges::new(),
             due: BinaryHeap::new(),
             ends: FxHashMap::default(),
             most_ends: 1024,
@@ -110,6 +152,39 @@ impl Waits {
         self.late.iter().flatten().filter(|late| late.op.kind == kind).count() as u64
     }
 
+    /// None waits.
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.late.is_empty()
+    }
+
+    /// The next operation of the host waits for a slot of the buffer.
+    #[inline(always)]
+    fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// The block that the moves to come leave.
+    #[inline(always)]
+    fn source(&self) -> u32 {
+        self.source
+    }
+
+    /// No program or erase of a block waits.
+    #[inline(always)]
+    fn may_program(&self, block: u32) -> bool {
+        let last = self.chains.get(block as usize).map_or(0, |chains| chains[PROGRAMS]);
+        last < self.first || self.late[(last - self.first) as usize].is_none()
+    }
+
+    /// Nothing that needs a block waits, as far as a quick look shows, and no copy of its pages is
+    /// being programmed on another unit.
+    #[inline(always)]
+    fn may_erase(&self, block: u32, now: Nanos) -> bool {
+        let [on, _, from] = self.chains[block as usize];
+        on < self.first && from < self.first && self.copied[block as usize] <= now
+    }
+
     fn get(&mut self, number: u64) -> Option<&mut Late> {
         let at = number.checked_sub(self.first)?;
         self.late.get_mut(at as usize)?.as_mut()
@@ -124,6 +199,7 @@ impl Waits {
     }
 
     /// Takes a number.
+    #[inline]
     fn push(&mut self, late: Option<Late>) -> u64 {
         let number = self.first + self.late.len() as u64;
         let mut before = [0; 3];
@@ -143,6 +219,15 @@ impl Waits {
         self.late.push_back(late);
         self.before.push_back(before);
         number
+    }
+
+    /// The end of a read that others need, and that has waited.
+    fn note_end(&mut self, number: u64, end: Nanos, now: Nanos) {
+        self.ends.insert(number, end);
+        if self.ends.len() > self.most_ends {
+            self.ends.retain(|_, end| *end > now);
+            self.most_ends = 1024.max(2 * self.ends.len());
+        }
     }
 
     fn drop_front(&mut self) {

@@ -26,7 +26,7 @@ impl Queues {
 
     /// Counts so many operations of a unit.
     #[inline(always)]
-    fn count(&mut self, at: usize, op: &Operation, operations: u64) {
+    pub(super) fn count(&mut self, at: usize, op: &Operation, operations: u64) {
         match op.kind {
             OperationKind::Read if op.collection => self.own[at].reads += operations,
             OperationKind::Write if op.collection => self.own[at].programs += operations,
@@ -36,7 +36,13 @@ impl Queues {
 
     /// The sums of latencies, for an operation whose times are known.
     #[inline(always)]
-    fn count_latency(&mut self, kind: OperationKind, decided: Nanos, start: Nanos, end: Nanos) {
+    pub(super) fn count_latency(
+        &mut self,
+        kind: OperationKind,
+        decided: Nanos,
+        start: Nanos,
+        end: Nanos,
+    ) {
         match kind {
             OperationKind::Read => add(&mut self.read_latency_ns, end - decided),
             _ => add(&mut self.program_wait_ns, start - decided),
@@ -83,15 +89,21 @@ impl Queues {
                 by_timer: false,
                 end: None,
                 transferred: None,
-                watch: None,
                 was_late: false,
             },
+            None,
         )
     }
 
-    /// An operation enters the queue of its unit.
+    /// An operation enters the queue of its unit. `watch`: reads first, others may wait for its
+    /// end, under this number.
     #[inline(always)]
-    pub(super) fn place(&mut self, op: Operation, submission: Submission) -> Served {
+    pub(super) fn place(
+        &mut self,
+        op: Operation,
+        submission: Submission,
+        watch: Option<u64>,
+    ) -> Served {
         let place = self.places[op.plane.index()];
         let PlaneLocation { unit, channel } = place;
         let at = unit.index();
@@ -136,7 +148,7 @@ impl Queues {
             logs[at].push(now, end, op.kind);
         }
         if matches!(self.order, Order::ReadFirst(_)) {
-            return self.submit_to_lane(&op, &submission, end);
+            return self.submit_to_lane(&op, &submission, watch, end);
         }
         if let Some(recorder) = &mut self.recorder {
             let all = recorder.next_number();
@@ -186,13 +198,19 @@ impl Queues {
 
     /// Reads first: the end is known when the operation begins. `end`: of one that no request waits
     /// for, as if it were the last.
-    fn submit_to_lane(&mut self, op: &Operation, submission: &Submission, end: Nanos) -> Served {
+    fn submit_to_lane(
+        &mut self,
+        op: &Operation,
+        submission: &Submission,
+        watch: Option<u64>,
+        end: Nanos,
+    ) -> Served {
         let place = self.places[op.plane.index()];
         let after = self.after_transfer(op);
         let number = submission.number;
         let mut waiting = Waiting::new(op, self.timing.duration_ns(op), submission.decided);
         waiting.collection &= !submission.class.is_of_map();
-        waiting.watch = submission.watch;
+        waiting.watch = watch;
         waiting.by_timer = submission.by_timer;
         if let Some(recorder) = &mut self.recorder {
             let all = recorder.next_number();
@@ -230,7 +248,7 @@ impl Queues {
             ends.push(Reverse((self.now, number, waiting.duration_ns)));
         }
         // What takes no time is over before anything else is submitted.
-        if submission.watch.is_none() && self.steps_through_ends() && self.ends_now(at) {
+        if watch.is_none() && self.steps_through_ends() && self.ends_now(at) {
             self.serve_lanes(at..at + 1, self.now);
         }
         let submission = number;
@@ -278,7 +296,7 @@ pub(super) enum Class {
 
 impl Class {
     #[inline(always)]
-    fn is_of_map(self) -> bool {
+    pub(super) fn is_of_map(self) -> bool {
         matches!(self, Class::MapRead | Class::MapProgram)
     }
 
@@ -318,8 +336,6 @@ pub(super) struct Submission {
     /// Names of its end and of that of its transfer, if they were given before.
     pub(super) end: Option<PendingTime>,
     pub(super) transferred: Option<PendingTime>,
-    /// Reads first: others may wait for its end, under this number.
-    pub(super) watch: Option<u64>,
     /// It has waited for others.
     pub(super) was_late: bool,
 }
@@ -353,7 +369,7 @@ impl Sink for Queues {
 
     #[inline(always)]
     fn submit_moves(&mut self, moves: Moves) {
-        if !self.sums {
+        if !self.may_move_at_once(&moves) {
             moves.operations().for_each(|op| {
                 self.submit_watched(op);
             });
@@ -367,16 +383,11 @@ impl Sink for Queues {
             moves.operations().map(|op| self.timing.duration_ns(&op)).sum()
         };
         let end = self.tails[at].max(self.now) + duration;
-        self.tails[at] = end;
-        let unit = &mut self.units[at];
-        unit.count(OperationKind::Move, moves.from.len() as u64);
-        unit.busy += duration;
-        unit.gc_until = end;
+        self.units[at].count(OperationKind::Move, moves.from.len() as u64);
+        let by_timer = self.waits.as_ref().is_some_and(|waits| waits.by_timer);
+        self.serve_until(at, [duration, end], true, by_timer);
         if !self.plain {
             self.worked_ns(UnitId(at as u32), duration);
-            if let Some(idle_ns) = self.idle_ns {
-                self.set_timer(at, end + idle_ns);
-            }
         }
     }
 

@@ -1,9 +1,7 @@
 //! The table `[host]`.
 
 use super::keys::reader;
-use crate::config::{
-    ConfigError, DeviceConfig, FlushMode, HostMode, Sched, Table, TrimMode, Writer,
-};
+use crate::config::{ConfigError, DeviceConfig, FlushMode, HostMode, Table, TrimMode, Writer};
 use serde::Serialize;
 
 /// The table `[host]`.
@@ -96,24 +94,6 @@ impl HostConfig {
                 need: "mode = open on a device whose operations wait for one another (map_cache, \
                        another ftl than page on several units, or sched = read_first): the pages \
                        that the writer writes would decide when a request completes",
-            });
-        }
-        if self.writer.is_some() && device.has_a_waiting_ftl() {
-            return Err(ConfigError::Together {
-                table: "host",
-                one: "writer = trickle",
-                other: "an ftl other than page on several units",
-                need: "ftl = page: which unit is idle while operations wait for each other is \
-                       not settled for a writer",
-            });
-        }
-        let is_more = device.interface_key().is_some() || device.slc.is_some();
-        if self.writer.is_some() && device.sched == Sched::ReadFirst && is_more {
-            return Err(ConfigError::Together {
-                table: "host",
-                one: "writer = trickle",
-                other: "sched = read_first with a link, commands, a buffer, handles or SLC blocks",
-                need: "sched = fcfs: when a unit becomes idle there is not settled for a writer",
             });
         }
         // When a writer writes depends on the drive, and so on what `fk` would have to know.

@@ -25,6 +25,7 @@ impl Queues {
         (self.plain, self.sums) = (false, false);
         let blocks = self.numbering.blocks();
         self.waits = Some(Box::new(Waits::new(blocks)));
+        self.choose_way();
     }
 
     /// Operations may wait for others.
@@ -89,7 +90,17 @@ impl Queues {
     }
 
     /// An operation is decided on: it enters its queue, or waits.
+    #[inline]
     pub(in crate::queues) fn decide(&mut self, op: Operation, class: Class, need: Need) -> Served {
+        match self.decide_quickly(&op, class, need) {
+            Some(served) => served,
+            None => self.decide_slowly(op, class, need),
+        }
+    }
+
+    /// The same, in every case.
+    #[inline(never)]
+    fn decide_slowly(&mut self, op: Operation, class: Class, need: Need) -> Served {
         let now = self.now;
         let number = if class == Class::Host { self.number(&op) } else { NEVER };
         let unit = match class {
@@ -98,7 +109,7 @@ impl Queues {
         };
         let block = match op.ppn {
             Operation::NO_PAGE => NO_BLOCK,
-            ppn => self.numbering.of(ppn).0,
+            ppn => self.numbering.block(ppn),
         };
         let ready = match class {
             Class::Host | Class::Zeros => self.ready.max(now),
@@ -121,7 +132,6 @@ impl Queues {
             by_timer: waits.by_timer,
             end: None,
             transferred: None,
-            watch: None,
             was_late: false,
         };
         waits.predecessors.clear();
@@ -154,12 +164,13 @@ impl Queues {
             source,
             waits: waits.predecessors.len() as u32 + u32::from(holds),
             due,
-            dependents: Vec::new(),
+            dependents: 0,
         };
         self.put_off(late)
     }
 
     /// An operation waits, for those that have been found to come before it.
+    #[inline]
     fn put_off(&mut self, mut late: Late) -> Served {
         let Submission { class, number, page, .. } = late.submission;
         let unit = late.unit;
@@ -167,7 +178,7 @@ impl Queues {
             Served { end: PendingTime::at(0), transferred: PendingTime::at(0), submission: number };
         let is_host = class == Class::Host;
         if is_host || class == Class::Zeros {
-            self.name_ends(&mut late, &mut served);
+            self.name_ends(&late.op, &mut late.submission, &mut served);
         }
         if self.ends.is_some() && class != Class::Zeros {
             let so_far = self.works[unit.index()];
@@ -183,8 +194,11 @@ impl Queues {
         }
         for at in 0..waits.predecessors.len() {
             let before = waits.predecessors[at];
-            match waits.get(before) {
-                Some(late) => late.dependents.push(number),
+            match waits.get(before).map(|late| late.dependents) {
+                Some(rest) => {
+                    let dependents = waits.edges.with(number, rest);
+                    waits.get(before).expect("it waits").dependents = dependents;
+                }
                 None => waits.flights.entry(before).or_default().dependents.push(number),
             }
         }
@@ -198,14 +212,20 @@ impl Queues {
     }
 
     /// Names for the instants at which an operation of the host that waits ends.
-    fn name_ends(&mut self, late: &mut Late, served: &mut Served) {
-        let after = self.after_transfer(&late.op);
+    #[inline]
+    pub(super) fn name_ends(
+        &mut self,
+        op: &Operation,
+        submission: &mut Submission,
+        served: &mut Served,
+    ) {
+        let after = self.after_transfer(op);
         let end = self.times.unknown();
         served.end = end;
-        late.submission.end = Some(end);
-        served.transferred = if self.names_transfers(late.op.kind) {
+        submission.end = Some(end);
+        served.transferred = if self.names_transfers(op.kind) {
             let transferred = self.times.unknown();
-            late.submission.transferred = Some(transferred);
+            submission.transferred = Some(transferred);
             transferred
         } else {
             self.times.before(end, after)
@@ -213,21 +233,22 @@ impl Queues {
     }
 
     /// An operation enters its queue; if others may need it, it is known by a number.
-    fn enter(&mut self, op: Operation, mut submission: Submission, source: u32) -> Served {
+    fn enter(&mut self, op: Operation, submission: Submission, source: u32) -> Served {
+        let mut watch = None;
         if submission.class.is_needed() && matches!(self.order, Order::ReadFirst(_)) {
             let unit = self.places[op.plane.index()].unit.0;
             let waits = self.order();
             let number = waits.push(None);
             waits.drop_front();
             waits.watch(number, source, Flight { unit, dependents: Vec::new() });
-            submission.watch = Some(number);
+            watch = Some(number);
         }
-        let mut served = self.place(op, submission);
+        let mut served = self.place(op, submission, watch);
         if submission.class == Class::CopyAway {
             self.note_copied(source, served.end);
         }
         if submission.class.is_needed_read() {
-            served.submission = match submission.watch {
+            served.submission = match watch {
                 Some(number) => Need::OPEN | number,
                 None => served.end.known().unwrap_or(0),
             };
@@ -276,10 +297,14 @@ impl Queues {
             return None;
         }
         waits.due.pop();
+        if self.quick && self.release_quickly(number) {
+            return Some(None);
+        }
+        let waits = self.order();
         let at = (number - waits.first) as usize;
         let late = waits.late[at].take().expect("what is due waits");
         waits.drop_front();
-        let Late { op, mut submission, unit, source, dependents, .. } = late;
+        let Late { op, mut submission, unit, source, mut dependents, .. } = late;
         submission.was_late = true;
         if submission.class == Class::Zeros {
             let name = submission.end.expect("zeros have a name");
@@ -296,12 +321,12 @@ impl Queues {
         }
         let is_read_first = matches!(self.order, Order::ReadFirst(_));
         let is_needed = submission.class.is_needed();
-        submission.watch = (is_read_first && is_needed).then_some(number);
-        let served = self.place(op, submission);
+        let watch = (is_read_first && is_needed).then_some(number);
+        let served = self.place(op, submission, watch);
         let end = served.end.known().unwrap_or(NEVER);
         let waits = self.order();
         let mut left = Vec::new();
-        for dependent in dependents {
+        while let Some(dependent) = waits.edges.take(&mut dependents) {
             let same_unit = waits.get(dependent).is_some_and(|late| late.unit == unit);
             if same_unit {
                 waits.settle(dependent, now);
@@ -316,11 +341,7 @@ impl Queues {
         } else if submission.class == Class::CopyAway {
             self.note_copied(source, served.end);
         } else if is_needed {
-            waits.ends.insert(number, end);
-            if waits.ends.len() > waits.most_ends {
-                waits.ends.retain(|_, end| *end > now);
-                waits.most_ends = 1024.max(2 * waits.ends.len());
-            }
+            waits.note_end(number, end, now);
         }
         let name = submission.end;
         // Reads first, the host hears of it when it has ended.
@@ -400,7 +421,7 @@ impl Queues {
     #[inline(always)]
     pub(in crate::queues) fn note_source(&mut self, ppn: Ppn) {
         if let Some(waits) = &mut self.waits {
-            waits.source = self.numbering.of(ppn).0;
+            waits.source = self.numbering.block(ppn);
         }
     }
 }
