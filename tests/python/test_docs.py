@@ -96,9 +96,7 @@ def test_the_first_commands_run(destage: Destage, msr: Path, tmp_path: Path) -> 
     assert (tmp_path / "out.html").stat().st_size > 1000
 
 
-def test_the_first_python_runs(
-    msr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_python_runs(msr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("polars")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_trace.csv.gz").write_bytes(gzip.compress(msr.read_bytes()))
