@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--alike", nargs="+", choices=["bytes", "objects"], default=["bytes", "objects"]
     )
-    parser.add_argument("--small", type=float, nargs="+", default=[0.1, 0.3, 0.5])
+    parser.add_argument("--small", type=float, nargs="+", default=[0.1, 0.3, 0.4, 0.5])
     parser.add_argument("--scale", type=int, default=1, help="lmcache: pages of a MiB")
     parser.add_argument("--block-pages", type=int, default=128, help="cachelib: pages of a block")
     given = parser.parse_args(arguments)

@@ -118,7 +118,7 @@ def test_the_sweep_of_the_docs_is_counted_and_a_smaller_one_goes_through_the_who
 
 
 def test_every_command_of_every_page_is_run_somewhere() -> None:
-    here = {"README", "sweeps", *RUN}
+    here = {"install", "sweeps", *RUN}
     for page in PAGES:
         left = [" ".join(words) for words in commands(page) if page.stem not in here]
         assert [line for line in left if not elsewhere(line)] == [], page
@@ -156,7 +156,7 @@ def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
 #: Blocks of the pages by language, where they are run: in this file and in `test_docs.py`.
 HELD = {
     "python": {
-        *("README", "add-a-policy", "advise", "curves", "devices", "profile", "report", "sweeps"),
+        *("install", "add-a-policy", "advise", "curves", "devices", "profile", "report", "sweeps"),
         *("cache-object", "start-builder"),  # test_cache_object.py
     },
     "toml": {"choose-a-device", "devices", "sweeps", "writer"},

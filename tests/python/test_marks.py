@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pytest
 from conftest import Destage
 
 import destage as ds
+from destage.model import winners
 from destage.model.marks import baseline_of, beside, side_by_side, unmarked
 from destage.model.metrics import METRICS
-from destage.model.winners import change
+from destage.model.winners import change, decisive
 from destage.show.tables.results import results_table
 
 MEAN = next(metric for metric in METRICS if metric.name == "response_ns_mean")
@@ -187,3 +189,48 @@ def test_placements_are_compared_with_intervals_though_each_is_a_result_set() ->
             assert not interval[0] <= 0 <= interval[1]
     (group,) = results.as_table().groups
     assert len(group) == 2
+
+
+def test_the_interval_that_is_shown_decides() -> None:
+    reached = shown = 0
+    for seed in range(6):
+        trace = ds.synth("oltp", requests=4000, pages=2500, read_ratio=0.4, seed=seed)
+        how: Any = {"device": "small", "queue_depth": [4, 16]}
+        results = ds.compare(trace, "lru,arc,cflru,ecr", cache="5%,20%", **how)
+        table = results.as_table(against="lru", show="mean,p90,p99,hit,flash_writes")
+        for row in table.rows():
+            for cell in row:
+                ends = re.fullmatch(r"([-+][\d.]+) \(([-+][\d.]+) to ([-+][\d.]+)\)", cell.text)
+                if ends is None:
+                    continue
+                by, low, high = map(float, ends.groups())
+                shown += 1
+                assert low <= by <= high
+                reached += 0.0 in (low, high)
+                if cell.sign:
+                    assert low >= 0 or high <= 0, cell
+        for group in (results.result_sets[0].at(n) for n in results.result_sets[0].sizes):
+            for run, metric in ((r, m) for r in group[1:] for m in METRICS):
+                found = decisive(metric.name, run, group[0])
+                if found is None or run[metric.name] is None or metric.better == "neither":
+                    continue
+                ours, theirs = run[metric.name], group[0][metric.name]
+                large = abs(ours - theirs) >= 0.01 * max(abs(ours), abs(theirs))
+                alike = not large or winners._is_visible(metric.name, ours, theirs) is False
+                clear = not found[0] <= 0 <= found[1]
+                assert bool(beside(metric, run, group[0])) == (clear and not alike), metric.name
+    assert shown > 100
+    assert reached > 0
+
+
+def test_pending_writes_that_take_a_mark_away_reach_zero_in_the_table() -> None:
+    trace = ds.demo_trace(requests=100_000)
+    results = ds.compare(trace, "lru,cflru", cache="256MiB", device="small")
+    lru, cflru = results.runs
+    raw = cflru.minus(lru, "response_ns_p999")
+    assert raw is not None
+    assert raw[1] < 0
+    assert decisive("response_ns_p999", cflru, lru) == (raw[0], 0.0)
+    text = results.as_table(against="lru", show="response_ns_p999").text()
+    assert "to +0.0)" in text
+    assert "pending writes may account for the lead" in text

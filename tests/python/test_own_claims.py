@@ -20,7 +20,7 @@ from destage.model.winners import change
 from destage.reproduce import Options, document, evaluate, paper
 from destage.reproduce.claims import OURS
 from destage.reproduce.pages import markdown_table
-from destage.reproduce.told import section, sentence, table, untold
+from destage.reproduce.told import NUMBER, UNTOLD, section, sentence, table, untold
 
 PAPERS = ROOT / "docs" / "papers"
 #: Pages whose numbers and comparisons are claims. That beyond the papers is made from its own JSON.
@@ -92,6 +92,25 @@ def test_facts_rest_on_files_that_are_there() -> None:
         assert set(fact.pages) <= set(PAGES), fact
         assert bool(fact.text) != bool(fact.section), fact
         assert (ROOT / fact.by).is_file(), fact
+
+
+def _numbers(text: str) -> list[str]:
+    for pattern in UNTOLD:
+        text = pattern.sub(" ", text)
+    return [found.rstrip(".,") for found in NUMBER.findall(text)]
+
+
+def test_numbers_of_a_section_are_in_the_record_behind_it() -> None:
+    for fact in paper(OURS).facts:
+        if not fact.section:
+            continue
+        record = NUMBER.findall((ROOT / fact.by).read_text("utf-8"))
+        known = {float(one.rstrip(".,").replace(",", "")) for one in record}
+        for page in fact.pages:
+            for number in _numbers(section((ROOT / page).read_text("utf-8"), fact.section)):
+                value = float(number.replace(",", ""))
+                half = 0.501 * 10.0 ** -len(number.partition(".")[2])
+                assert any(abs(one - value) <= half for one in known), (page, number, fact.by)
 
 
 def test_the_stored_verdicts_are_those_of_the_claims(stored: Data) -> None:

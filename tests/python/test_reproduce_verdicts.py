@@ -16,7 +16,7 @@ from destage.reproduce.looking import Case
 from destage.reproduce.pages import verdict_cells
 from destage.reproduce.rows import Row, Rows
 from destage.reproduce.verdicts import Verdict, decide
-from destage.reproduce.wording import cases_in_words, measured, number
+from destage.reproduce.wording import cases_in_words, half_of, measured, number
 
 #: By load and policy a value for each seed; None for a value: that seed was not run.
 Cells = Mapping[tuple[str, str], list[float | None]]
@@ -326,6 +326,7 @@ def test_the_interval_of_an_undecided_case_is_not_that_of_a_verdict() -> None:
     assert both.verdict == alone.verdict == "undecided"
     assert measured(both.claim, both.own) == "50.0 % (95 % interval at most ±0 %, 3 seeds)"
     assert "±100 %" in measured(alone.claim, alone.own)
+    assert [half_of(half, share=True) for half in (1.3e-21, 5.6e-4)] == ["0 %", "0.056 %"]
 
 
 # -- What is zero, undefined or missing -----------------------------------------------------------

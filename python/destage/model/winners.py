@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from destage.model.differences import Interval
 from destage.model.metrics import LARGEST_PENDING, METRICS, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
@@ -24,11 +25,11 @@ __all__ = [
     "TIE",
     "Winner",
     "change",
+    "decisive",
     "held_back",
     "is_too_short",
     "left_out",
     "source_of",
-    "trusted",
     "winner",
     "winners",
 ]
@@ -146,28 +147,38 @@ def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float 
     if new is None or old is None or new == old:
         return None
     lead = abs(new - old) / max(abs(new), abs(old))
-    if pending and _within_pending(metric, run, other, lead):
-        return None
     if lead < TIE or not _is_visible(metric, new, old) or is_too_short(run) or is_too_short(other):
+        return None
+    if pending and _within_pending(metric, run, other, lead):
         return None
     if run.has_intervals_against(other):
         interval = run.minus(other, source_of(metric))
-        if interval is None or interval[0] <= 0 <= interval[1]:
+        if interval is None or _has_zero(interval):
             return None
     elif run.frames == other.frames and run.windows is not None and other.windows is not None:
         return None  # Of parts of the trace that are no pairs.
     return float(new / old - 1) if old else 1.0
 
 
-def trusted(metric: str, run: Run, other: Run) -> bool:
-    """Whether a difference may count: enough requests, and more than pending writes explain."""
+def decisive(metric: str, run: Run, other: Run) -> Interval | None:
+    """The interval that decides, and that tables show: where `run` less `other` lies.
+
+    It reaches 0 where pending writes may account for the lead, and where too few requests were
+    measured. None where this trace does not tell.
+    """
+    found = run.minus(other, metric)
+    if found is None or _has_zero(found):
+        return found
     new, old = run[metric], other[metric]
-    if not new and not old:
-        return False
-    lead = abs(new - old) / max(abs(new), abs(old))
-    return not (
-        is_too_short(run) or is_too_short(other) or _within_pending(metric, run, other, lead)
-    )
+    lead = abs(new - old) / (max(abs(new), abs(old)) or 1)
+    short = is_too_short(run) or is_too_short(other)
+    if short or _within_pending(metric, run, other, lead):
+        return min(found[0], 0.0), max(found[1], 0.0)
+    return found
+
+
+def _has_zero(interval: Interval) -> bool:
+    return interval[0] <= 0 <= interval[1]
 
 
 def _within_pending(metric: str, run: Run, other: Run, lead: float) -> bool:

@@ -18,7 +18,7 @@ from destage.experiment.warmup import measured_alike
 from destage.lab.options import ProgressCallback
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.model.winners import trusted
+from destage.model.winners import decisive
 from destage.reproduce.measures import measures
 from destage.reproduce.quantities import Interval
 
@@ -78,16 +78,9 @@ def _compared(task: Task, jobs: int, progress: ProgressCallback | None) -> Mappi
 def _minus(runs: Mapping[str, Run], metric: str) -> Iterator[list[Any]]:
     """The intervals of all pairs that have one, as rows: of, to, low, high."""
     for (of, one), (to, other) in combinations(runs.items(), 2):
-        found = one.minus(other, metric)
+        found = decisive(metric, one, other)
         if found is not None:
-            yield [of, to, *_as_marked(metric, one, other, found)]
-
-
-def _as_marked(metric: str, run: Run, other: Run, found: Interval) -> Interval:
-    """The interval, with 0 in it where the rule for marks does not trust a lead."""
-    if trusted(metric, run, other):
-        return found
-    return min(found[0], 0.0), max(found[1], 0.0)
+            yield [of, to, *found]
 
 
 #: The question to all runs of a task: their numbers, and the intervals of their differences.

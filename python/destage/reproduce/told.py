@@ -14,13 +14,14 @@ from typing import Any
 
 from destage.reproduce.looking import MET
 
-__all__ = ["UNTOLD", "WORDS", "axes_of", "section", "sentence", "table", "untold"]
+__all__ = ["NUMBER", "UNTOLD", "WORDS", "axes_of", "section", "sentence", "table", "untold"]
 
 Data = Mapping[str, Any]
 
 #: Words of a comparison: a sentence with one is a claim, too.
 WORDS = re.compile(
-    r"\b(?:fast(?:er|est)|slow(?:er|est)|lowest|highest|fewest|(?:more|less|fewer) than|twice)\b"
+    r"\b(?:fast(?:er|est)|slow(?:er|est)|low(?:er|est)|high(?:er|est)|fewest|best|better|worst|worse"
+    r"|most|least|always|never|(?:more|less|fewer) than|twice)\b"
 )
 #: Parts of a page that are no statements: code, commands, pictures, targets of links.
 UNTOLD = (
@@ -30,7 +31,8 @@ UNTOLD = (
     re.compile(r"(?<=\])\([^)\s]+\)"),
     re.compile(r"<[^>\n]+>"),
 )
-_NUMBER = re.compile(r"\d[\d,.]*")
+#: A number, with what follows it.
+NUMBER = re.compile(r"\d[\d,.]*")
 
 
 def sentence(claim: Data) -> str:
@@ -115,7 +117,7 @@ def untold(page: str, told: Sequence[str]) -> Iterator[str]:
         for pattern in UNTOLD:
             one = pattern.sub(" ", one)
         text = text.replace(_plain(one), " ~ ")
-    for found in [*_NUMBER.finditer(text), *WORDS.finditer(text)]:
+    for found in [*NUMBER.finditer(text), *WORDS.finditer(text)]:
         around = text[max(0, found.start() - 40) : found.end() + 40]
         yield f"{found[0]} in ...{around}..."
 

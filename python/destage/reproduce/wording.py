@@ -159,9 +159,10 @@ def within(value: float, half: float, share: bool = False) -> str:
 
 
 def half_of(half: float, share: bool = False) -> str:
-    """Return half an interval, to two digits."""
+    """Return half an interval, to two digits; 0 where only rounding makes it differ from 0."""
     scale = 100 if share else 1
-    return (supported(0.0, scale * half, 9)[1] if half else "0") + (" %" if share else "")
+    shown = "0" if scale * half < 1e-9 else supported(0.0, scale * half, 9)[1]
+    return shown + (" %" if share else "")
 
 
 def count_of(judgement: Judgement | None) -> str:

@@ -8,6 +8,7 @@ from destage.model.choice import chosen, metric_named
 from destage.model.marks import baseline_of, beside
 from destage.model.metrics import Metric
 from destage.model.run import Run
+from destage.model.winners import LEAST_REQUESTS, decisive
 from destage.model.words import NONE, valued
 from destage.show.tables.results import (
     RULE,
@@ -25,6 +26,11 @@ __all__ = ["against_table"]
 
 #: Behind a difference of which no interval is known.
 UNKNOWN = "(?)"
+#: Why an interval reaches 0 (`model.winners.decisive`).
+REACHES_0 = (
+    "an interval that ends at 0.0: pending writes may account for the lead, or fewer than"
+    f" {LEAST_REQUESTS} requests were measured"
+)
 
 
 def against_table(
@@ -48,11 +54,14 @@ def against_table(
     columns = [*leading, *(Column(_head(metric)) for metric in metrics)]
     table = Table(f"Differences from {against}, with 95 % intervals", columns)
     order = None if sort is None else metric_named(sort)
+    reaches_0 = False
     for group in grouped(runs).values():
         base = baseline_of(group, against)
         if base is None:
             continue
         others = [run for run in group if run is not base]
+        pairs = [(metric.name, run, base) for metric in metrics for run in others]
+        reaches_0 = reaches_0 or any(decisive(*p) != p[1].minus(base, p[0]) for p in pairs)
         if order is not None:
             others.sort(key=lambda run: by_metric(order, run[order.name]))
         # A run without a cache differs from the baseline's at each size.
@@ -64,6 +73,8 @@ def against_table(
             ]
         )
     table.notes = _notes(table, against)
+    if reaches_0:
+        table.notes.append(REACHES_0)
     return table
 
 
@@ -83,7 +94,7 @@ def _cell(metric: Metric, run: Run, base: Run) -> Cell:
     if value is None or old is None or (not old and metric.kind != "ratio"):
         return Cell(NONE)
     scale = 100.0 if metric.kind == "ratio" else 100.0 / abs(old)
-    interval = run.minus(base, metric.name)
+    interval = decisive(metric.name, run, base)
     ends = UNKNOWN if interval is None else f"({_signed(interval, scale)})"
     if value == old and interval is None:
         ends = "(same)"
@@ -98,7 +109,7 @@ def _signed(ends: Sequence[float], scale: float) -> str:
 def _notes(table: Table, against: str) -> list[str]:
     notes = [f"{against}: its numbers; others: less {against}, with 95 % interval"]
     cells = [cell for row in table.rows() for cell in row]
-    if any(cell.sign for cell in cells):
+    if any(cell.text.endswith(")") for cell in cells):
         notes.append(f"- better, + worse than {against}: {RULE}")
     if any(cell.text.endswith(UNKNOWN) for cell in cells):
         notes.append(f"{UNKNOWN}: no interval is known")
