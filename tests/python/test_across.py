@@ -182,7 +182,7 @@ def test_a_note_says_where_the_order_holds(destage: Destage, tmp_path: Path) -> 
     trace = ds.synth("zipf", requests=6000, pages=2000, read_ratio=0.5, seed=1)
     how: dict[str, Any] = {"device": "small[precondition=none]", "queue_depth": [1, 8]}
     results = ds.compare(trace, "lru,cflru,arc", cache=["2%", "10%"], **how)
-    note = results.as_table(stable=True).notes[-1]
+    note = results.as_table().notes[-1]
     groups = [
         [r for r in results if (r.frames, r.queue_depth) == place]
         for place in {(r.frames, r.queue_depth): None for r in results}
@@ -194,5 +194,21 @@ def test_a_note_says_where_the_order_holds(destage: Destage, tmp_path: Path) -> 
     halves = [[min(group, key=lambda run: half(run, k)).label for k in (0, 1)] for group in groups]
     both = sum(pair == [best, best] for pair in halves)
     assert f"in both halves of the trace in {both} of 4 settings" in note
-    assert "stability" not in results.table()
+    alone = ds.compare(trace, "lru,cflru", cache="2%")
+    assert "stability" not in alone.table(), "without a device there are no response times"
     assert destage("compare", "x.csv", "--stability").status == 2
+
+
+def test_stability_runs_half_and_twice_each_size(destage: Destage, msr: Path) -> None:
+    command = ("compare", msr, "-p", "lru,cflru", "-c", "16p", "-d", "small[precondition=none]")
+    one = destage(*command, "--wrap", "extend")
+    assert one.status == 0, one
+    assert " of 1 setting" in one.out
+    more = destage(*command, "--wrap", "extend", "--stability")
+    assert more.status == 0, more
+    assert re.search(
+        r"stability \(mean response\): \w+ is fastest in [0-3] of 3 settings", more.out
+    )
+    assert [line for line in more.out.splitlines() if "16p" in line] == [
+        line for line in one.out.splitlines() if "16p" in line
+    ]

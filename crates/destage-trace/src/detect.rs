@@ -22,7 +22,7 @@ use crate::formats::{FORMATS, tracefs};
 use crate::input::Input;
 use crate::options::{OnError, ReaderOptions};
 use crate::record::{DeviceTable, Record};
-use crate::stream::doubts::{About, sampled_doubts};
+use crate::stream::doubts::{About, Sampled, sampled_doubts};
 use destage_keys::printable;
 
 /// Verdict of all formats together.
@@ -138,7 +138,11 @@ fn doubted(sample: &Sample, format: &'static Format) -> Option<String> {
     let options = ReaderOptions::default();
     let lines = sample.lines(SAMPLE_LINES * 10).join(&b'\n');
     let read = read_lines(sample.name, lines, format, &options)?;
-    let doubts = sampled_doubts(read.records, read.devices, format, read.facts, &options);
+    if read.records.is_empty() {
+        return read.why_none;
+    }
+    let judged = Sampled { devices: read.devices, zero_length: read.zero_length };
+    let doubts = sampled_doubts(read.records, judged, format, read.facts, &options);
     let columns = doubts.into_iter().find(|doubt| doubt.about == About::Columns);
     columns.map(|doubt| doubt.cause)
 }
@@ -287,7 +291,10 @@ fn read_sample(sample: &Sample, format: &'static Format, options: ReaderOptions)
 struct ReadLines {
     records: Vec<Record>,
     devices: u64,
+    zero_length: u64,
     facts: Facts,
+    /// Why there is no record, though lines look like some.
+    why_none: Option<String>,
 }
 
 /// Reads lines; `None` if the format needs an option.
@@ -309,5 +316,23 @@ fn read_lines(
     let mut reader = (format.open)(Input::from_bytes(name, lines), &opening).ok()?;
     let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
     while reader.fill(&mut records, &mut devices, &mut tally).unwrap_or(false) {}
-    Some(ReadLines { records, devices: devices.len() as u64, facts: reader.facts() })
+    let malformed: u64 = tally.errors.values().map(|skips| skips.count).sum();
+    let first = tally.errors.values().find_map(|skips| skips.first.first());
+    let why_none = match (malformed, first) {
+        (1.., Some(first)) => {
+            Some(format!("{malformed} of its first lines are malformed: {first}"))
+        }
+        _ if tally.zero_length > 0 => Some(format!(
+            "{} of its first lines have length 0: is the column of the length another one?",
+            tally.zero_length
+        )),
+        _ => None,
+    };
+    Some(ReadLines {
+        records,
+        devices: devices.len() as u64,
+        zero_length: tally.zero_length,
+        facts: reader.facts(),
+        why_none,
+    })
 }

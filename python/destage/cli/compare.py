@@ -30,6 +30,7 @@ from destage.cli.reading import TRACE
 from destage.cli.screen import note, note_interrupted, progress, warn
 from destage.cli.screening import SAMPLE, check_screened, screened
 from destage.cli.store import JOBS, STORE, experiment_of
+from destage.experiment.experiment import Experiment
 from destage.experiment.results import Results
 from destage.lab.checks import USUAL, Exclusions, asked, check_request, suiting
 from destage.lab.policy_base import expanded
@@ -40,7 +41,7 @@ from destage.model.naming import skipped
 from destage.model.run import Run, warnings_of
 from destage.questions.curves.screening import Screened
 from destage.questions.difference import between_traces
-from destage.questions.runs import Interrupted, compare_pairs
+from destage.questions.runs import Interrupted, Pair, compare_pairs
 
 __all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
@@ -116,7 +117,7 @@ BASELINE = [
         "--stability",
         is_flag=True,
         section="Output",
-        help="Say at how many sizes, depths and halves the order holds.",
+        help="Also run half and twice each size, to see where the order holds.",
     ),
 ]
 
@@ -212,9 +213,38 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     if arguments["pe_cycles"] is not None:
         results = results.enduring(arguments["pe_cycles"])
     traces = [one for one, _ in pairs]
-    _write(results, outputs, arguments, traces, found, apart=len(groups) > 1)
+    further: Sequence[Run] = ()
+    if arguments["stability"] and not interrupted:
+        try:
+            further = _further(results, pairs, arguments, experiment)
+        except Interrupted:
+            interrupted = True
+            note_interrupted()
+    _write(results, outputs, arguments, traces, found, further, apart=len(groups) > 1)
     if interrupted:
         click.get_current_context().exit(signals.status())
+
+
+def _further(
+    results: Results,
+    pairs: Sequence[Pair],
+    arguments: Mapping[str, Any],
+    experiment: Experiment | None,
+) -> Sequence[Run]:
+    """Runs at half and twice each size."""
+    known = {run.frames for run in results if not run.has_no_cache}
+    others = {n for frames in known for n in (frames // 2, 2 * frames)} - known - {0}
+    with progress(arguments["quiet"]) as callback:
+        found = compare_pairs(
+            pairs,
+            arguments["policy"],
+            cache=",".join(f"{frames}p" for frames in sorted(others)),
+            grid=arguments["placement"] is not None,
+            **run_values(arguments),
+            store=experiment,
+            progress=callback,
+        )
+    return list(found)
 
 
 def _write(
@@ -223,13 +253,13 @@ def _write(
     arguments: Mapping[str, Any],
     traces: Sequence[Trace],
     found: Screened | None,
+    further: Sequence[Run],
     *,
     apart: bool,
 ) -> None:
     """Write files, table and report, the report last: where it cannot be, nothing else is lost."""
     shown = ("show", "sort", "view", "against")
-    stable = arguments["stability"]
-    table = results.as_table(**{key: arguments[key] for key in shown}, stable=stable)
+    table = results.as_table(**{key: arguments[key] for key in shown}, beside=further)
     if found:
         table.notes[:0] = found.summary
     outputs.write(results, table)
@@ -272,6 +302,8 @@ def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
         raise UsageError(f"{timed[0]} needs a simulated SSD: add --device{rated}")
     if drive is None and arguments["stability"]:
         raise UsageError("--stability is of response times of a simulated SSD: add --device")
+    if arguments["stability"] and arguments["sample"] is not None:
+        raise UsageError("--stability needs whole runs: leave out --sample")
     needs = {"latency": "response times", "endurance": "wear and lifetime"}.get(arguments["view"])
     if drive is None and needs is not None:
         raise UsageError(

@@ -10,7 +10,7 @@ from destage.base.io.names import printable
 from destage.cli import signals
 from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
 from destage.cli.output import print_table
-from destage.cli.screen import note, progress
+from destage.cli.screen import note, progress, warn
 from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of
 from destage.experiment.experiment import SweepResult, shard_of
 from destage.experiment.sweep import sweep as run_sweep
@@ -97,4 +97,6 @@ def _estimate(spec: str, arguments: dict[str, Any]) -> None:
             allow_code=arguments["allow_code"],
             progress=callback,
         )
+    for sentence in estimated.warnings:
+        warn(sentence)
     print_table(estimated.as_table())

@@ -68,6 +68,8 @@ class SweepEstimate(Tabled):
     """Bytes that tasks may take together."""
     opening: float
     """Processor time of decoding traces and preparing SSDs, seconds; both are kept."""
+    warnings: tuple[str, ...] = ()
+    """What was found odd in the traces, each once."""
 
     @property
     def runs(self) -> int:
@@ -145,7 +147,8 @@ def estimate(
         record.open().fill(progress)
     opening = time.process_time() - began
     samples = _Samples()
-    return SweepEstimate(tuple(map(samples.estimate, tasks)), threads, budget, opening)
+    tasks_estimated = tuple(map(samples.estimate, tasks))
+    return SweepEstimate(tasks_estimated, threads, budget, opening, plan.warnings)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,15 @@ from destage.model.choice import chosen, metric_named
 from destage.model.estimates import estimate
 from destage.model.life import Life
 from destage.model.metrics import Metric, metrics
-from destage.model.words import NONE, TimeUnit, cell, column_unit, counted, number, size
-from destage.show.tables.results import LIFE_TITLES, NO_LIFE, by_metric, life_texts
+from destage.model.words import NONE, TimeUnit, cell, counted, number, size
+from destage.show.tables.results import (
+    LIFE_TITLES,
+    NO_LIFE,
+    by_metric,
+    heading,
+    life_texts,
+    unit_of,
+)
 from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["stored_table"]
@@ -56,17 +63,10 @@ def stored_table(
     columns = [Column({"label": "policy"}.get(n, n), right=False, key=True) for n in keys]
     columns += [Column("size"), *([Column("seeds")] if averaged else [])]
     shown = _shown(rows, show, view)
-    units = {
-        m.name: column_unit(r.get(m.name) for r in rows) if m.kind == "time" else None
-        for m in shown
-    }
+    units = {m.name: unit_of(m, [r.get(m.name) for r in rows], several=True) for m in shown}
     lasting = any(one is not None for one in (lives or {}).values())
     for metric in shown:
-        unit = units[metric.name]
-        title = metric.title[0].lower() + metric.title[1:]
-        title = metric.title if metric.title.isupper() else title
-        title = f"{title.removesuffix(' ratio')} %" if metric.kind == "ratio" else title
-        columns.append(Column(title if unit is None else f"{title}\n({unit.name})"))
+        columns.append(Column(heading(metric, units[metric.name])))
     columns += [Column(title) for title in LIFE_TITLES] if lasting else []
     groups: dict[tuple[Any, ...], list[list[Cell]]] = {}
     alike: dict[tuple[Any, ...], list[Row]] = {}

@@ -55,7 +55,7 @@ def planned(
     if not plan.tasks:
         raise DataError(f"{spec.called}: [sweep] where: no run is left")
     said = tuple(f"{why}: {', '.join(names)}" for why, names in maker.left_out.items())
-    return replace(plan, left_out=said)
+    return replace(plan, left_out=said, warnings=tuple(maker.warnings))
 
 
 class _Maker:
@@ -77,6 +77,8 @@ class _Maker:
         self.tasks: list[Task] = []
         #: Members of groups that are not run, by the reason.
         self.left_out: dict[str, dict[str, None]] = {}
+        #: Warnings of traces, each with its trace.
+        self.warnings: dict[str, None] = {}
         #: What conditions know of each run.
         self.rows: list[dict[str, Any]] = []
 
@@ -109,7 +111,8 @@ class _Maker:
 
     def _traces(self, point: Point, asked: DriveAsked | None) -> list[_Opened]:
         trace: TraceAsked = point["traces"]
-        seed = point["seeds"] if trace.is_drawn else None
+        is_other = trace.is_drawn or (self.spec.resample and trace.synth is None)
+        seed = point["seeds"] if is_other else None
         drive = None if asked is None else asked.drive
         behind = "" if asked is None else json.dumps([asked.device, asked.drive.record])
         page_bytes, tier2 = None, bool(self._given(point, "tier2"))
@@ -125,6 +128,9 @@ class _Maker:
                 )
             except (TypeError, UsageError) as e:
                 raise DataError(f"{self.spec.called}: trace {trace.name}: {e}") from e
+            self.warnings |= {
+                f"{name}: {said}": None for name, one in found for said in one.warnings
+            }
             self.traces[key] = [_Opened.of(name, one, asked, tier2=tier2) for name, one in found]
         return self.traces[key]
 

@@ -234,7 +234,7 @@ class Results(Tabled):
         sort: str | None = None,
         view: str | None = None,
         against: str | None = None,
-        stable: bool = False,
+        beside: Sequence[Run] = (),
     ) -> Table:
         """Return the table that the command line prints, to be laid out otherwise.
 
@@ -243,8 +243,8 @@ class Results(Tabled):
             sort: what the rows of a cache size are sorted by, the best first: `"p99.9"`.
             view: `"latency"`, `"endurance"` or `"hits"`: columns about that, instead of `show`.
             against: a policy: of the others, the differences from it, with 95 % intervals.
-            stable: whether a note says at how many sizes and depths, and in which halves of the
-                trace, the order by mean response holds.
+            beside: further runs, of other sizes or depths, for the line that says where the order
+                by mean response holds.
 
         Raises `UsageError` for a name that there is not.
         """
@@ -253,7 +253,7 @@ class Results(Tabled):
             table = against_table(self.runs, against, show=show, sort=sort, view=view)
         else:
             table = self._source.table(show, sort, view)
-        table.notes += stability(self.runs) if stable else []
+        table.notes += stability([*self.runs, *beside])
         return table
 
     @property

@@ -42,7 +42,7 @@ LISTS = {
     "cache": "a size such as '32MiB'",
     "seeds": "a whole number from 0",
 }
-RULES = ("zip", "where", "repeat")
+RULES = ("zip", "where", "repeat", "resample")
 
 #: Stands for the device that SPEC itself describes, in `[device]`.
 SPEC_DRIVE = "[device]"
@@ -103,6 +103,8 @@ class SweepSpec:
     """The device of `[device]` as the text of a device's file; None if devices are named."""
     options: Mapping[str, Any]
     """Run options that all runs have."""
+    resample: bool = False
+    """Whether a seed also makes another trace of each file."""
     is_file: bool = False
     """Whether it was read from a file, which may be anybody's."""
 
@@ -156,7 +158,17 @@ def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
         changes={} if own else changes,
         drive=_drive_file(data) if own else None,
         options=options,
+        resample=_resample(sweep, place.at("resample")),
     )
+
+
+def _resample(sweep: Mapping[str, Any], place: Place) -> bool:
+    asked = sweep.get("resample", False)
+    if not isinstance(asked, bool):
+        raise place.wrong("true or false", asked)
+    if asked and "seeds" not in sweep and "repeat" not in sweep:
+        raise DataError(f"{place}: expected seeds or repeat beside it: each seed is another trace")
+    return asked
 
 
 def _run_options() -> list[str]:

@@ -58,7 +58,7 @@ def sweep(
     asked = load_spec(spec)
     plan = planned(asked, progress, allow_code=allow_code)
     if experiment.warn is not None:
-        for sentence in plan.left_out:
+        for sentence in (*plan.left_out, *plan.warnings):
             experiment.warn(sentence)
     folder = experiment.opened()
     begun = folder.has_sweep(plan) and not resume

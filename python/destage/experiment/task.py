@@ -273,6 +273,8 @@ class Plan:
     tasks: tuple[Task, ...]
     left_out: tuple[str, ...] = ()
     """A sentence for each reason to leave policies of a group out."""
+    warnings: tuple[str, ...] = ()
+    """What was found odd in the traces, each once."""
 
     @classmethod
     def of(cls, tasks: Iterable[Task]) -> Plan:

@@ -56,6 +56,7 @@ class TraceAsked:
     ) -> list[tuple[str, Trace]]:
         """Open it for a device; several if its volumes are to be traces of their own.
 
+        A seed makes another trace: of a workload, or by a block bootstrap of a file's requests.
         Without one, its pages have `page_bytes` unless it says otherwise.
         """
         given: dict[str, Any] = {"device": drive, "progress": progress}
@@ -70,6 +71,8 @@ class TraceAsked:
                     given[key] = reader[key]
             return [(self.name, synth(self.synth, **given, **parameters))]
         options = {**reader, **self.options}
+        if seed is not None:
+            options["resample"] = seed
         # What is said of all traces need not mean something to each.
         if reader:
             options["defaults"] = [key for key in reader if key not in self.options]

@@ -67,6 +67,7 @@ def check_document(path: str, data: Mapping[str, Any]) -> None:
             " server itself, with --output-format=json+, and give that file"
         )
     groups: dict[Any, list[str]] = {}
+    measured: dict[str, str] = {}
     for job in _jobs(data):
         name = str(job.get("jobname", "?"))
         if "mixed" in job:
@@ -80,8 +81,16 @@ def check_document(path: str, data: Mapping[str, Any]) -> None:
                 f"{where}: step {printable(name)}: filename has several devices"
                 f" ({printable(files)}): measure one device at a time"
             )
+        if files:
+            measured.setdefault(files, name)
         names = groups.setdefault(job.get("groupid"), [])
         names += [] if name in names else [name]
+    if len(measured) > 1:
+        shown = ", ".join(f"{printable(n)} of {printable(f)}" for f, n in [*measured.items()][:3])
+        raise DataError(
+            f"{where}: its steps measure {len(measured)} devices ({shown}): measure one device at"
+            " a time"
+        )
     for group, names in groups.items():
         if group is not None and len(names) > 1:
             shown = ", ".join(map(printable, names[:3])) + (", ..." if len(names) > 3 else "")

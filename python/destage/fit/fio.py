@@ -292,8 +292,12 @@ def _load(text: str, path: str, made: Measurement) -> Mapping[str, Any]:
         try:
             one, end = json.JSONDecoder().raw_decode(text[begin:])
         except json.JSONDecodeError as e:
-            if documents:
-                break  # the run was stopped while it wrote the next one
+            if documents:  # the run was stopped while it wrote the next one
+                made.warnings.append(
+                    f"{printable(path)}: its last document (of fio --status-interval) is not"
+                    " complete: the one before it, which is of a part of the run, is used"
+                )
+                break
             line = text[:begin].count("\n") + e.lineno
             raise DataError(f"{printable(path)}:{line}:{e.colno}: fio's JSON: {e.msg}") from e
         documents.append(one)
@@ -349,6 +353,11 @@ def read_fio(
     if not reads and made.left_out:
         job, why = next(iter(made.left_out.items()))
         raise DataError(f"{printable(paths[0])}: no read step: {printable(job)}: {why}")
+    if not reads and made.not_used:
+        raise DataError(
+            f"{printable(paths[0])}: no read step: {printable(made.not_used[0])} mixes reads and"
+            " writes (rw), or is of no step: expected read-qd1 or rw=randread"
+        )
     if not reads:
         raise DataError(f"{printable(paths[0])}: no read step: expected read-qd1 or random reads")
     return made

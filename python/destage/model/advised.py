@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.model.advice import Choice, Setting
@@ -82,6 +82,8 @@ class Advised:
     """The flash tier below every cache: `over lru 30%`."""
     loop: str = ""
     """What is said of a device that does not keep up with the trace's times; empty if it does."""
+    doubts: tuple[Mapping[str, str], ...] = ()
+    """Numbers of the trace that a workload can hardly have: `about`, `cause` and `remedy`."""
 
     @property
     def first(self) -> Choice:

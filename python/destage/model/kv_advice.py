@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.model.prices import YEAR_NS, Prices
@@ -243,6 +243,8 @@ class KvAdvised:
     """Servers that each have such a cache and such a load."""
     prefill_tokens_per_s: float | None = None
     """Prompt tokens that a server computes in a second; None where it is not known."""
+    doubts: tuple[Mapping[str, str], ...] = ()
+    """Numbers of the trace that a workload can hardly have: `about`, `cause` and `remedy`."""
 
     @property
     def worth_reading_bytes_per_s(self) -> float | None:

@@ -19,6 +19,7 @@ __all__ = [
     "NONE",
     "TimeUnit",
     "cell",
+    "byte_unit",
     "column_unit",
     "counted",
     "duration",
@@ -151,7 +152,7 @@ def duration(nanos: float | int | None) -> str:
 
 @dataclass(frozen=True)
 class TimeUnit:
-    """A unit that times of one column or axis share."""
+    """A unit that times, or bytes, of one column or axis share."""
 
     name: str
     ns: float
@@ -178,15 +179,24 @@ def time_unit(nanos: Iterable[float | int | None]) -> TimeUnit:
     return TimeUnit("ns", 1.0, 0)
 
 
-def column_unit(nanos: Iterable[float | int | None]) -> TimeUnit | None:
-    """The unit of times of several traces; None where they are so unlike that each has its own."""
+def byte_unit(sizes: Iterable[float | int | None]) -> TimeUnit:
+    """The unit of a column of bytes, in powers of ten: the largest below the smallest."""
+    smallest = min((v for v in sizes if v), default=0.0)
+    units = (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("bytes", 1.0))
+    name, scale = next((one for one in units if smallest >= one[1]), units[-1])
+    digits = 2 if smallest < 10 * scale else 1 if smallest < 100 * scale else 0
+    return TimeUnit(name, scale, 0 if name == "bytes" else digits)
+
+
+def column_unit(nanos: Iterable[float | int | None]) -> TimeUnit:
+    """The unit of times of several traces."""
     values = [v for v in nanos if v]
     unit = time_unit(values)
     if max(values, default=0) < 1000 * unit.ns:
         return unit
     least, most = max(values) / 1000, 100 * min(values)
     larger = [(name, length) for name, length in _TIMES if least < length <= most]
-    return TimeUnit(*larger[0], 3) if larger else None
+    return TimeUnit(*larger[0], 3) if larger else unit
 
 
 def cell(metric: Metric, value: float | int | None, unit: TimeUnit | None = None) -> str:
@@ -197,8 +207,8 @@ def cell(metric: Metric, value: float | int | None, unit: TimeUnit | None = None
         return ratio(value)
     if metric.kind == "time":
         return duration(value) if unit is None else unit.text(value)
-    if metric.unit == "bytes" and metric.kind == "real" and value >= 1e6:
-        return volume(value)
+    if metric.unit == "bytes" and metric.kind == "real" and (value >= 1e6 or unit):
+        return volume(value) if unit is None else unit.text(value)
     is_whole = metric.kind == "count" or (metric.unit == "bytes" and value >= 100)
     return number(value, 0 if is_whole else 2)
 

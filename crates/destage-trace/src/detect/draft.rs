@@ -36,6 +36,8 @@ struct Draft {
     settings: Vec<(&'static str, String)>,
     /// Questions, a sentence each.
     open: Vec<String>,
+    /// Columns without names and roles.
+    left_out: Option<String>,
 }
 
 impl Draft {
@@ -122,6 +124,7 @@ fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
     }
     if table.names.is_empty() {
         lines.push("the columns have no names: the values decided which is which".to_owned());
+        lines.extend(draft.left_out.clone());
     }
     lines.extend(draft.open.iter().cloned());
     let typed = flags(draft.settings.iter().map(|(key, value)| (*key, value.as_str())));
@@ -185,7 +188,11 @@ struct Places {
 /// Options of the reader that fit the header, and where it has none, the values.
 fn drafted(table: &Table) -> Option<Draft> {
     let places = if table.names.is_empty() { by_values(table)? } else { by_names(table)? };
-    let offset = places.offset?;
+    let known = [places.time, places.op, places.length].iter().flatten().count();
+    let offset = places.offset;
+    if offset.is_none() && (known < 2 || table.names.is_empty()) {
+        return None;
+    }
     let mut draft = Draft::default();
     let called = |k: usize| table.called(k);
     let mut columns = Vec::new();
@@ -197,7 +204,7 @@ fn drafted(table: &Table) -> Option<Draft> {
     };
     put("time", places.time.as_slice());
     put("op", places.op.as_slice());
-    put("offset", &[offset]);
+    put("offset", offset.as_slice());
     put("length", places.length.as_slice());
     put("device", &places.device);
     // A response whose unit is not known is left out: it only compares.
@@ -206,11 +213,20 @@ fn drafted(table: &Table) -> Option<Draft> {
     put("response", response.map(|(k, _)| k).as_slice());
     draft.set("format", "csv");
     draft.set("columns", columns.join(","));
+    draft.left_out = left_out(table, &places);
     if let Some(k) = places.time {
         draft.unit("time_unit", &called(k), time_unit, TIMES);
     }
-    let offset_unit = offset_unit(table, offset, places.length.is_none());
-    draft.unit("offset_unit", &called(offset), offset_unit, SIZES);
+    let unit = |offset| offset_unit(table, offset, places.length.is_none());
+    let offset_unit = offset.and_then(unit);
+    match offset {
+        Some(k) => draft.unit("offset_unit", &called(k), offset_unit, SIZES),
+        None => {
+            let asked = "no column is named an address: put offset=NAME into --columns";
+            draft.open.push(asked.to_owned());
+            draft.set("offset_unit", UNIT);
+        }
+    }
     match places.length {
         Some(k) => {
             draft.unit("length_unit", &called(k), length_unit(table, k, offset_unit), SIZES);
@@ -227,6 +243,24 @@ fn drafted(table: &Table) -> Option<Draft> {
     }
     ops(table, places.op, &mut draft);
     Some(draft)
+}
+
+/// What the columns that no role has taken may be; none if all are taken.
+fn left_out(table: &Table, places: &Places) -> Option<String> {
+    let mut taken = places.device.clone();
+    taken.extend([places.time, places.op, places.offset, places.length].into_iter().flatten());
+    let rest: Vec<String> =
+        (0..table.width()).filter(|k| !taken.contains(k)).map(|k| k.to_string()).collect();
+    let open = [("time", places.time), ("operation", places.op), ("length", places.length)];
+    let open: Vec<&str> =
+        open.into_iter().filter(|(_, at)| at.is_none()).map(|(role, _)| role).collect();
+    let (columns, is) = if rest.len() == 1 { ("column", "is") } else { ("columns", "are") };
+    let reads = if places.op.is_none() { "; all requests are taken as reads" } else { "" };
+    let none =
+        if open.is_empty() { String::new() } else { format!("no {} found: ", open.join(", ")) };
+    (!rest.is_empty()).then(|| {
+        format!("{none}{columns} {} {is} left out{reads}: change --columns if not", rest.join(", "))
+    })
 }
 
 /// The options of the operation column, or of a table without one.
@@ -325,18 +359,20 @@ fn by_values(table: &Table) -> Option<Places> {
     };
     let is_word = |k: usize| table.columns[k].iter().all(|value| op_of(value).is_some());
     let op = take(&is_word);
-    let time = take(&|k| table.is_date(k) || table.rises(k) && table.columns[k].len() > 2);
-    let is_flag = |k: usize| {
-        let has = |flag: &str| table.columns[k].iter().any(|value| value == flag);
-        has("0") && has("1") && table.columns[k].iter().all(|value| value == "0" || value == "1")
-    };
-    let op = op.or_else(|| take(&is_flag));
     // A table that rises by one a row is numbered.
     let numbers = |k: usize| {
         let numbers = table.whole(k).unwrap_or_default();
         numbers.len() > 1 && numbers.windows(2).all(|pair| pair[1] == pair[0] + 1)
     };
-    let time = time.filter(|&k| !numbers(k));
+    let rises = |k: usize| table.rises(k) && table.columns[k].len() > 2 && !numbers(k);
+    let time = take(&|k| table.is_date(k) || is_clock(table, k));
+    let time = time.or_else(|| take(&rises));
+    let is_flag = |k: usize| {
+        let has = |flag: &str| table.columns[k].iter().any(|value| value == flag);
+        has("0") && has("1") && table.columns[k].iter().all(|value| value == "0" || value == "1")
+    };
+    let op = op.or_else(|| take(&is_flag));
+    let _ = take(&|k| k == 0 && numbers(k) && table.width() > 2);
     let largest = open.iter().copied().max_by_key(|&k| (table.largest(k), std::cmp::Reverse(k)));
     let offset = largest.filter(|&k| table.largest(k) > 1)?;
     let is_length = |k: usize| {
@@ -356,7 +392,21 @@ fn time_unit(table: &Table, k: usize) -> Option<&'static str> {
     if table.is_date(k) {
         return Some("date");
     }
-    let first = table.columns[k].first().and_then(|value| number(value))?;
+    epoch_unit(table.columns[k].first().and_then(|value| number(value))?)
+}
+
+/// Whether a column counts milliseconds or less since 1970: no address of a device is as large.
+fn is_clock(table: &Table, k: usize) -> bool {
+    let of = |value: &String| number(value).and_then(epoch_unit);
+    let mut units = table.columns[k].iter().map(of);
+    match units.next().flatten() {
+        None | Some("s") => false,
+        first => units.all(|unit| unit == first),
+    }
+}
+
+/// The unit in which a number is a time of this century.
+fn epoch_unit(first: f64) -> Option<&'static str> {
     // Years 2000 to 2100.
     let epochs = [("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)];
     let is_epoch = |factor: f64| (946_684_800.0..4_102_444_800.0).contains(&(first / factor));

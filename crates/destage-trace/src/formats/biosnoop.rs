@@ -113,6 +113,9 @@ impl LineParser for BioSnoop {
             self.tail = Some(Tail::of_header(line));
             return Ok(Parsed::Skip(Skipped::Header));
         }
+        if line.starts_with(b"Tracing ") || line.trim_ascii() == b"^C" {
+            return Ok(Parsed::Skip(Skipped::Comment)); // what the tool and its terminal print
+        }
         let lost = memchr::memmem::find(line, b"ossibly lost").is_some();
         if lost || line.starts_with(b"Lost ") && line.ends_with(b" events") {
             let text = printable(line.trim_ascii());

@@ -106,6 +106,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         page_bytes: (options.columns.length.is_none() && options.offset_unit == Some(Unit::Page))
             .then(|| options.page_bytes.unwrap_or(4096)),
         fields: Vec::new(),
+        time_digits: 0,
     };
     if let Some(first) = lines.first() {
         split(first, delimiter, &mut parser.fields);
@@ -121,6 +122,13 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         parser.header = with_header.then(|| first.to_vec());
         parser.count = (delimiter != b' ').then_some(names.len());
     }
+    parser.time_digits = parser.roles.time.map_or(0, |k| {
+        let digits = |line: &&[u8]| {
+            split(line, delimiter, &mut parser.fields);
+            parser.fields.get(k).map_or(0, |f| mapping::digits_behind_point(&f.value(line)))
+        };
+        lines.iter().map(digits).max().unwrap_or(0)
+    });
     TextReader::boxed(input, opening, parser)
 }
 
@@ -244,6 +252,8 @@ struct CsvLines {
     /// Every request is one page of this size.
     page_bytes: Option<u64>,
     fields: Vec<Field>,
+    /// Most digits behind the point of the first times.
+    time_digits: usize,
 }
 
 impl LineParser for CsvLines {
@@ -315,7 +325,7 @@ impl LineParser for CsvLines {
             has_ops: Some(self.roles.op.is_some()),
             page_bytes: self.page_bytes,
             exact: self.is_export,
-            time_digits: 0,
+            time_digits: self.time_digits,
             odd_columns: None,
         }
     }

@@ -18,7 +18,6 @@ use super::text_format::*;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    blocks: false,
     name_parts: &["iolog"],
     ..Format::text(
         "fio-iolog",

@@ -133,7 +133,7 @@ pub(crate) fn time_of(
         }
         Misread::TooLarge => {
             let message = format!(
-                "{name}: {} {} are more than 2^64 nanoseconds",
+                "{name}: {} {} are more than 2^64 nanoseconds: is the unit smaller?",
                 fields::quoted(field),
                 clock.unit()
             );

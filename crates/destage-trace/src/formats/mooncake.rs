@@ -119,10 +119,15 @@ impl First {
 
 /// Whether an id is a hash: a text, or a number with more digits than blocks are numbered with.
 fn is_name(id: &[u8]) -> bool {
+    let is_small = |digits: &[u8]| parse_u64(digits).is_ok_and(|id| id <= u64::from(u32::MAX));
+    let is_text = id.len() > 2 && id.starts_with(b"\"") && id.ends_with(b"\"");
+    is_text || whole_of(id).is_some_and(|digits| !is_small(digits))
+}
+
+/// The digits of a whole number; a hash of 64 bits may be printed with a sign.
+fn whole_of(id: &[u8]) -> Option<&[u8]> {
     let digits = id.strip_prefix(b"-").unwrap_or(id);
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    let is_small = parse_u64(digits).is_ok_and(|id| id <= u64::from(u32::MAX));
-    id.len() > 2 && id.starts_with(b"\"") && id.ends_with(b"\"") || is_number && !is_small
+    (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then_some(digits)
 }
 
 /// Size of a block, as the options give it.
@@ -396,7 +401,7 @@ impl LineParser for Chains {
         let default_op = self.default_op;
         let mut number = |at: Range<usize>| match &mut self.names {
             None => fields::whole(line, at, "hash_ids", "blocks", Category::BadNumber),
-            Some(_) if !is_name(&line[at.clone()]) && parse_u64(&line[at.clone()]).is_err() => {
+            Some(_) if !is_name(&line[at.clone()]) && whole_of(&line[at.clone()]).is_none() => {
                 let expected = "a whole number or a text";
                 Err(unexpected(line, at, Category::BadNumber, "hash_ids", expected))
             }
@@ -604,10 +609,10 @@ mod tests {
     #[test]
     fn hashes_are_numbered_in_the_order_in_which_they_come() {
         let text = "{\"hash_ids\":[14057331847341543801, 902, \"9f3a\"]}\n\
-                    {\"hash_ids\":[902, -4611686018427387905, \"9f3a\"]}\n";
+                    {\"hash_ids\":[902, -4611686018427387905, \"9f3a\", -7]}\n";
         let trace = read_with(&FORMAT, text, "x", of_a_kilobyte);
         let blocks: Vec<u64> = trace.records.iter().map(|r| r.offset_bytes >> 19).collect();
-        assert_eq!(blocks, [0, 1, 2, 1, 3, 2]);
+        assert_eq!(blocks, [0, 1, 2, 1, 3, 2, 4]);
         assert_eq!(trace.facts.has_times, Some(false), "no line has a time");
         let some = "{\"timestamp\":5,\"hash_ids\":[1]}\n{\"hash_ids\":[2]}\n";
         let trace = read_with(&FORMAT, some, "x", of_a_kilobyte);

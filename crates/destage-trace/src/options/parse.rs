@@ -172,6 +172,7 @@ mod tests {
         });
         table["fields"] = json!("<u32 page,x4");
         table["bytes_per_token"] = json!(4096);
+        (table["resample"], table["resample_block"]) = (json!(3), json!(100));
         let options = read(table.clone()).unwrap();
         assert_eq!(serde_json::to_value(&options).unwrap(), table);
         let keys: Vec<&str> = OPTIONS.iter().map(|field| field.key.name).collect();

@@ -23,6 +23,8 @@ pub struct ReaderOptions {
     pub from_ns: Option<u64>,
     pub for_ns: Option<u64>,
     pub requests: Option<u64>,
+    pub resample: Option<u64>,
+    pub resample_block: Option<u64>,
     /// Empty: all.
     pub ops: Vec<RecordOp>,
     pub offset_from: Option<u64>,
@@ -77,6 +79,8 @@ impl Default for ReaderOptions {
             from_ns: None,
             for_ns: None,
             requests: None,
+            resample: None,
+            resample_block: None,
             ops: Vec::new(),
             offset_from: None,
             offset_to: None,

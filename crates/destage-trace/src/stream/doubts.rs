@@ -25,6 +25,8 @@ const MOST_IN_FLIGHT: f64 = 1e3;
 /// Bytes of a sector, and units beyond which lengths are bytes.
 const SECTOR_BYTES: u64 = 512;
 const MANY_UNITS: f64 = 1024.0;
+/// Requests that are hardly longer on average.
+const LONG_BYTES: f64 = 1048576.0;
 /// Steps back that are kept, the longest; as many are no recordings that follow each other.
 pub(crate) const STEPS_KEPT: usize = 64;
 
@@ -128,6 +130,12 @@ pub(crate) struct Reading<'a> {
     pub(crate) options: &'a ReaderOptions,
 }
 
+/// What the first requests of a file are beside their records.
+pub(crate) struct Sampled {
+    pub(crate) devices: u64,
+    pub(crate) zero_length: u64,
+}
+
 /// All doubts about a reading.
 pub(crate) fn doubts(reading: &Reading) -> Vec<Doubt> {
     let mut found = Vec::new();
@@ -143,7 +151,7 @@ pub(crate) fn doubts(reading: &Reading) -> Vec<Doubt> {
 /// Doubts about the first requests of a file, in the order of the file.
 pub(crate) fn sampled_doubts(
     mut records: Vec<Record>,
-    devices: u64,
+    sampled: Sampled,
     format: &'static Format,
     facts: Facts,
     options: &ReaderOptions,
@@ -151,7 +159,8 @@ pub(crate) fn sampled_doubts(
     let steps = records.windows(2).filter(|pair| pair[1].time_ns < pair[0].time_ns).count();
     records.sort_by_key(|record| record.time_ns);
     let mut summary = Summary {
-        devices,
+        devices: sampled.devices,
+        zero_length: sampled.zero_length,
         stepped_back: steps as u64,
         has_times: facts.has_times.unwrap_or(format.has_times),
         coarse_clock_ns: format.coarse_ns,
@@ -245,6 +254,9 @@ impl Reading<'_> {
         match self.format.name {
             "csv" | "parquet" => "--columns".to_owned(),
             "bin" => "--fields".to_owned(),
+            "fio-iolog" => "awk '/ (read|write|trim) / {$(NF-1) *= 512; $NF *= 512} 1' FILE > NEW \
+                            turns sectors into bytes"
+                .to_owned(),
             _ => "--format csv --columns time=...,op=...,offset=...,length=... with units \
                   (`destage trace formats csv`)"
                 .to_owned(),
@@ -335,6 +347,12 @@ impl Reading<'_> {
                 .contains(&first)
                 .then(|| (cause.to_owned(), self.remedy(&[("time_unit", "s".to_owned())])));
         }
+        let milliseconds = 946_684_800_000_000..2_200_000_000_000_000;
+        let in_us = self.is_mapped() && self.options.time_unit == Some(TimeUnit::Us);
+        if in_us && milliseconds.contains(&first) {
+            let cause = "times begin like milliseconds since 1970, and are read as microseconds";
+            return Some((cause.to_owned(), self.remedy(&[("time_unit", "ms".to_owned())])));
+        }
         let from = self.format.year_2000_ns?;
         if (from..from.saturating_add(CENTURY_NS)).contains(&first) {
             return None;
@@ -354,16 +372,29 @@ impl Reading<'_> {
         Some((cause, remedy))
     }
 
-    /// Times are milliseconds by default.
+    /// Times are milliseconds by default, or as said of a table.
     fn is_in_ms(&self) -> bool {
-        matches!(self.format.name, "disksim" | "mooncake") && self.options.time_unit.is_none()
+        match self.options.time_unit {
+            None => matches!(self.format.name, "disksim" | "mooncake"),
+            unit => self.is_mapped() && unit == Some(TimeUnit::Ms),
+        }
+    }
+
+    /// The user said which column is what.
+    fn is_mapped(&self) -> bool {
+        matches!(self.format.name, "csv" | "parquet" | "bin")
     }
 
     /// More digits behind the point than milliseconds have.
     fn digits(&self) -> Option<(String, String)> {
         let digits = self.facts.time_digits;
-        let most = if self.format.name == "mooncake" { 0 } else { 6 };
-        if !self.is_in_ms() || digits <= most {
+        let is_odd = match self.format.name {
+            "mooncake" => digits > 0,
+            // Libraries print numbers with as many as it takes.
+            "csv" => digits == 9,
+            _ => digits > 6,
+        };
+        if !self.is_in_ms() || !is_odd {
             return None;
         }
         let cause = format!(
@@ -390,6 +421,12 @@ impl Reading<'_> {
                  one?"
             ));
         }
+        let (empty, all) = (self.summary.zero_length, requests + self.summary.zero_length);
+        if empty * 5 >= all {
+            doubt(format!(
+                "{empty} of {all} requests have length 0: is the column of the length another one?"
+            ));
+        }
         if let Some(what) = self.facts.odd_columns {
             doubt(what.to_owned());
         }
@@ -404,6 +441,35 @@ impl Reading<'_> {
         }
     }
 
+    /// Long requests of many lengths that all begin within half of one: addresses and lengths in
+    /// each other's columns.
+    fn swapped(&self, mean_bytes: f64) -> Option<Doubt> {
+        let Evidence { offset_bits, length_bits, .. } = *self.counted();
+        let is_likely = mean_bytes >= LONG_BYTES
+            && offset_bits as f64 * 2.0 < mean_bytes
+            && length_bits.count_ones() > 4;
+        let columns = self.setting("columns").unwrap_or_default();
+        let mut roles: Vec<(&str, &str)> =
+            columns.split(',').filter_map(|pair| pair.split_once('=')).collect();
+        for (role, _) in &mut roles {
+            *role = match *role {
+                "offset" => "length",
+                "length" => "offset",
+                other => other,
+            };
+        }
+        let exchanged: Vec<String> =
+            roles.iter().map(|(role, at)| format!("{role}={at}")).collect();
+        let changes = [("columns", exchanged.join(","))];
+        let remedy = as_csv(self.format, &changes).unwrap_or_else(|| self.by_columns());
+        let cause = format!(
+            "requests of {mean_bytes:.0} bytes on average all begin below byte {}: are the \
+             columns of address and length exchanged?",
+            offset_bits.saturating_add(1)
+        );
+        is_likely.then_some(Doubt { about: About::Columns, cause, remedy })
+    }
+
     /// Addresses and lengths in another unit.
     fn extents(&self, found: &mut Vec<Doubt>) {
         let counted = self.counted();
@@ -412,6 +478,9 @@ impl Reading<'_> {
             return;
         }
         let mean = self.summary.mean_bytes().unwrap_or(0.0);
+        if let Some(doubt) = self.swapped(mean) {
+            return found.push(doubt);
+        }
         let (offset_unit, length_unit) = self.units();
         let mut causes = Vec::new();
         let mut changes = Vec::new();

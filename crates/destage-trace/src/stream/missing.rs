@@ -1,5 +1,7 @@
 //! Errors of a run without the requests or devices asked for.
 
+use std::collections::BTreeMap;
+
 use destage_keys::nearest_alone;
 
 use crate::error::{Location, TraceError};
@@ -59,11 +61,32 @@ pub(super) fn nothing(
     let layered = files.first().is_some_and(|file| file.format.layered);
     let hint = match files.iter().map(|file| file.records).sum::<u64>() {
         0 if layered => Some(format!(
-            "the requests are the {} events; --event chooses others",
-            options.event.letter()
+            "the requests are the {} events; {}",
+            options.event.letter(),
+            other_event(&tally.ignored_events)
         )),
+        0 if tally.zero_length > 0 => Some(
+            "is the column of the length another one? --format csv with --columns reads a table \
+             in any order"
+                .to_owned(),
+        ),
         0 => None,
         _ => Some("the slice or the filters leave nothing".to_owned()),
     };
     TraceError::Data { file: names.join(", "), place: Location::File, message, hint }
+}
+
+/// The option by which events that were ignored are the requests.
+fn other_event(ignored: &BTreeMap<String, u64>) -> String {
+    const EVENTS: [(char, &str); 3] =
+        [('D', "block_rq_issue"), ('Q', "block_bio_queue"), ('C', "block_rq_complete")];
+    let has = |(letter, name): &&(char, &str)| {
+        ignored.keys().any(|event| event == name || *event == letter.to_string())
+    };
+    match EVENTS.iter().find(has) {
+        Some((letter, _)) => format!("--event {letter} reads the others"),
+        None => {
+            "record block_rq_issue (D), block_bio_queue (Q) or block_rq_complete (C)".to_owned()
+        }
+    }
 }

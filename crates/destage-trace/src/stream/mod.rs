@@ -6,6 +6,7 @@
 //!  sorting     one file's records in order of time
 //!  (here)      the merge of the files, the devices that are kept
 //!  shape       ticks spread out, the slice
+//!  resample    another trace of the same workload
 //!  summary     the counts of a reading
 //!  doubts      numbers that a workload can hardly have
 //!  missing     errors of a run without requests
@@ -17,6 +18,7 @@
 pub(crate) mod doubts;
 mod missing;
 mod open_files;
+mod resample;
 mod shape;
 pub(crate) mod sorting;
 pub mod summary;
@@ -30,6 +32,7 @@ use std::sync::atomic::Ordering;
 use doubts::{About, Doubt, Reading, STEPS_KEPT};
 use missing::{no_such_device, nothing};
 use open_files::{known_format, open_files};
+use resample::Resampler;
 use shape::{Slice, Spreader};
 
 use crate::error::{Location, Result, TraceError};
@@ -62,6 +65,8 @@ pub struct Stream {
     /// `spread = "uniform"`.
     spreader: Option<Spreader>,
     slice: Slice,
+    /// `resample`, once the trace is read.
+    resampler: Option<Resampler>,
     ended: bool,
     summary: Summary,
 }
@@ -180,6 +185,7 @@ impl Stream {
         Ok(Stream {
             selected: selected_devices(&options, &files),
             slice: Slice::new(&options),
+            resampler: options.resample.map(|seed| Resampler::new(seed, options.resample_block)),
             options,
             controls,
             shared,
@@ -221,6 +227,21 @@ impl Stream {
     /// Unreadable input, malformed records as `on_error` says, no request at all, a device that
     /// is not there, [`TraceError::Interrupted`], [`TraceError::BeyondWindow`].
     pub fn next_batch(&mut self, out: &mut Vec<Record>) -> Result<bool> {
+        let Some(mut resampler) = self.resampler.take() else { return self.next_read(out) };
+        if !self.ended {
+            while self.next_read(out)? {
+                resampler.take(out);
+            }
+            resampler.close();
+        }
+        out.clear();
+        let more = resampler.next(out);
+        self.resampler = Some(resampler);
+        Ok(more)
+    }
+
+    /// [`Stream::next_batch`] of the trace as it is.
+    fn next_read(&mut self, out: &mut Vec<Record>) -> Result<bool> {
         out.clear();
         while out.is_empty() {
             if self.ended {
@@ -278,7 +299,8 @@ impl Stream {
             summary.evidence.steps_ns = self.shared.steps_ns;
             summary.evidence.records = summary.files.iter().map(|file| file.records).sum();
             let doubts = self.doubts(&summary);
-            summary.take_doubts(doubts);
+            let is_exact = self.files.iter().all(|f| f.format.exact || f.facts().exact);
+            summary.take_doubts(doubts, is_exact);
         }
         summary
     }

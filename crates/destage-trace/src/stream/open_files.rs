@@ -182,7 +182,7 @@ fn open_trace(
         }
     };
     if let Some(note) = check_options(format, reason.is_some(), options)? {
-        add_once(&mut summary.notes, note);
+        add_once(&mut summary.warnings, note);
     }
     let opening = Opening {
         options: Arc::clone(options),

@@ -223,13 +223,19 @@ impl Summary {
 
     /// Takes the doubts about the reading, which are warnings too, and warns of a duration that is
     /// odd where there are too few requests for a doubt.
-    pub(crate) fn take_doubts(&mut self, doubts: Vec<Doubt>) {
+    pub(crate) fn take_doubts(&mut self, doubts: Vec<Doubt>, is_exact: bool) {
         let doubted = doubts.iter().any(|doubt| doubt.about == About::TimeUnit);
         // One request has no duration; a handful may well share an instant of a coarse clock.
         if self.has_times && self.requests > 1 && !doubted {
             let duration = self.duration_ns();
-            if duration < 1_000_000 && self.coarse_clock_ns.is_none() {
-                let text = format!("the trace lasts only {duration} ns: is the time unit right?");
+            if duration < 1_000_000 && self.coarse_clock_ns.is_none() && !is_exact {
+                let text = match duration {
+                    0 => format!(
+                        "all {} requests have one time: is the time unit right?",
+                        self.requests
+                    ),
+                    _ => format!("the trace lasts only {duration} ns: is the time unit right?"),
+                };
                 self.warnings.push(text);
             }
             if duration > 10 * YEAR_NS {

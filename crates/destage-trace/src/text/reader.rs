@@ -241,6 +241,7 @@ impl<P: LineParser> TextReader<P> {
         let (mut devices, mut counts) =
             (DeviceTable::new(), Tally { limits: tally.limits, ..Tally::default() });
         let lines = sample.lines((DOUBT_LINES + 1 - self.lines.line) as usize);
+        let mut why = None;
         for line in &lines {
             seen += 1;
             let mut context = Context {
@@ -249,15 +250,20 @@ impl<P: LineParser> TextReader<P> {
                 file_device: &self.lines.file_device,
                 extent_field: 0..0,
             };
-            bad += u64::from(parser.line(line, &mut context).is_err());
+            if let Err(fault) = parser.line(line, &mut context) {
+                bad += 1;
+                why.get_or_insert(fault.message);
+            }
         }
         if seen < DOUBT_LEAST || bad * 2 <= seen {
             return Ok(());
         }
         let how = if self.lines.opening.detected { "detected" } else { "given" };
         let name = self.lines.opening.format.name;
-        let message =
-            format!("{bad} of the first {seen} records are malformed as format {name} ({how})");
+        let why = why.map_or_else(String::new, |why| format!(": {why}"));
+        let message = format!(
+            "{bad} of the first {seen} records are malformed as format {name} ({how}){why}"
+        );
         let closest = closest(&sample, name);
         let hint = if closest.is_empty() {
             "no other format fits it either; --format csv with columns reads any table".to_owned()

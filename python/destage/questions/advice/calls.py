@@ -334,6 +334,7 @@ class _Search:
             force=self.force,
             products=products,
             below=runner.below,
+            doubts=runner.trace.doubts,
             results=runs,
         )
         can = affordable((one.system for one in found), most, self.now)

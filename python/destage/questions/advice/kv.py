@@ -256,6 +256,7 @@ def _advised(
         filters=tuple(_filters(candidates, chosen)),
         candidates=candidates,
         ran=KvRan(0, ""),
+        doubts=trace.doubts,
         results=results,
     )
 

@@ -54,6 +54,7 @@ def everything(advised: Advised) -> dict[str, Any]:
             "unique_pages": advised.trace.unique_pages,
             "page_bytes": advised.trace.page_bytes,
         },
+        "doubts": [dict(doubt) for doubt in advised.doubts],
         "device": advised.drive,
         "tier2": advised.below or None,
         "objectives": [_goal(goal) for goal in advised.goals],

@@ -57,6 +57,7 @@ def everything(advised: KvAdvised) -> dict[str, Any]:
             "duration_ns": advised.trace.duration_ns,
             "page_bytes": advised.trace.page_bytes,
         },
+        "doubts": [dict(doubt) for doubt in advised.doubts],
         "within": advised.within,
         "worth_it": advised.worth,
         "flash_worth_it": advised.flash_worth,

@@ -24,6 +24,7 @@ from destage.model.winners import held_back, winner
 from destage.model.words import (
     NONE,
     TimeUnit,
+    byte_unit,
     cell,
     column_unit,
     counted,
@@ -43,6 +44,7 @@ __all__ = [
     "Numbers",
     "by_metric",
     "grouped",
+    "heading",
     "key_columns",
     "keys_of",
     "leading_cells",
@@ -51,6 +53,7 @@ __all__ = [
     "results_table",
     "shown_metrics",
     "title_of",
+    "unit_of",
 ]
 
 #: Columns that say how long a device lasts.
@@ -69,6 +72,26 @@ def title_of(metric: Metric) -> str:
     """The title of a metric as a heading has it: abbreviations stay as they are."""
     title = metric.title
     return title if title.split()[0].isupper() else title[0].lower() + title[1:]
+
+
+def unit_of(
+    metric: Metric, values: Sequence[float | int | None], *, several: bool
+) -> TimeUnit | None:
+    """The unit that all numbers of a column have; None where the metric's own is meant."""
+    if metric.kind == "time":
+        return (column_unit if several else time_unit)(values)
+    is_volume = metric.kind == "real" and metric.unit == "bytes"
+    return byte_unit(values) if is_volume else None
+
+
+def heading(metric: Metric, unit: TimeUnit | None) -> str:
+    """The title of a metric's column, with its unit where the title does not have it."""
+    title = title_of(metric)
+    if metric.kind == "ratio":
+        return f"{title.removesuffix(' ratio')} %"
+    name = metric.unit if unit is None else unit.name
+    plain_title = title.lower()
+    return title if name in plain_title or plain_title in name else f"{title}\n({name})"
 
 
 def shown_metrics(runs: Sequence[Run]) -> list[Metric]:
@@ -104,15 +127,9 @@ class Numbers:
     @classmethod
     def of(cls, metric: Metric, runs: Sequence[Run]) -> Numbers:
         """Choose the unit that suits all runs."""
-        title, unit = title_of(metric), None
-        if metric.kind == "time":
-            several = len({r.trace.fingerprint for r in runs}) > 1
-            unit = (column_unit if several else time_unit)(r[metric.name] for r in runs)
-        if metric.kind == "ratio":
-            title = f"{title.removesuffix(' ratio')} %"
-        elif unit is not None:
-            title = f"{title}\n({unit.name})"
-        return cls(metric, title, unit)
+        several = len({r.trace.fingerprint for r in runs}) > 1
+        unit = unit_of(metric, [r[metric.name] for r in runs], several=several)
+        return cls(metric, heading(metric, unit), unit)
 
     def text(self, run: Run) -> str:
         """The number of a run."""
@@ -170,7 +187,7 @@ def results_table(
     if life and not lasting:
         table.notes.append(f"{NO_LIFE} (--pe-cycles)")
     if zeros:
-        names = ", ".join(Numbers.of(m, runs).title.replace("\n", " ") for m in zeros)
+        names = ", ".join(heading(m, None).partition("\n")[0] for m in zeros)
         table.notes.append(f"0 in every run: {names}")
     return table
 

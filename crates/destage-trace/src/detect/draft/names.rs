@@ -151,6 +151,8 @@ const ROLES: [(&str, &[&str], &[&str]); 6] = [
         &[
             "offset",
             "byteoffset",
+            "off",
+            "byteoff",
             "lba",
             "slba",
             "startlba",
@@ -182,7 +184,7 @@ const ROLES: [(&str, &[&str], &[&str]); 6] = [
             "lpn",
             "lpa",
         ],
-        &["offset", "lba", "lbn", "sector", "slba", "addr", "address", "lpn"],
+        &["offset", "off", "lba", "lbn", "sector", "slba", "addr", "address", "lpn"],
     ),
     (
         "device",

@@ -83,8 +83,11 @@ fn plain(value: &str) -> String {
         .iter()
         .find_map(|prefix| lower.strip_prefix(prefix))
         .unwrap_or(&lower);
-    let kept = lower.strip_suffix("64").unwrap_or(lower);
-    kept.replace(['_', '-', ' '], "")
+    // `pread64`, and the length of a SCSI command: `READ(10)`, `WRITE_16`.
+    let plain = lower.replace(['_', '-', ' ', '(', ')'], "");
+    let digits = ["64", "10", "12", "16", "32", "6"];
+    let kept = digits.iter().find_map(|suffix| plain.strip_suffix(suffix));
+    kept.map_or_else(|| plain.clone(), str::to_owned)
 }
 
 fn of_words(words: &[(RecordOp, &[&str])], value: &str) -> Option<RecordOp> {
