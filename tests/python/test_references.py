@@ -34,7 +34,7 @@ OUTPUTS = {
 ELSEWHERE = {
     "CHANGELOG.md": {"docs/results.md", "docs/paper-files.md"},
     "docs/reference/tiers.md": {"lib/bindings/kvbm/README.md"},
-    "python/destage/model/kv_settings.py": {"lib/bindings/kvbm/README.md"},
+    "python/destage/model/deployed.py": {"lib/bindings/kvbm/README.md"},
 }
 #: Specified, and built later; each may be absent until then.
 PENDING = {"device-today.jsonl", "tiers.jsonl", "kv.jsonl"}
