@@ -234,7 +234,7 @@ def _notes(drawn: Drawing, found: Sums) -> list[str]:
 
 def _finished(chart: Any, about: str) -> Any:
     """The look of `finish`, which does not take several panels."""
-    from destage.show.charts.comparison import configure
+    from destage.show.charts.series import configure
 
     return configure(chart.properties(description=about), LIGHT, page=False)
 

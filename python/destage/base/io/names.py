@@ -25,9 +25,12 @@ PathLike = str | os.PathLike[str]
 
 def printable(text: object) -> str:
     """Text without characters that cannot be shown; they appear as escapes."""
+    whole = str(text)
+    if whole.isprintable():  # as nearly every text is
+        return whole
     return "".join(
         c if c.isprintable() or c == "\u00a0" else c.encode("unicode_escape").decode("ascii")
-        for c in str(text)
+        for c in whole
     )
 
 

@@ -20,7 +20,7 @@ from destage.model.metrics import BASELINE
 from destage.model.results import Row
 from destage.model.run import Run
 from destage.model.words import plain, size, time_unit
-from destage.show.charts.comparison import finish, size_axis
+from destage.show.charts.series import finish, size_axis
 from destage.show.charts.theme import Theme
 from destage.show.charts.value_axes import value_domain
 

@@ -12,7 +12,7 @@ import altair as alt
 
 from destage.model.results import Row
 from destage.show.charts.axes import MICROS
-from destage.show.charts.comparison import finish
+from destage.show.charts.series import finish
 from destage.show.charts.theme import DASHES, LIGHT, MARKERS, Theme
 
 __all__ = ["over_chart"]

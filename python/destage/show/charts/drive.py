@@ -29,8 +29,9 @@ from destage.model.metrics import METRICS
 from destage.model.results import ResultSet, Row
 from destage.model.words import plain, size
 from destage.show.charts.axes import MICROS, log_axis, run_axis, span_unit, warmup_shade
-from destage.show.charts.comparison import Charts, configure, finish
+from destage.show.charts.comparison import Charts
 from destage.show.charts.heat import PANELS, heat_map
+from destage.show.charts.series import configure, finish
 from destage.show.charts.theme import LIGHT, Theme
 
 __all__ = ["DeviceCharts"]

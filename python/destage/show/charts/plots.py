@@ -47,6 +47,7 @@ __all__ = [
     "offline",
     "rows_text",
     "save_figures",
+    "write_files",
     "write_figure",
 ]
 
@@ -438,13 +439,20 @@ def write_figure(
     svg = numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))
     if points:
         svg = in_points(svg)
+    return write_files(
+        stem,
+        svg,
+        settled(engine().vegalite_to_pdf(spec, vl_version=VEGA_LITE)),
+        engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE),
+        rows,
+    )
+
+
+def write_files(stem: Path, svg: str, pdf: bytes, png: bytes, rows: str) -> list[Path]:
+    """Write a figure in each form, and its data; return the files."""
     written = []
-    for suffix, content in (
-        (".svg", svg),
-        (".pdf", settled(engine().vegalite_to_pdf(spec, vl_version=VEGA_LITE))),
-        (".png", engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE)),
-        (".csv", rows),
-    ):
+    forms: dict[str, str | bytes] = {".svg": svg, ".pdf": pdf, ".png": png, ".csv": rows}
+    for suffix, content in forms.items():
         path = stem.with_name(stem.name + suffix)
         write_whole(path, content)
         written.append(path)

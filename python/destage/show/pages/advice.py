@@ -20,7 +20,8 @@ from destage.show.charts.advice import (
     wear_chart,
     wear_rows,
 )
-from destage.show.charts.comparison import Charts, chart_rows
+from destage.show.charts.comparison import Charts
+from destage.show.charts.comparison_rows import chart_rows
 from destage.show.charts.theme import PAGE
 from destage.show.pages.comparison import Part, chart_part, chips, highlighted
 from destage.show.pages.contents import with_contents

@@ -22,7 +22,8 @@ from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.winners import winners
 from destage.model.words import number, size
-from destage.show.charts.comparison import Charts, chart_rows
+from destage.show.charts.comparison import Charts
+from destage.show.charts.comparison_rows import chart_rows
 from destage.show.charts.drive import DeviceCharts
 from destage.show.charts.engine import engine
 from destage.show.charts.host_interface import HostInterfaceCharts
