@@ -113,7 +113,7 @@ class Results(Tabled):
     def where(self, condition: str) -> Results:
         """Return the runs of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
 
-        Raises `UsageError` for what is none, and `MissingExtra` without the extra `sql`.
+        Raises `UsageError` for an invalid one, and `MissingExtra` without the extra `sql`.
         """
         return Results(source=self._source.kept(where(condition)))
 

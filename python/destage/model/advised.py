@@ -92,7 +92,7 @@ class Advised(Answered):
     below: str = ""
     """The flash tier below every cache: `over lru 30%`."""
     loop: str = ""
-    """What is said of a device that does not keep up with the trace's times; empty if it does."""
+    """Note on a device that does not keep up with the trace's times; empty if it does."""
 
     @property
     def first(self) -> Choice:

@@ -32,7 +32,7 @@ DAY_NS = 86_400e9
 #: Rating of the drive where none is given: drive writes a day, over the years of its warranty. That
 #: of SSDs for reading in data centres.
 ASSUMED_WRITES_PER_DAY, ASSUMED_YEARS = 1.0, 5.0
-#: Capacities in which SSDs are sold, bytes: those of data centres, less the smallest.
+#: Capacities of SSDs for data centres, bytes, without the smallest.
 SOLD = tuple(int(tb * 1e12) for tb in (0.48, 0.96, 1.92, 3.84, 7.68, 15.36, 30.72, 61.44, 122.88))
 #: Where no drive lasts: lives at least this share of the longest count as equal.
 LONG_LIVED = 0.5
@@ -82,7 +82,7 @@ class Configuration:
 
     @property
     def rated_bytes(self) -> float:
-        """Rated writes of the drive; those of a drive write a day where none are given."""
+        """Rated writes of the drive; by default a drive write a day."""
         if self.prices.tbw is not None:
             return self.prices.tbw
         days = ASSUMED_YEARS * YEAR_NS / DAY_NS
@@ -138,7 +138,7 @@ class Configuration:
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes of a cached token; those of a block's unused end among them."""
+        """Bytes of a cached token, including the unused end of its block."""
         return self.run.trace.page_bytes * int(self.run["blocks"]) / int(self.run["tokens"])
 
     @property
@@ -164,7 +164,7 @@ class Configuration:
 
     @property
     def cost(self) -> tuple[float, ...]:
-        """What of two that are near enough is less.
+        """Order of configurations that are near enough, the cheapest first.
 
         Dollars where prices are given; else less DRAM, then less flash, then fewer flash writes.
         """
@@ -181,7 +181,7 @@ def rated(candidates: Sequence[Configuration]) -> Sequence[Configuration]:
 def cheapest(candidates: Sequence[Configuration], within: float) -> Configuration:
     """The cheapest whose hits are within a share of the most; of equals the first.
 
-    Of those near enough, one whose drive lasts is preferred; if none lasts, one that lives at least
+    Of the near ones, one whose drive lasts is preferred; if none lasts, one that lives at least
     half as long as the longest-lived.
     """
     known = rated(candidates)

@@ -61,7 +61,7 @@ class System:
     reads_only: bool = False
     """It never holds a page that is newer than the store: only hits of reads mean anything."""
     key: str = ""
-    """Setting of a cache that the system has already, which what is advised comes on top of."""
+    """Setting of a cache that the system has already; the advice is added to it."""
     default_bytes: int = 0
     """Its default; 0 where that depends on the machine."""
 
@@ -151,7 +151,7 @@ def systems() -> tuple[System, ...]:
 
 @dataclass(frozen=True)
 class KvSetting:
-    """What one types into a host."""
+    """The setting of a host of KV caches."""
 
     host: str
     """The host and its version."""
@@ -164,7 +164,7 @@ class KvSetting:
 
 
 def kv_settings(chosen: Configuration) -> tuple[KvSetting, ...]:
-    """What one types into each host for a configuration."""
+    """The setting of each host for a configuration."""
     return (_vllm(chosen), _lmcache(chosen), _dynamo(chosen))
 
 
@@ -182,7 +182,7 @@ def _said(missing: Iterator[str]) -> str:
     return "; ".join(missing)
 
 
-#: Where vLLM reads the keys: the release, not its documents, which are those of main.
+#: Where vLLM reads the keys: the release; its documents describe main.
 _VLLM_SOURCE = (
     "vLLM 0.33.0 (wheel, commit 4ba787ec9): vllm/v1/kv_offload/cpu/spec.py, tiering/spec.py,"
     " tiering/fs/manager.py"

@@ -91,7 +91,7 @@ class _Row:
 
 
 def rows_of(drawn: Drawing) -> list[_Row]:
-    """The panels in rows, those of one order of magnitude together, in the paper's order.
+    """The panels in rows, panels of one order of magnitude together, in the paper's order.
 
     Loads from elsewhere have rows of their own.
     """

@@ -357,7 +357,7 @@ def kv_grid(
 
 
 def check_servers(servers: int, prefill_tokens_per_s: float | None) -> None:
-    """Raise `UsageError` for what is no number of servers, or no rate."""
+    """Raise `UsageError` for an invalid number of servers, or rate."""
     if isinstance(servers, bool) or not isinstance(servers, int) or servers < 1:
         raise UsageError(f"servers: expected a whole number from 1, got {servers!r}")
     rate = prefill_tokens_per_s

@@ -72,7 +72,7 @@ LEAST_RUNS = 3
 #: Requests outstanding that an answer is for where the device does not keep up with a trace: those
 #: of an application of some threads.
 DEPTH = 8
-#: What is said of such a trace.
+#: Note on such a trace.
 QUEUED = "The device does not keep up with the trace's times (open loop)"
 #: Choices that are made again where a run of a deployed system beats them.
 ROUNDS = 4
@@ -162,7 +162,7 @@ def advise_kv(
     lasts `years` are preferred; of these, the one with the least DRAM is advised, then with the
     least flash, then with the fewest flash writes. A drive is assumed to be rated for one write of
     its whole capacity a day. With its rated writes (`tbw`), only configurations that last are
-    candidates; with the price of memory too, the one that costs least a year is advised.
+    candidates; with the price of memory too, the cheapest a year is advised.
 
     Parameters:
         trace: prompts, opened with `bytes_per_token` of the model.
@@ -228,7 +228,7 @@ def _kv_advised(runner: Runner, grid: KvGrid, prices: Prices, near: float) -> Kv
 
 
 def _gain(results: Results, mine: Run, other: Run) -> tuple[float, float] | None:
-    """Where the hits of a run less those of another lie; None where no interval is known."""
+    """Interval of the difference in hits of two runs; None where it is not known."""
     if mine is other or mine.frames != other.frames:
         return None
     sets = [{**one, "runs": [run]} for one in results.sets for run in one["runs"]]
@@ -294,7 +294,7 @@ class _Search:
                 "objective: flash writes above a flash tier leave out what is dirty in DRAM, since"
                 " the tier may decline it: take overall_hit_ratio, backing_reads or mean"
             )
-        # After a warm-up, dirty pages of before would be flushed with those of the measured part.
+        # After a warm-up, dirty pages of before would be flushed with the measured ones.
         flushed = pending and not warm and not runner.options.get("flush_at_end")
         runner.options |= {"flush_at_end": True} if flushed else {}
         if runner.drive is not None and not tier2:
@@ -354,7 +354,7 @@ class _Search:
         return more
 
     def _said(self, grid: _Grid, usual: bool, budget: int | None) -> Advice:
-        """What the runs say, with the runs that this takes.
+        """Advice from the runs, with the further runs that it takes.
 
         Runs of deployed systems at the sizes that they take are candidates too, so that none of
         them beats the advice: where one would, it is the advice.

@@ -46,7 +46,7 @@ EXACTLY = 100_000_000
 FINALISTS = 4
 #: Sizes at which all of them run then.
 SCREENED_SIZES = 3
-#: Up to this ratio the size that a product rounds up to is simulated by the one that is advised.
+#: Up to this ratio the advised size stands for the size that a product rounds up to.
 ALIKE = 1.05
 
 #: What a ring of reads says anything about.
@@ -251,7 +251,7 @@ def settings(
     most: int | None,
     now: Mapping[str, int],
 ) -> tuple[Setting, ...]:
-    """What to type into each deployed system, and how far its nearest policy is from the best.
+    """Settings of each deployed system, and how far its nearest policy is from the best.
 
     With a budget of `most` bytes, systems without a setting within it are left out. Runs that this
     takes are added to the pool.

@@ -86,7 +86,7 @@ def _row(run: Run, goal: Goal, value: float, divided: float, line: str) -> Row:
 
 
 def best_chart(choice: Choice, within: float, theme: Theme) -> Any:
-    """The best policy at each size, lru beside it, what is near enough, and what is advised."""
+    """The best policy at each size, lru beside it, the accepted distance, and the advice."""
     goal = choice.goal
     known = [(p.baseline, goal.value(p.baseline)) for p in choice.curve if p.baseline is not None]
     lru = [(run, value) for run, value in known if run is not None and value is not None]
@@ -121,7 +121,7 @@ def best_chart(choice: Choice, within: float, theme: Theme) -> Any:
 
 
 def front_chart(runs: Sequence[Run], front: Sequence[Run], goals: Sequence[Goal], th: Theme) -> Any:
-    """Every candidate by the first two objectives, those of the front joined."""
+    """Every candidate by the first two objectives, the front joined."""
     first, second = goals[0], goals[1]
     known = [
         (run, a, b)
@@ -243,7 +243,7 @@ def sizes_chart(advised: KvAdvised, theme: Theme) -> Any:
 
 
 def wear_chart(advised: KvAdvised, theme: Theme) -> Any:
-    """Token hits over what is written to flash in a day, by admission filter."""
+    """Token hits over the flash writes of a day, by admission filter."""
     rows = wear_rows(advised)
     names = list(dict.fromkeys(row["filter"] for row in rows))
     x = alt.X(

@@ -1,4 +1,4 @@
-"""The charts of one result set, as Altair specifications; those of a grid: `comparison_grid`.
+"""The charts of one result set, as Altair specifications; `comparison_grid` has those of a grid.
 
 With `page=True` a chart has the parameters `shown` (labels drawn in
 colour, the rest thin and grey) and `focus` (the label under the pointer), which the page's script
@@ -141,7 +141,7 @@ class Charts(Series):
         return value_axis(metric, values)
 
     def relative_writes(self, metric: Metric) -> Any:
-        """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
+        """Flash writes over lru's, grouped by cache size, as the papers draw them."""
         sizes = [size(b) for b in sorted({r.cache_bytes for r in self.result.by_size})]
         others = [label for label in self.result.labels if label != BASELINE]
         ratios = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]

@@ -161,7 +161,7 @@ def _at_one_size(name: str, about: str) -> Callable[..., LayerChart]:
 def offline(chart: T) -> T:
     """The chart, which a notebook shows as SVG: Altair's own way loads scripts from the network.
 
-    It stays an Altair chart, to be changed and saved. What is made of it by another call
+    It stays an Altair chart, to be changed and saved. The result of another call
     (`chart.properties(...)`) is shown in the same way.
     """
     kind = type(chart)
@@ -353,7 +353,7 @@ class Plots(Figures):
         return offline(cast("LayerChart", _DETAILS[name].draw(self._charts(frames), **how)))
 
     def _csv(self, name: str) -> str:
-        """The data of a chart: all cache sizes, also of one that shows one of them."""
+        """The data of a chart: all cache sizes, also where it shows one of them."""
         if name in _DETAILS:
             return rows_text(_DETAILS[name].rows(self._results))
         names = ["hit_ratio", "response_ns_mean"] if name == "response_over_hits" else [name]

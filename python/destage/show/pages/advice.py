@@ -1,4 +1,4 @@
-"""The page of advice: what is advised, why, how sure it is, and what to type."""
+"""The page of advice: the choice, its reasons, its certainty, and the settings."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
 
 
 def table_part(table: Table) -> Part:
-    """A table as the template lays it out; what is marked is bold."""
+    """A table as the template lays it out; marked cells are bold."""
     return {
         "title": table.title,
         "heads": [

@@ -37,7 +37,7 @@ from destage.show.pages.layout import page_of
 
 __all__ = ["Missing", "stored_page"]
 
-#: What became of a run; one that is missing was planned and is not there.
+#: Status of a run; a missing one was planned and has no row.
 STATUS = ("done", "failed", "missing")
 #: Columns of a run that its detail shows beside the numbers.
 TOLD = ("id", "params", "reason", "warnings", "warmup", "placement", "trace_fingerprint")

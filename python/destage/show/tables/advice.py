@@ -60,7 +60,7 @@ MOST = 4
 #: Columns of a sentence in plain text.
 WIDE = 100
 
-#: What is typed is a command of another system: none of it is simulated as it is.
+#: Note on settings: no deployed system is simulated as it is.
 NEAREST = (
     "None of these is simulated as it is: each stands beside the policy here that comes nearest,"
     " run at the size that it takes. They cache a store on a faster device or in memory; what"
@@ -247,7 +247,7 @@ def joint_line(advised: Advised) -> str:
 
 
 def advice_table(advised: Advised, choice: Choice) -> Table:
-    """The curve: the best policy at each size, what is advised marked."""
+    """The curve: the best policy at each size, the advice marked."""
     goal = choice.goal
     heads = ["size", "pages", "of pages", "policy", goal.name, "from best", f"lru {goal.name}"]
     columns = [Column(head, right=head != "policy", key=head == "size") for head in heads]
@@ -348,7 +348,7 @@ def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
 
 
 def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
-    """Of each system: its name and setting, what to type, what is left out, and the source."""
+    """Name and setting of each system, the command, its limits, and the source."""
     if advised.withheld:
         return []
     return [

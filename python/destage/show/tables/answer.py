@@ -101,7 +101,7 @@ def not_worth(advised: Advised) -> str:
 
 
 def _take(advised: Advised) -> str:
-    """What to take, as something that a product has."""
+    """The recommended cache, with the product that has it."""
     run = advised.run
     of = f"the smallest within {share_text(advised.within)} of"
     if len(advised.goals) > 1:
@@ -119,7 +119,7 @@ def _take(advised: Advised) -> str:
 
 
 def _possible(advised: Advised) -> str | None:
-    """What a policy that no product has would give."""
+    """Value of a better policy that no product has."""
     if not advised.deployed:
         return None
     choice, mine = advised.choices[0], advised.run
@@ -282,7 +282,7 @@ def _rises(advised: KvAdvised) -> str:
 
 
 def _extrapolated(advised: KvAdvised, chosen: Configuration) -> str:
-    """What a day's writes were extrapolated from."""
+    """Length of the trace from which a day's writes were extrapolated."""
     length = advised.trace.duration_ns
     if not chosen.written_per_day or length is None or length >= DAY_NS:
         return ""
@@ -290,7 +290,7 @@ def _extrapolated(advised: KvAdvised, chosen: Configuration) -> str:
 
 
 def settings_of(advised: KvAdvised) -> Sequence[KvSetting]:
-    """What one types into each host; nothing if it is withheld."""
+    """Settings of each host; none if they are withheld."""
     return () if advised.withheld else kv_settings(advised.chosen)
 
 
@@ -348,7 +348,7 @@ def _no_flash(advised: KvAdvised) -> str:
 
 
 def _fleet(advised: KvAdvised) -> Iterator[str]:
-    """What several servers take together."""
+    """Needs of several servers together."""
     chosen, count = advised.chosen, advised.servers
     if count == 1:
         return
