@@ -162,7 +162,7 @@ def test_every_section_that_is_cited_is_on_the_page() -> None:
     assert not lost, "\n".join(lost)
 
 
-def test_sections_of_the_drive_that_drives_of_today_cite_are_there() -> None:
+def test_sections_of_the_device_that_current_ssds_cite_are_there() -> None:
     text = (SPEC / "device-today.md").read_text(encoding="utf-8")
     numbers = set(re.findall(r"\bD (\d+(?:\.\d+)?)", text))
     assert len(numbers) > 5
