@@ -59,9 +59,9 @@ from .questions.runs import Recorded as Recorded
 from .questions.curves.drawn import Curves as Curves
 from .questions.curves.screening import Screened as Screened
 from .questions.tuning import Tuned as Tuned
-from .questions.advice.calls import Advice as Advice
-from .questions.advice.kv import KvAdvice as KvAdvice
-from .questions.advice.kv import advise_kv as advise_kv
+from .questions.advice.answers import Advice as Advice
+from .questions.advice.answers import KvAdvice as KvAdvice
+from .questions.advice.calls import advise_kv as advise_kv
 from .questions.rerunning import Rerun as Rerun
 from .questions.runs import Planned as Planned
 from .lab.policy_base import PolicyLike as PolicyLike

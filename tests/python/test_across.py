@@ -62,7 +62,7 @@ def test_a_store_has_a_figure_a_metric_over_a_key(
 
 def test_a_picture_has_at_most_so_many_panels(tmp_path: Path) -> None:
     pytest.importorskip("altair")
-    from destage.show.charts.stored_figures import MOST_PANELS, save_stored
+    from destage.show.charts.comparison_figures import MOST_PANELS, save_grid
 
     rows = [
         {"status": "done", "trace": f"t{k:02}", "label": "lru", "policy": "lru", "cache": cache}
@@ -70,7 +70,7 @@ def test_a_picture_has_at_most_so_many_panels(tmp_path: Path) -> None:
         for k in range(2 * MOST_PANELS + 1)
         for cache, size in (("1%", 4096), ("10%", 40960))
     ]
-    files = save_stored(tmp_path, rows, show="hit", across="cache")
+    files = save_grid(tmp_path, rows, show="hit", across="cache")
     names = [path.name for path in files if path.suffix == ".svg"]
     assert names == [f"curves-hit_ratio-{k}.svg" for k in (1, 2, 3)]
     for path in files:

@@ -11,6 +11,8 @@ import pytest
 from conftest import ROOT
 
 import destage as ds
+from destage.cli.compare import compare
+from destage.lab.options import RunOptions, run_options
 
 
 @dataclass(frozen=True)
@@ -109,11 +111,51 @@ def test_every_file_of_the_table_is_there_and_knows_the_thing(kind: Kind, name: 
             assert path in knowing(name), f"{path} does not know {name}"
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.page)
-def test_every_path_of_the_page_is_there(kind: Kind) -> None:
-    for path in named(kind):
-        if kind.word not in path:
+PAGES = sorted((ROOT / "docs" / "contribute").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_path_of_the_page_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:crates|tests|docs|python)/[\w./-]+)`", text)
+    assert len(paths) >= 4
+    for path in paths:
+        if not {"NAME", "yours"} & set(re.split(r"\W", path)):
             assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize(("module", "store"), [("memory", "MemoryStore"), ("uring", "UringStore")])
+def test_a_store_is_known_to_its_file_and_the_list_alone(module: str, store: str) -> None:
+    sources = (ROOT / "crates" / "destage-pool" / "src").glob("*.rs")
+    found = {path.name for path in sources if re.search(rf"\b{store}\b", code(path))}
+    assert found == {f"{module}.rs", "lib.rs"}
+
+
+def test_the_row_of_a_metric_is_enough_for_a_column_and_a_chart() -> None:
+    """Python has no list of metrics beside the engine's: what a row says follows."""
+    pytest.importorskip("altair")
+    trace = ds.synth("zipf", requests=3_000, pages=300, read_ratio=0.5, seed=1)
+    results = ds.compare(trace, "lru,cflru", cache="5%,10%", device="small")
+    row = results[0].to_dict()
+    declared = [metric.name for metric in ds.metrics()]
+    assert len(declared) > 60
+    assert set(declared) <= row.keys()
+    known = {metric.name for metric in results.result_sets[0].metrics()}
+    charted = [m.name for m in ds.metrics() if m.charted and m.name in known]
+    assert len(charted) > 10
+    for name in charted:
+        chart = results.plot.over_size(name).to_dict()
+        assert name in str(chart["layer"]), name
+
+
+def test_the_row_of_an_option_is_enough_for_a_flag() -> None:
+    flags = {flag for parameter in compare.params for flag in parameter.opts}
+    of_compare = [o for o in run_options() if o.flag and "compare" in o.commands]
+    assert len(of_compare) > 12
+    for option in run_options():
+        assert option.name in RunOptions.__annotations__, option.name
+    for option in of_compare:
+        assert option.flag in flags, option.name
 
 
 def test_python_names_no_policy_that_the_catalogue_tells_it_of() -> None:

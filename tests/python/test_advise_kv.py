@@ -14,8 +14,8 @@ from browser import CHROMIUM, opened
 from conftest import ROOT, Destage
 
 import destage as ds
-from destage.model.kv_advice import SOLD
-from destage.model.kv_settings import kv_settings
+from destage.model.configuration import SOLD
+from destage.model.deployed import kv_settings
 
 GRID: dict[str, Any] = {
     "policies": "lru,fifo",

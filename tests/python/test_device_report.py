@@ -464,7 +464,7 @@ def test_times_that_lie_far_apart_have_a_logarithmic_axis() -> None:
 
 
 def test_a_line_through_a_point_is_the_interval_beside_lru(timed: ds.Results) -> None:
-    from destage.show.charts.comparison import chart_rows
+    from destage.show.charts.comparison_rows import chart_rows
 
     rows = {(row["label"], row["frames"]): row for row in chart_rows(timed.result_sets[0])}
     seen = 0

@@ -9,7 +9,7 @@ from conftest import Destage
 
 import destage as ds
 
-#: A drive that combines all that a drive of today has.
+#: A drive that combines all that a current SSD has.
 WHOLE = """
 [device]
 channels = 4

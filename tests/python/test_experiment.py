@@ -240,7 +240,7 @@ def test_a_store_and_results_of_0_2_0_load_and_go_on(tmp_path: Path) -> None:
     before = csv.DictReader((DATA / "results" / "store-0.2.0.csv").read_text().splitlines())
     after = csv.DictReader(found.to_csv().splitlines())
     for old, new in zip(before, after, strict=True):
-        # Numbers are under their names of today.
+        # Numbers are under their present names.
         assert {RENAMED.get(name, name): value for name, value in old.items()}.items() <= (
             new.items()
         )

@@ -24,7 +24,7 @@ def pictures() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "examples" / "pictures.py"))
 
 
-def test_the_stack_and_the_verdicts_are_as_they_are_drawn_today(pictures: dict[str, Any]) -> None:
+def test_the_stack_and_the_verdicts_are_as_they_are_drawn(pictures: dict[str, Any]) -> None:
     verdicts = json.loads(Path(pictures["VERDICTS"]).read_text("utf-8"))
     drawn = {"stack": pictures["stack"](), "waits": pictures["waits"](verdicts)}
     for name, text in drawn.items():

@@ -1,7 +1,7 @@
 """The output that README, tutorial and start pages print is what their commands print.
 
 A block marked `console` holds commands (`$ destage ...`, also with `| head -N`) and their output.
-`DESTAGE_WRITE_DOCS=1` writes today's output into the pages.
+`DESTAGE_WRITE_DOCS=1` writes the present output into the pages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def steps(block: str) -> list[tuple[str, str]]:
 
 
 def printed(destage: Destage, command: str) -> str:
-    """What a command prints today, `| head -N` included."""
+    """Output of a command, `| head -N` included."""
     cut = HEAD.match(command)
     line = cut[1] if cut else command
     words = shlex.split(line.replace("\\\n", " "), comments=True)
@@ -69,8 +69,8 @@ def test_a_page_prints_what_its_commands_print(
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.findall(text):
         shown = [(command, printed(destage, command)) for command, _ in steps(block)]
-        today = "".join(f"$ {command}\n{output}" for command, output in shown)
+        present = "".join(f"$ {command}\n{output}" for command, output in shown)
         if WRITE:
-            page.write_text(page.read_text(encoding="utf-8").replace(block, today), "utf-8")
+            page.write_text(page.read_text(encoding="utf-8").replace(block, present), "utf-8")
         else:
-            assert block == today, f"{page.name}: DESTAGE_WRITE_DOCS=1 writes today's output"
+            assert block == present, f"{page.name}: DESTAGE_WRITE_DOCS=1 writes the present one"

@@ -34,7 +34,7 @@ OUTPUTS = {
 ELSEWHERE = {
     "CHANGELOG.md": {"docs/results.md", "docs/paper-files.md"},
     "docs/reference/tiers.md": {"lib/bindings/kvbm/README.md"},
-    "python/destage/model/kv_settings.py": {"lib/bindings/kvbm/README.md"},
+    "python/destage/model/deployed.py": {"lib/bindings/kvbm/README.md"},
 }
 #: Specified, and built later; each may be absent until then.
 PENDING = {"device-today.jsonl", "tiers.jsonl", "kv.jsonl"}
@@ -162,7 +162,7 @@ def test_every_section_that_is_cited_is_on_the_page() -> None:
     assert not lost, "\n".join(lost)
 
 
-def test_sections_of_the_drive_that_drives_of_today_cite_are_there() -> None:
+def test_sections_of_the_device_that_current_ssds_cite_are_there() -> None:
     text = (SPEC / "device-today.md").read_text(encoding="utf-8")
     numbers = set(re.findall(r"\bD (\d+(?:\.\d+)?)", text))
     assert len(numbers) > 5

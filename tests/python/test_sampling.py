@@ -14,7 +14,7 @@ import destage as ds
 from destage.model.metrics import METRICS
 from destage.model.winners import change, winner
 from destage.model.words import uncertain
-from destage.show.charts.comparison import chart_rows
+from destage.show.charts.comparison_rows import chart_rows
 
 CACHES = "0.4%,30%,45%"
 

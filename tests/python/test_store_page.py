@@ -110,6 +110,27 @@ def model_of(page: Path) -> dict[str, Any]:
 # ---- The file
 
 
+def test_words_of_runs_are_columns_of_text(page_file: Path, found: ds.Results) -> None:
+    """The page's script makes none of them: settings, reasons, parameters, sizes."""
+    model = model_of(page_file)
+    said = {d["name"]: dict(zip(d["values"], d["said"], strict=True)) for d in model["dimensions"]}
+    assert said["device"] == {"": "no device", "ecr": "ecr"}
+    assert set(said["options"].values()) == {"no options"}
+    assert said["seed"] == {"1": "seed 1", "2": "seed 2"}
+    titles = [fact["title"] for fact in model["facts"]]
+    assert titles.count("Trace") == 2, "its name, and its counts"
+
+    def texts(title: str, which: int = 0) -> set[str]:
+        fact = [one for one in model["facts"] if one["title"] == title][which]
+        return set(fact["values"])
+
+    assert texts("Trace") == {"web", "mail"}
+    assert all(" accesses to " in text for text in texts("Trace", 1) if text)
+    assert "missing" in texts("Status")
+    assert any(t.startswith("failed: ") and "twenty are" in t for t in texts("Status"))
+    assert texts("Run") >= {row["id"] for row in found.rows}
+
+
 def test_every_run_is_in_it_done_failed_or_missing(page_file: Path, found: ds.Results) -> None:
     model = model_of(page_file)
     counts = [model["status"].count(k) for k in range(3)]

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 
 import destage as ds
 from destage.live.hosts import vllm as host
-from destage.model.kv_settings import kv_settings
+from destage.model.deployed import kv_settings
 
 BASE = "vllm.v1.kv_offload.cpu.policies.base"
 #: Read before the fixture that takes such variables away.

@@ -33,7 +33,7 @@ pub struct DeviceVector {
     /// The policy, or `none`.
     pub policy: String,
     device: DeviceConfig,
-    of_today: bool, // it counts what `docs/spec/device-today.md` 10 lists
+    counts_interface: bool, // it counts what `docs/spec/device-today.md` 10 lists
     cache: CacheConfig,
     host: HostConfig,
     setup: Setup,
@@ -126,7 +126,7 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl));
     let device = device.map_err(|e| config("device", &e))?;
     // Vectors of collectors have these counters of every device whose order of ends is known.
-    let of_today = device.interface_key().is_some()
+    let counts_interface = device.interface_key().is_some()
         || device.map_cache.is_some()
         || !line.placement.is_empty()
         || of_collectors && device.sched == Sched::Fcfs;
@@ -156,7 +156,7 @@ pub(super) fn device_vector(line: &Json) -> Result<DeviceVector, Malformed> {
     Ok(DeviceVector {
         name: line.name.0,
         policy: cache.policy.clone().unwrap_or_else(|| "none".into()),
-        of_today: of_today || !workload.control_commands().is_empty(),
+        counts_interface: counts_interface || !workload.control_commands().is_empty(),
         device,
         cache,
         host,
@@ -274,8 +274,8 @@ pub(super) fn run_device(vector: &DeviceVector) -> Result<DeviceOutcome, RunErro
 }
 
 fn run_on(vector: &DeviceVector, device: &mut Device) -> Result<DeviceOutcome, RunError> {
-    if vector.of_today {
-        device.count_today();
+    if vector.counts_interface {
+        device.count_interface();
     }
     let replay = TimedReplay {
         input: vector.workload.input(),

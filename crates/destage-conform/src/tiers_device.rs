@@ -215,7 +215,7 @@ impl TiersDeviceVector {
             flush_at_end: self.flush_at_end,
         };
         let mut device = Device::new(&self.device);
-        device.count_today();
+        device.count_interface();
         let trims = self.host.trim == TrimMode::Drop;
         let slots = Slots::new(lpns.len(), self.slot_pages, trims);
         let mut recorder = Recorder {

@@ -52,7 +52,7 @@ targets! {
     ftls: "ftls";
     drives: "drives";
     drives_of_other_ftls: "drives-ftl";
-    drives_of_today: "drives-today";
+    current_drives: "drives-interface";
     drives_with_a_map_cache: "drives-map";
 }
 

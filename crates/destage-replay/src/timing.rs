@@ -31,7 +31,7 @@ pub struct TimedCounters {
     /// Where somebody writes while units are idle (`docs/spec/writer.md`, 6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_writes: Option<u64>,
-    /// With a drive of today.
+    /// With a current SSD.
     #[serde(default, flatten)]
     pub control_commands: Option<ControlCounters>,
     /// The drive's.
@@ -82,7 +82,7 @@ pub(crate) fn since(mut all: DeviceCounters, before: &DeviceCounters) -> DeviceC
     if let (Some(all), Some(before)) = (&mut all.suspensions, before.suspensions) {
         *all -= before;
     }
-    if let (Some(all), Some(before)) = (&mut all.today, &before.today) {
+    if let (Some(all), Some(before)) = (&mut all.interface, &before.interface) {
         *all = std::mem::take(all).since(before);
     }
     if let (Some(all), Some(before)) = (&mut all.map, &before.map) {

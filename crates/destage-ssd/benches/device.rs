@@ -6,7 +6,7 @@
 //!     --only steady,reads
 //! ```
 //!
-//! Cases from `interface` to `slc-fold` and `large-handles` are drives of today
+//! Cases from `interface` to `slc-fold` and `large-handles` are current SSDs
 //! (`docs/spec/device-today.md`): promised are 10 M page operations with handles, buffer and link,
 //! 5 M with an SLC cache that is folded in idle time, and 1 TiB in less than 4 GiB. Cases `gc-*`
 //! are collectors, collection in steps and suspension: promised is 0.7 of the rate of `steady`.
@@ -218,7 +218,7 @@ fn run(device: &mut Device, load: Load) {
     let mut draw = || DriveLpn(random.below(pages));
     let mut next: [DriveLpn; AHEAD] = std::array::from_fn(|_| draw());
     let mut coin = SplitMix64::new(78);
-    let commands = device.counters().today.is_some();
+    let commands = device.counters().interface.is_some();
     for i in 0..load.operations as usize {
         let lpn = std::mem::replace(&mut next[i % AHEAD], draw());
         device.prefetch(next[i % AHEAD]);

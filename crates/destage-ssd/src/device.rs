@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  through  the way from the host to the flash, trims and flushes  `docs/spec/device-today.md` 4-6
-//!  today    what is counted of that
+//!  interface_counters   counters of the host interface
 //! ```
 
 mod interface_counters;
@@ -54,7 +54,7 @@ pub struct DeviceCounters {
     pub ftl: Option<FtlCounters>,
     /// Counters of the host interface, handles, SLC cache and trims.
     #[serde(default, flatten)]
-    pub today: Option<InterfaceCounters>,
+    pub interface: Option<InterfaceCounters>,
     /// Counters of a map cache (`docs/spec/map-cache.md` 10).
     #[serde(default, flatten)]
     pub map: Option<MapCounts>,
@@ -74,7 +74,8 @@ impl DeviceCounters {
         match &self.ftl {
             Some(ftl) => ftl.common.flash_programs,
             None => {
-                let migrations = self.today.as_ref().map_or(0, |today| today.slc_migrations);
+                let migrations =
+                    self.interface.as_ref().map_or(0, |interface| interface.slc_migrations);
                 let map_writes = self.map.map_or(0, |map| map.map_writes);
                 self.flash_programs + self.gc_moves + migrations + map_writes
             }
@@ -95,7 +96,7 @@ pub struct Device {
     // What stands between the host and the flash, if anything does.
     interface: Option<Box<Interface>>,
     trims: [u64; 2], // pages that were mapped, and that were not
-    counts_today: bool,
+    counts_interface: bool,
     config: Arc<DeviceConfig>,
     foresees: bool,
 }
@@ -143,7 +144,7 @@ impl Device {
         let before = ftl.flash_state();
         let folds = config.slc.is_some_and(|slc| slc.slc_idle);
         let idle = folds || config.gc_mode == GcMode::Idle;
-        let counts_today = config.interface_key().is_some() || config.map_cache.is_some();
+        let counts_interface = config.interface_key().is_some() || config.map_cache.is_some();
         let (commands, interface, trims) = (0, None, [0; 2]);
         let mut device = Device {
             geometry,
@@ -155,7 +156,7 @@ impl Device {
             commands,
             interface,
             trims,
-            counts_today,
+            counts_interface,
             config: Arc::new(config.clone()),
             foresees: false,
         };
@@ -170,7 +171,7 @@ impl Device {
         #[rustfmt::skip] // every field is here, so that no new one is forgotten
         let Device {
             ftl, queues, commands, interface, trims,
-            geometry: _, idle: _, events: _, before: _, counts_today: _, config: _, foresees: _,
+            geometry: _, idle: _, events: _, before: _, counts_interface: _, config: _, foresees: _,
         } = before;
         if !self.ftl.restore(ftl) {
             return false;
@@ -409,7 +410,7 @@ impl Device {
             block_erases_min: self.ftl.erase_counts().iter().copied().min().unwrap_or(0).into(),
             suspensions: self.queues.suspensions(),
             ftl: self.ftl.counters(),
-            today: self.counts_today.then(|| self.today()),
+            interface: self.counts_interface.then(|| self.interface_counts()),
             map: self.ftl.map_counts(),
         }
     }

@@ -1,1 +1,1 @@
-"""What everything else rests on: errors, and files."""
+"""The ground floor: errors, and files."""

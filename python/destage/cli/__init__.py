@@ -70,7 +70,7 @@ def invoke(args: Sequence[str]) -> int:
         say(f"{_sentence(e.format_message())}\n  try: {command} --help")
         return 2
     except OSError as e:
-        # The commands give errors of files as `DestageError`; what is left is standard output.
+        # The commands raise errors of files as `DestageError`; others are of standard output.
         return _status(e) if _is_ours(e) else _of_a_policy(e) or streams.unwritten(e)
     except Exception as e:
         return _status(e) if _is_ours(e) else _of_a_policy(e) or _bug(e)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 import click
 
+from destage.base.errors import UsageError
 from destage.cli import signals
-from destage.cli.advise_kv import FLEET, is_kv_advice, write_advice
 from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
@@ -24,8 +26,8 @@ from destage.cli.options import (
     run_values,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, file_flag, print_table
-from destage.cli.planned import planned_table
+from destage.cli.output import FILES, Outputs, command_line, file_flag, print_table
+from destage.cli.planned import planned_kv_table, planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.store import JOBS, STORE, experiment_of
@@ -35,16 +37,21 @@ from destage.lab.policy_base import spec_label
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
 from destage.model.deployed import sizes_now
+from destage.model.prices import prices_of
 from destage.model.run import warnings_of
+from destage.questions.advice.answers import Advice, KvAdvice
 from destage.questions.advice.asking import (
     candidates,
     check_ahead,
+    check_servers,
+    kv_grid,
     share_of,
     sizes_of,
     with_the_usual,
 )
-from destage.questions.advice.calls import SEEDS
+from destage.questions.advice.calls import SEEDS, advise_kv
 from destage.questions.advice.calls import advise as find_advice
+from destage.show.tables.advice import WIDE
 
 __all__ = ["advise"]
 
@@ -115,6 +122,35 @@ PAGE = [
     )
 ]
 
+#: Flags of advice on KV caches alone.
+FLEET = [
+    flag(
+        "--servers",
+        type=int,
+        metavar="N",
+        section="KV caches",
+        help="Servers with such a load. [1]",
+    ),
+    flag(
+        "--prefill",
+        "prefill_tokens_per_s",
+        type=float,
+        metavar="TOKENS/S",
+        section="KV caches",
+        help="Tokens that a server computes in a second.",
+    ),
+]
+
+#: Flags of `advise` that advice on KV caches does not have.
+OTHERS = {
+    "objective": "the objective is the token hit ratio",
+    "device": "give the rating of the drive: --price tbw=600TB",
+    "pe_cycles": "give the rating of the drive: --price tbw=600TB",
+    "finalists": "every configuration runs",
+    "now": "no setting depends on it",
+}
+_PREFILL = ("prefill_tokens_per_s", "prefill")
+
 EPILOG = """\b
 Examples:
   destage advise hm_0.csv.gz --budget 64MiB
@@ -139,8 +175,12 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     Prints the choice, its certainty and the command. With --tier2 the cache stands above that flash
     tier; --kv also chooses the tier and its filter.
     """
-    if is_kv_advice(trace, arguments):
+    if arguments["kv"]:
+        _advise_kv(trace, arguments)
         return
+    for name, flag_name in (*((n, n) for n in ("touch", "servers")), _PREFILL):
+        if arguments[name] is not None:
+            raise UsageError(f"--{flag_name} of advise needs --kv")
     outputs = Outputs.of(arguments)
     drive = drive_of(arguments)
     share_of(arguments["within"])
@@ -181,13 +221,7 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             store=experiment,
             progress=callback,
         )
-    write_advice(outputs, advice, explain=arguments["explain"])
-    for message in warnings_of(advice.results):
-        if "--kv" in message:
-            warn(f"{message}; advise --kv is advice on KV caches")
-    if advice.ran.interrupted:
-        note_interrupted()
-        click.get_current_context().exit(signals.status())
+    _write(outputs, advice, explain=arguments["explain"])
 
 
 def _say_plan(trace: Trace, drive: Device | None, arguments: Mapping[str, Any]) -> None:
@@ -197,3 +231,64 @@ def _say_plan(trace: Trace, drive: Device | None, arguments: Mapping[str, Any]) 
     labels = ",".join(spec_label(spec) for spec in specs)
     planned = {**arguments, "policy": labels, "cache": ",".join(sizes.asked)}
     print_table(planned_table([(trace, drive)], planned))
+
+
+def _advise_kv(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
+    """Run the grid and print the advice."""
+    for name, why in OTHERS.items():
+        if arguments[name] is not None:
+            raise UsageError(f"--kv excludes --{name.replace('_', '-')}: {why}")
+    share_of(arguments["within"])
+    if arguments["price"] is not None:
+        prices_of(arguments["price"])
+    fleet = {
+        "servers": 1 if arguments["servers"] is None else arguments["servers"],
+        "prefill_tokens_per_s": arguments["prefill_tokens_per_s"],
+    }
+    check_servers(**fleet)
+    outputs = Outputs.of(dict(arguments))
+    experiment = experiment_of(arguments)
+    opened = load_one(trace, arguments)
+    options: dict[str, Any] = {
+        k: v for k, v in run_values(arguments).items() if v not in (None, False)
+    }
+    asked = {"policies": arguments["policy"], "cache": arguments["cache"]}
+    if arguments["dry_run"]:
+        grid = kv_grid(opened, **asked, budget=arguments["budget"], options=options)
+        tier = grid.tiers[-1]
+        table = planned_kv_table(opened, grid.policies, grid.cache, tier, arguments["jobs"])
+        print_table(table)
+        return
+    with progress(arguments["quiet"]) as callback:
+        advice = advise_kv(
+            opened,
+            **asked,
+            **{key: arguments[key] for key in ("budget", "within", "price", "force")},
+            **fleet,
+            **options,
+            store=experiment,
+            progress=callback,
+        )
+    _write(outputs, advice, explain=arguments["explain"])
+
+
+def _write(outputs: Outputs, advice: Advice | KvAdvice, *, explain: bool) -> None:
+    """Write the files that were asked for, and the answer on the screen unless one took it."""
+    outputs.write_with(
+        {
+            "json": advice.to_json,
+            "csv": advice.to_csv,
+            "parquet": advice.to_parquet,
+            "markdown": advice.to_markdown,
+        }
+    )
+    if outputs.to_screen:
+        width = get_terminal_size().columns if sys.stdout.isatty() else WIDE
+        click.echo(advice.text(explain=explain, width=width), nl=False)
+    outputs.write_with({"report": lambda path: advice.write_page(path, command_line())})
+    for message in warnings_of(advice.results) if isinstance(advice, Advice) else ():
+        if "--kv" in message:
+            warn(f"{message}; advise --kv is advice on KV caches")
+    if advice.ran.interrupted:
+        note_interrupted()
+        click.get_current_context().exit(signals.status())

@@ -1,4 +1,4 @@
-"""What a shell offers after a flag: names of policies, devices, formats, metrics."""
+"""Shell completion after a flag: names of policies, devices, formats, metrics."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def names_for(argument: str) -> list[str] | None:
 
 
 def completed(argument: str, incomplete: str) -> list[CompletionItem] | None:
-    """What the last part of a list with commas may become; None for other arguments."""
+    """Completions of the last part of a list with commas; None for other arguments."""
     from click.shell_completion import CompletionItem
 
     names = names_for(argument)

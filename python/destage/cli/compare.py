@@ -47,7 +47,7 @@ __all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
 
 def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
-    """The flag for policies, or for one; the help says what is taken without it."""
+    """The flag for policies, or for one, with its default in the help."""
     takes = (
         "Policies, such as lru,arc, or a group: all, flash, classic."
         " Parameters: 'cflru[window_fraction=0.75]'."

@@ -21,7 +21,7 @@ from destage.lab.catalogue import devices as all_devices
 from destage.lab.catalogue import ftl as one_ftl
 from destage.lab.catalogue import ftls as all_ftls
 from destage.lab.ssd import open_device
-from destage.model.host_interface import parts_of_today, steady_rule
+from destage.model.host_interface import interface_facts, steady_rule
 from destage.model.words import number, plain, printable, size
 from destage.show.tables.table import Cell, Column, Table
 
@@ -189,7 +189,7 @@ def _describe(d: DeviceInfo) -> None:
         "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
         "FTL": _ftl(d.record),
         **({"Collection": _collection(d.size)} if "greedy_waf" in d.size else {}),
-        **parts_of_today(drive, _placement(d.record)),
+        **interface_facts(drive, _placement(d.record)),
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; eviction wait: {_eviction_wait(cache)}",
         "Host": host["mode"]

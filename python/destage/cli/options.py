@@ -288,7 +288,7 @@ class Command(click.Command):
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the flags of the command, of the trace, rare ones, and those of every command."""
+        """Write the flags of the command, of the trace, rare ones, and common ones."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.params:
             # Arguments are in the usage line.
@@ -316,7 +316,7 @@ class Command(click.Command):
 
 
 class _Whole(click.IntRange):
-    """A number of which the program can say what is wrong with it; beyond, it is none of ours."""
+    """A number whose errors the program can explain; larger ones are left to click."""
 
     def _describe_range(self) -> str:
         """Say nothing in the help: the range is that of the machine's words."""
@@ -364,7 +364,7 @@ def flag(*names: str, **kwargs: Any) -> Decorated:
 def reader_values(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The reader options among a command's arguments that were given, by key.
 
-    `defaults` are those of a `--config` file: without effect on a format that does not have them.
+    `defaults` come from a `--config` file: without effect on a format that does not have them.
     """
     values: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -521,7 +521,7 @@ def drives_of(arguments: Mapping[str, Any], left: Exclusions | None = None) -> l
 
 
 def sizes_flag(default: str, more: str = "") -> list[Decorated]:
-    """Give the flag for cache sizes; the help says what is taken without it."""
+    """The flag for cache sizes, with its default in the help."""
     return [
         flag(
             "-c",
@@ -550,7 +550,7 @@ def _run_flag(option: RunOption) -> Decorated:
 #: Flags of commands that run policies.
 RUN = [_run_flag(option) for option in run_options() if option.flag and "mrc" in option.commands]
 
-#: Those of commands that compare runs: a flash tier, and language models.
+#: Flags of commands that compare runs: a flash tier, and language models.
 TIERS = [
     _run_flag(option) for option in run_options() if option.flag and "mrc" not in option.commands
 ]

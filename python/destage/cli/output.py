@@ -136,7 +136,7 @@ class Outputs:
 
 
 def _without_charts(made: Sequence[Tabled]) -> str:
-    """The page of an interrupted command: its tables, with the note of what is missing."""
+    """The page of an interrupted command: its tables, with a note on missing parts."""
     tables = "".join(one.to_html() for one in made)
     again = html.escape(command_line())
     return (

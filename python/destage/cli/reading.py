@@ -138,7 +138,7 @@ def _config(ctx: click.Context, _: click.Parameter, path: str | None) -> None:
 def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Values of a file by the name of the command's argument, and the keys that they stand under.
 
-    What is the device's is left out; the device's reader looks at it.
+    Keys of the device are left out; the device's reader takes them.
     """
     values: dict[str, Any] = {}
     taken: list[tuple[str, str]] = []

@@ -34,7 +34,7 @@ class _Results(LazyGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Take what is no command for a store to list."""
+        """Take other words than commands for a store to list."""
         if args and args[0] not in self.places:
             args = ["list", *args]
         return super().resolve_command(ctx, args)

@@ -40,7 +40,7 @@ from destage.show.tables.frames import csv_text
 
 __all__ = ["run"]
 
-#: Flags of what is recorded besides the results.
+#: Flags of recordings beside the results.
 RECORDED = ("decisions", "series", "timeline")
 
 #: Periods of a series unless `--period` says how long one is.
@@ -171,7 +171,7 @@ def _text(run: Run, every: bool) -> str:
         lines += ["", *(_line(metric, run) for metric in summary)]
         return plain("\n".join([*lines, "", f"{len(known)} metrics: --all."]))
     for group, members in grouped(list(known.values())):
-        # Without a flash tier, what is written to flash in a day belongs to the prompts above.
+        # Without a flash tier, the flash writes of a day belong to the prompts above.
         if group.group != "tiers" or run["tier2_policy"] is not None:
             about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
             lines += ["", textwrap.fill(about, 80)]

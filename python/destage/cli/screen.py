@@ -28,7 +28,7 @@ def warn(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Print what is good to know."""
+    """Print a note."""
     say(message)
 
 

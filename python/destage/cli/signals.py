@@ -13,7 +13,7 @@ from types import FrameType
 
 __all__ = ["Stopped", "arm", "is_heard", "listen", "said", "status"]
 
-#: What is listened to, and what the user is told.
+#: Signals that are handled, and their messages.
 SIGNALS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 if sys.platform != "win32":
     SIGNALS |= {signal.SIGHUP: "the terminal hung up", signal.SIGQUIT: "quit"}
@@ -26,7 +26,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def listen() -> None:
-    """Raise `Stopped` at the first signal; one that is ignored (`nohup`, `&`) stays so."""
+    """Raise `Stopped` at the first signal; ignored signals (`nohup`, `&`) stay ignored."""
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)

@@ -73,7 +73,7 @@ def is_closed(descriptor: int) -> bool:
 
 
 def say(message: str) -> None:
-    """Print a message on standard error, behind what is on standard output already."""
+    """Print a message on standard error, after flushing standard output."""
     with suppress(OSError):
         sys.stdout.flush()
     print(f"destage: {_shown(message)}", file=sys.stderr, flush=True)
@@ -85,7 +85,7 @@ def _shown(message: str) -> str:
 
 
 def finish(status: int) -> int:
-    """Write what is left in the streams' buffers, and give the status to exit with."""
+    """Flush the streams' buffers, and return the exit status."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -113,7 +113,7 @@ def unwritten(error: OSError) -> int:
 
 
 def _drop(descriptor: int) -> None:
-    """Lose what is still buffered, which the interpreter would write again at its end."""
+    """Drop the buffers, which the interpreter would write again at its end."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, descriptor)
     os.close(null)

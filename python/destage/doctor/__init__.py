@@ -52,7 +52,7 @@ def doctor(*, data: Path | None = None) -> Checkup:
     """Look at this installation and this machine; takes a few seconds.
 
     `data` is the folder with the vectors and the stored numbers, the package's own by default.
-    Raises nothing for what is wrong: that is a finding.
+    Raises nothing: an error is a finding.
 
     >>> destage.doctor().ok
     True

@@ -18,7 +18,7 @@ __all__ = ["cache_folder", "extras", "machine", "versions"]
 #: Less room than this in the cache folder, and a trace of a day hardly fits.
 LITTLE_BYTES = 1 << 30
 
-#: Packages that extras bring: by the extra, what is imported.
+#: Packages that extras bring: imported modules by extra.
 EXTRAS = {
     "report": ("altair", "vl-convert-python", "jinja2"),
     "tune": ("optuna",),

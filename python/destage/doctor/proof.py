@@ -73,7 +73,7 @@ def measured(folder: Path = DATA) -> dict[str, dict[str, Any]]:
 def drive(folder: Path) -> Finding:
     """Whether runs in front of a device give the stored numbers."""
     stored = _stored(folder)["drive"]
-    # As JSON has it: what is stored went the same way.
+    # Through JSON, as the stored values were.
     found = json.loads(json.dumps(measured(folder)))
     differing = list(_differences(stored, found))
     values = sum(len(numbers) for numbers in stored.values())
@@ -122,7 +122,7 @@ def _rate(work: Callable[[], int]) -> float:
 
 
 def speed(folder: Path) -> Finding:
-    """How fast the machine is, beside the one that was recorded."""
+    """The machine's speed, beside the recorded one."""
     recorded = _stored(folder)["speed"]
     found = speeds()
     parts = [

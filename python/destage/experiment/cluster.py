@@ -153,7 +153,7 @@ def _client(where: str | LocalCluster | None) -> Client:
 
 @dataclass
 class _Driver:
-    """A sweep on a cluster: what waits, what is under way, whom to ask."""
+    """A sweep on a cluster: waiting tasks, running tasks, workers."""
 
     client: Client
     called: str
@@ -162,7 +162,7 @@ class _Driver:
     progress: ProgressCallback | None
     warn: Callable[[str], object]
     ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
-    #: What is under way: the task, and the workers that it may go to.
+    #: A running task, and the workers that it may go to.
     running: dict[Any, tuple[Task, frozenset[str]]] = field(default_factory=dict)
     #: Threads by worker, of those that can be used.
     good: dict[str, int] = field(default_factory=dict)

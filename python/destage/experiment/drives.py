@@ -1,4 +1,4 @@
-"""The devices of a sweep: presets, files, or the one that SPEC describes, each with changes."""
+"""The devices of a sweep: presets, files, or SPEC's own, each with changes."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Watch = Callable[[int], object]
 
 
 class Stopped(BaseException):
-    """The experiment was told to stop; what is not finished is dropped."""
+    """The experiment was stopped; unfinished tasks are dropped."""
 
 
 def result_set(
@@ -46,7 +46,7 @@ def result_set(
     keep: Callable[[dict[str, Any]], object] | None = None,
 ) -> dict[str, Any]:
     """The result set of a task: one call of the engine for policies of the table, then processes
-    for those of one's own.
+    for user policies.
 
     `keep` is called with the runs that had ended when a signal came. Raises what a run raises.
     """

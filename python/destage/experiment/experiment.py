@@ -1,4 +1,4 @@
-"""An experiment: tasks done by somebody, with what is finished kept in memory or in a store."""
+"""An experiment: tasks, executed by a scheduler, with their results in memory or in a store."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Experiment:
         shard: `"i/n"`: only the i-th of n parts of the runs. Shards may share a store.
         engine: `"local"`, this machine; `"dask"`, a Dask cluster (needs the extra `cluster`).
         scheduler: address of the cluster's scheduler; without one, a cluster of this machine.
-        memory: what tasks may take together, `"16GiB"`; by default most of what is free.
+        memory: limit of all tasks together, `"16GiB"`; by default most of the free memory.
         retry_failed: run what failed once more.
         jobs: threads, or workers of one's own cluster; by default as many as there are processors.
         progress: called some ten times a second with page accesses done, in all, and the stage.
@@ -173,7 +173,7 @@ class Experiment:
         return sets
 
     def answers(self, tasks: Sequence[Task]) -> list[dict[str, Any] | None]:
-        """The answer to the question of each task; None of one that another shard has to give.
+        """The answer to the question of each task; None for tasks of another shard.
 
         Raises as `sets`.
         """
@@ -183,7 +183,7 @@ class Experiment:
         return self.kept_answers(tasks)
 
     def kept_answers(self, tasks: Sequence[Task]) -> list[dict[str, Any] | None]:
-        """The answers that the store has by now. Raises `UsageError` for one that failed."""
+        """The answers that the store has. Raises `UsageError` for a failed task."""
         rows = self._rows(tasks)
         found = [rows.get(next(task.every_key())) for task in tasks]
         for row in found:

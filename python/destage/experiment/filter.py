@@ -20,7 +20,7 @@ __all__ = ["rows_where"]
 
 _IN_QUOTES = re.compile(r"'[^']*'|\"([^\"]*)\"")
 
-#: What is translated, outside of texts; a name with a dot is the name of a column.
+#: Tokens that are translated, outside of texts; a name with a dot is the name of a column.
 _TOKENS = re.compile(
     r"""(?P<size>(?P<left>'[^']*')\s*(?P<turned>[<>]=?)\s*cache\b(?![._])
           |\bcache\s*(?P<straight>[<>]=?)\s*(?P<right>'[^']*'))
@@ -36,7 +36,7 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
     """The places of the rows of which all conditions hold.
 
     Beside their columns rows need `cache`, `cache_bytes`, `page_bytes` and `unique_pages`. Raises
-    `UsageError` for what is no condition, and `MissingExtra` without the extra `sql`.
+    `UsageError` for an invalid condition, and `MissingExtra` without the extra `sql`.
     """
     if not conditions or not rows:
         return list(range(len(rows)))

@@ -14,7 +14,7 @@ __all__ = ["SIZE", "UNITS", "available", "bytes_of", "memory_of", "memory_text"]
 #: Bytes of the columns of a decoded trace, for each access. They are mapped, and the system may
 #: take them back; a run goes through all of them.
 _AN_ACCESS = 9
-#: Of a page that the trace touches: the policy's table of pages, and what is counted of each.
+#: Bytes of a touched page: the policy's table of pages, and counters.
 _A_PAGE = 24
 #: Of a page that the cache holds or remembers.
 _A_FRAME = 96

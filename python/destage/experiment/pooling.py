@@ -20,7 +20,7 @@ ALIKE = ("device", "ftl", "queue_depth", "policy", "label", "cache", "seed", "op
 #: Columns of traces, which are added up.
 OF_TRACES = ("trace_requests", "trace_accesses", "trace_unique_pages")
 
-#: Shares and means, and what is above and below the line; several names are added up.
+#: Shares and means, with numerator and denominator; several names are added up.
 RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "read_hit_ratio": (("read_hits",), ("read_hits", "read_misses")),
     "write_hit_ratio": (("write_hits",), ("write_hits", "write_misses")),

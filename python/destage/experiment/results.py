@@ -113,7 +113,7 @@ class Results(Tabled):
     def where(self, condition: str) -> Results:
         """Return the runs of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
 
-        Raises `UsageError` for what is none, and `MissingExtra` without the extra `sql`.
+        Raises `UsageError` for an invalid one, and `MissingExtra` without the extra `sql`.
         """
         return Results(source=self._source.kept(where(condition)))
 
@@ -380,13 +380,13 @@ class Results(Tabled):
             from destage.show.charts.plots import save_figures
 
             return save_figures(folder, results=self.result_sets, **style)
+        from destage.show.charts.comparison_figures import save_grid
         from destage.show.charts.figure_style import FigureStyle
-        from destage.show.charts.stored_figures import save_stored
 
         how: dict[str, Any] = {"show": show, "style": FigureStyle.of(**style), "across": across}
         if log_y and across is None:
             how["across"] = "cache"
-        return save_stored(folder, self._source.drawn_rows(), self.missing, **how, log_y=log_y)
+        return save_grid(folder, self._source.drawn_rows(), self.missing, **how, log_y=log_y)
 
     @classmethod
     def from_json(cls, text: str | bytes, name: str = "result") -> Results:

@@ -35,7 +35,7 @@ __all__ = [
 
 Row = dict[str, Any]
 
-#: What became of a run; one that is missing was planned, and has no row in a store.
+#: Status of a run; a missing one was planned, and has no row in a store.
 DONE, FAILED, MISSING = "done", "failed", "missing"
 
 #: Columns that hold the whole result, as JSON: the run, and what it shares with its neighbours.

@@ -107,7 +107,7 @@ class Source(ABC):
 
     @abstractmethod
     def kept(self, fits: Filter) -> Source:
-        """What a filter lets through."""
+        """The rows that a filter selects."""
 
     @abstractmethod
     def alone(self) -> Sequence[Mapping[str, Any]]:
@@ -174,7 +174,7 @@ class Held(Source):
         return any(said.startswith((INTERRUPTED, SHARD)) for said in every)
 
     def kept(self, fits: Filter) -> Held:
-        """What a filter lets through."""
+        """The rows that a filter selects."""
         places, sets, first = set(fits(self.rows)), [], 0
         for one in self.sets:
             some = [run for k, run in enumerate(one["runs"], first) if k in places]
@@ -187,7 +187,7 @@ class Held(Source):
         return self.sets
 
     def drawn_rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows with the columns of those of stores."""
+        """The rows with the columns of stores."""
         blank = {"status": DONE, "id": "", "reason": None, "seed": None}
         return [{**blank, "options": options_of(row), **row} for row in self.rows]
 

@@ -91,7 +91,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Destination) -> Store:
-        """A store that is there. Raises `MissingFile`, and `DataError` for what is no store."""
+        """An existing store. Raises `MissingFile`, and `DataError` for another folder."""
         folder = Path(path_of(path, "store"))
         shown = printable(folder)
         if not folder.exists():
@@ -144,7 +144,7 @@ class Store:
             )
         return version
 
-    # What is in it
+    # Contents
 
     def parts(self) -> list[Path]:
         """Its parts by name, whole or not."""
@@ -203,7 +203,7 @@ class Store:
                 yield row
 
     def rows_of(self, keys: Collection[Key]) -> list[Row]:
-        """The rows of these runs, whole; one that failed only where it was never done."""
+        """The rows of these runs, whole; a failed one only where it was never done."""
         parts = [
             path
             for path in self.whole_parts()[0]
@@ -393,14 +393,14 @@ def _rows_of(path: Path, names: Sequence[str] | None, without: Sequence[str] = (
             (name, [v and contexts[int(v)] for v in values] if name == CONTEXT else values)
             for name, values in columns
         ]
-    columns = [(_name_of_today(name, there), values) for name, values in columns]
+    columns = [(_present_name(name, there), values) for name, values in columns]
     keys = [name for name, _ in columns]
     each = zip(*(values for _, values in columns), strict=True)
     return [dict(zip(keys, row, strict=True)) for row in each]
 
 
-def _name_of_today(name: str, there: Collection[str]) -> str:
-    """What a column of an earlier version is called now; unless the part has that as well."""
+def _present_name(name: str, there: Collection[str]) -> str:
+    """The present name of a column of an earlier version, unless the part has that too."""
     now = RENAMED.get(name)
     return name if now is None or now in there else now
 

@@ -1,4 +1,4 @@
-"""Rows that stores hold: filtered, with what is missing of their sweeps, as result sets."""
+"""Rows of stores: filtered, with the missing runs of their sweeps, as result sets."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class Stored(Source):
 
 
 def where(condition: str) -> Filter:
-    """The rows of which a condition holds. It raises `UsageError` for what is none."""
+    """The rows of which a condition holds. It raises `UsageError` for an invalid one."""
 
     def fits(rows: Sequence[Mapping[str, Any]]) -> list[int]:
         try:

@@ -1,4 +1,4 @@
-"""Tasks: what is run, in what pieces, and how each run is known.
+"""Tasks: units of work, their runs, and the identity of each run.
 
 A task is one trace, in front of one device or none, some policies, their sizes: the trace is opened
 once, the device filled once, and the engine has all of it in one call. What a store keeps is cut so
@@ -109,7 +109,7 @@ class Task:
     entries: tuple[Entry, ...]
     number: int = 0
     order: int = 0
-    """Tasks of a lower order begin first, those of the same order by their size."""
+    """Tasks of a lower order begin first; equal orders by size."""
     question: Question | None = None
 
     @classmethod
@@ -150,7 +150,7 @@ class Task:
     def row_options(self) -> str:
         """Run options as rows have them: as they were asked for, whichever the trace.
 
-        Those of a question say which it is.
+        Tasks of a question name it.
         """
         options = json.loads(self.options)
         warmup = options.get("warmup")

@@ -48,7 +48,7 @@ BEYOND = 10
 
 @dataclass(frozen=True)
 class BenchPoint:
-    """A pattern at one length, depth and number of jobs; what is unknown is None."""
+    """A pattern at one length, depth and number of jobs; unknown values are None."""
 
     device: str
     state: str
@@ -140,7 +140,7 @@ def bench_device(
             them do not count.
         full: play a device of more than 2^22 raw pages as it is, not as a miniature.
         against: fio's results, or a grid as CSV, of a real device: its points stand beside those
-            that are simulated. Axes that are not given are then those of its points.
+            that are simulated. Its points then give the axes that are not given.
         where: rows of that CSV, by column.
 
     Raises `UsageError` for an axis that does not fit, `DataError` and `MissingFile`.
@@ -223,7 +223,7 @@ def _axes(
     depth: Sequence[int] | None,
     jobs: Sequence[int] | None,
 ) -> Axes:
-    """What was asked for, else what the real device has, else the usual."""
+    """The requested axes, else those of the real device, else the defaults."""
     given: dict[str, tuple[Sequence[Any] | None, Sequence[Any]]] = {
         "rw": (rw, tuple(PATTERNS)),
         "block_bytes": (block_bytes, BLOCKS),
@@ -271,7 +271,7 @@ class _Plan:
 
     @cached_property
     def step(self) -> dict[str, Any]:
-        """What the core plays."""
+        """The step as the core runs it."""
         keys = self._keys
         share, random = PATTERNS[self.rw]
         pages = -(-self.block_bytes // int(keys["page_bytes"]))
@@ -360,7 +360,7 @@ class _Plan:
 
 
 def _warnings(points: Sequence[BenchPoint], plans: Sequence[_Plan]) -> Iterable[str]:
-    """What is no steady state."""
+    """Warnings of points without a steady state."""
     for device in dict.fromkeys(point.device for point in points):
         idle = [
             f"{point.rw} of {plain(size(point.block_bytes))}"
@@ -411,7 +411,7 @@ class BenchPlots(Figures):
         return [name for name in self._names if len({row["x"] for row in self._rows(name)}) > 1]
 
     def title(self, name: str) -> str:
-        """What a chart shows: `Requests a second, randread of 4 KiB`."""
+        """Title of its chart: `Requests a second, randread of 4 KiB`."""
         chart, rw, block = self._parts(name)
         return f"{chart.title.removesuffix(' (µs)')}, {rw} of {plain(size(block))}"
 

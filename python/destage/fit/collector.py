@@ -90,7 +90,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Collected:
-    """What the random writes say."""
+    """Garbage collection, fitted to the random writes."""
 
     chosen: Candidate
     alike: tuple[Candidate, ...]

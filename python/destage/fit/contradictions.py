@@ -101,7 +101,7 @@ def check_document(path: str, data: Mapping[str, Any]) -> None:
 
 
 def options_of(data: Mapping[str, Any], job: Job) -> dict[str, str]:
-    """Options of a job, those of all jobs among them."""
+    """Options of a job, including the global ones."""
     common, own = data.get("global options"), job.get("job options")
     both = [one for one in (common, own) if isinstance(one, Mapping)]
     return {str(k): str(v) for one in both for k, v in one.items()}

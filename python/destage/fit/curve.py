@@ -49,7 +49,7 @@ Group = tuple[str, int]
 
 @dataclass(frozen=True)
 class Curve:
-    """What the rate of one direction over depth and length says."""
+    """Units and link, fitted to the rate of one direction over depth and length."""
 
     units: int
     unit_ns: float

@@ -74,7 +74,7 @@ class Measured:
 
     @property
     def direction(self) -> Direction:
-        """The one that the step measures: its reads, if it has any."""
+        """The measured direction: reads, if the step has any."""
         chosen = self.write if self.rw in ("write", "randwrite") else self.read
         assert chosen is not None, "steps without a direction are not read"
         return chosen

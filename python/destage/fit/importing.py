@@ -123,7 +123,7 @@ class Source:
             self.exact(ours, word, key)
 
     def rest(self) -> None:
-        """Refuse what is left."""
+        """Refuse the remaining options."""
         known = {key for one in self.made for key in one.source}
         self.refuse("unknown to this import", *(key for key in self.keys if key not in known))
 
@@ -139,7 +139,7 @@ def imported(
     parse: Callable[[str, str], Mapping[str, str]],
     convert: Callable[[Source], None],
 ) -> ImportedDevice:
-    """The device of a file. Raises `DataError` for one that no device here can stand for."""
+    """The device of a file. Raises `DataError` for one that cannot be represented here."""
     name = path_of(os.fspath(path))
     text = read_text(name, f"a configuration of {simulator}", SETTINGS_BYTES)
     source = Source(name, parse(text.decode("utf-8", "replace"), name))
@@ -184,7 +184,7 @@ def _without_key(source: Source, title: str, status: str) -> Iterator[str]:
 
 
 def _checked(toml: str, name: str) -> None:
-    """Open it: what is wrong is said now."""
+    """Open it: errors are raised now."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "imported.toml"
         file.write_text(toml)

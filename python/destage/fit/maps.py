@@ -39,7 +39,7 @@ _Points = Sequence[tuple[float, float]]
 
 
 def map_cache_of(made: Measurement, scale: Mapping[str, float] | None = None) -> MapCache | None:
-    """What the ranges show; None where reads over all take as long as over a part."""
+    """A map cache fitted to the ranges; None where reads over all take as long as over a part."""
     scale = scale or {}
     steps = made.series("read-range-")
     points = [

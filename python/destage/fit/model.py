@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def base_of(name: str) -> dict[str, Any]:
-    """The record of the preset that gives what is not identified; its lists are means."""
+    """The record of the preset that gives unidentified values; its lists are means."""
     record: dict[str, Any] = json.loads(json.dumps(open_device(name).record))
     keys = record["device"]
     for key in ("read_ns", "program_ns"):
@@ -37,7 +37,7 @@ def base_of(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulated step measured."""
+    """Measurements of a simulated step."""
 
     mean_ns: float
     requests: int
@@ -305,7 +305,7 @@ def simulated(
 
 
 def measured(step: Mapping[str, Any], one: Mapping[str, Any]) -> Simulated:
-    """What the core says of a step."""
+    """Runs a step in the core, and returns its measurements."""
     read, write = one["read"], one["write"]
     requests = read["requests"] + write["requests"]
     total = read["sum_ns"] + write["sum_ns"]

@@ -48,7 +48,7 @@ def _zones(text: str) -> list[list[int]]:
 
 
 def step_of(job: Job, index: int, capacity: int) -> Step:
-    """What a job does, as the core plays it. Raises `DataError` naming an option it has not."""
+    """A job as a step of the core. Raises `DataError` naming an unsupported option."""
     options = {**GLOBAL, **job.options}
     unknown = sorted(set(job.options) - KNOWN - set(GLOBAL))
     if unknown:
@@ -162,7 +162,7 @@ def fio_json(
     common: Mapping[str, str],
     own: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What fio's JSON+ would say."""
+    """The results as fio's JSON+."""
     made: list[dict[str, Any]] = []
     for job, step, one in zip(jobs, steps, played, strict=True):
         elapsed = one["end_ns"] - one["begin_ns"]

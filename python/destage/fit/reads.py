@@ -25,7 +25,7 @@ MOST_RMS = 0.1
 
 @dataclass(frozen=True)
 class Period:
-    """What strides say."""
+    """The period of units, found from strides."""
 
     units: int
     stripe: int
@@ -88,7 +88,7 @@ def period_of(made: Measurement, model: Model) -> Period | None:
 
 
 def _corrected(found: Period, made: Measurement, model: Model) -> Period:
-    """What the first requests of a step take less: the same strides, simulated."""
+    """Correction for the faster first requests of a step: the same strides, simulated."""
     strides = _strides(made)
     period = found.units * found.stripe
     chosen = {n: step for n, step in strides.items() if n % period == 0}

@@ -176,7 +176,7 @@ def jobs_of(capacity: int, *, read_only: bool = False, collector: bool = True) -
 
 
 def _written(jobs: list[Job], capacity: int) -> tuple[float, float]:
-    """What is written one after the other, and at random, in multiples of the capacity."""
+    """Sequential and random writes, in multiples of the capacity."""
     names = [job.name for job in jobs]
     random = sum(0.5 for name in names if name.startswith(("uniform", "zones")))
     return 2.0 if "fill-1" in names else 0.0, random
@@ -292,7 +292,7 @@ _SECTION = re.compile(r"\[(?P<name>[^\]]+)\]$")
 
 
 def read_script(path: str) -> tuple[dict[str, str], list[Job]]:
-    """The global options and the jobs of a job file. Raises `DataError` for what is none."""
+    """The global options and the jobs of a job file. Raises `DataError` for another file."""
     common: dict[str, str] = {}
     jobs: list[Job] = []
     current: dict[str, str] | None = None

@@ -32,7 +32,7 @@ _SPARE = ("read-qd", "mix-", "tail-collect")
 
 @dataclass(frozen=True)
 class Validation:
-    """What a fit on a part of the measurements says of the rest."""
+    """A fit on a part of the measurements, and its errors on the rest."""
 
     device: str
     hold_out: str
@@ -131,7 +131,7 @@ _PARTS: Mapping[str, Callable[[Sequence[Measured], int], list[Measured]]] = {
 
 
 def _parted(made: Measurement, hold_out: str, seed: int) -> tuple[Measurement, Measurement]:
-    """What is fitted, and what is held out."""
+    """The fitted part of the measurements, and the held-out part."""
     grid = [*made.grid["read"], *made.grid["write"]]
     held = {id(point) for point in _PARTS[hold_out](grid, seed)}
     spare = [name for name in made.steps if name.startswith(_SPARE)]
@@ -181,7 +181,7 @@ def validate_device(
         hold_out: `half`, a random half of the points; `depth`, every second number of requests in
             flight; `direction`, the writes. With the steps of `fit_script`, those that no estimate
             needs.
-        by: columns of a CSV that name a device; by default those of drive, device and interface
+        by: columns of a CSV that name a device; by default drive, device and interface
             that it has.
         base, assume_written: as in `fit`.
         seed: of the half, and of the intervals.

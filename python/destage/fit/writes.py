@@ -29,7 +29,7 @@ ALIKE = 0.02
 
 @dataclass
 class Written:
-    """What the write steps say, and how each value was found."""
+    """Values fitted to the write steps, and how each was found."""
 
     model: Model
     said: dict[str, str] = field(default_factory=dict)

@@ -199,7 +199,7 @@ def devices() -> tuple[DeviceInfo, ...]:
 def _of_its_own(toml: str, record: Mapping[str, Any]) -> str:
     """A preset's file, for somebody to start from: with what it has only because it is a preset.
 
-    Those of the papers keep a share of a plane free; a file that does not say keeps two blocks.
+    The papers' devices keep a share of a plane free; by default a file keeps two blocks.
     """
     if "gc_low_pages" in toml or record["device"]["ftl"] != "page":
         return toml

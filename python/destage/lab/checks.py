@@ -161,7 +161,7 @@ def asked(
     drive: Device | None,
     options: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[list[Spec], str]:
-    """Policies and sizes, checked; where none are given, those of the device, or the usual ones.
+    """Policies and sizes, checked; by default the device's, or the usual ones.
 
     Members of a group that `options` exclude are left out.
     """
@@ -330,7 +330,7 @@ def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[Spec
 
 
 def one_trace(call: str, trace: Trace, second: object) -> Trace:
-    """The trace of a call that takes one. Raises `UsageError` for what is none."""
+    """The trace of a call that takes one. Raises `UsageError` for another type."""
     in_order(call, trace, second)
     if not isinstance(trace, Trace):
         raise no_trace(trace)
@@ -355,7 +355,7 @@ def no_trace(given: object) -> UsageError:
 
 
 def traces_of(trace: Trace | Sequence[Trace]) -> list[Trace]:
-    """One trace or several, as several. Raises `UsageError` for what is none."""
+    """One trace or several, as several. Raises `UsageError` for another type."""
     traces = [trace] if isinstance(trace, Trace) else trace
     if not isinstance(traces, Sequence) or not all(isinstance(t, Trace) for t in traces):
         raise no_trace(trace)

@@ -1,4 +1,4 @@
-"""The folder of decoded traces: what is kept there, and how to clear it."""
+"""The folder of decoded traces: its contents, and how to clear it."""
 
 from __future__ import annotations
 

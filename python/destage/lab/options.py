@@ -41,12 +41,12 @@ __all__ = [
     "thread_count",
 ]
 
-#: Called some ten times a second with what is done, of how much (None: unknown), and of what.
+#: Called some ten times a second with the finished part, the whole (None: unknown), and a label.
 ProgressCallback = Callable[[int, int | None, str], object]
 
 
 class DeviceOptions(TypedDict, total=False):
-    """Options of the device, by keyword; one that is left out, or None, is as the device says."""
+    """Options of the device, by keyword; None or left out: as in the device."""
 
     ftl: str | Sequence[str] | None
     """Flash translation layer, one of `ftls()`, with or without parameters: `"bast"`,
@@ -63,7 +63,7 @@ class DeviceOptions(TypedDict, total=False):
 
 
 class RunOptions(TypedDict, total=False):
-    """Options of runs, by keyword; one that is left out, or None, has its default."""
+    """Options of runs, by keyword; None or left out: the default."""
 
     cost: str | Mapping[str, int] | None
     """Cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit: gives
@@ -115,7 +115,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class DeviceRunOptions(DeviceOptions, RunOptions, total=False):
-    """Options of a run, and those of the device that it may have."""
+    """Options of a run, and of its device if it has one."""
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ def check_keywords(given: Mapping[str, Any]) -> None:
 
 
 def renamed_attribute(name: str) -> str:
-    """Today's name of an attribute that a trace had in 0.2.0, as the end of an error."""
+    """The present name of an attribute that a trace had in 0.2.0, as the end of an error."""
     now = {"drive": "device", "devices": "volumes"}.get(name)
     return f": it is {now!r} now" if now else ""
 

@@ -68,7 +68,7 @@ __all__ = [
 HIT = Hit()
 #: What `request` returns for a page that is not resident and is not to be taken in.
 BYPASS = Bypass()
-#: What `request` returns for a miss that remembers nothing; see `Miss` for one that does.
+#: Result of `request` for a miss that remembers nothing; see `Miss` for the other.
 MISS = Miss()
 
 
@@ -202,7 +202,7 @@ class ListPolicy(Policy):
     def request(self, r: Request) -> Hit | Miss | Bypass:
         """Look the page up on the lists, and do what its list says of a hit.
 
-        The engine calls what is written in its place for misses only.
+        The engine calls an override for misses only.
         """
         return HIT if self.shelf.hit(r) else MISS
 
@@ -310,7 +310,7 @@ class OwnPolicy:
 def live_policy(given: object) -> OwnPolicy | None:
     """Return what a class, or the name of one in a file, stands for; None for any other policy.
 
-    Raises `UsageError` for one that no live cache can have: it has no future, and no device.
+    Raises `UsageError` for a policy that needs the future or a device.
     """
     if isinstance(given, str):
         own = OwnPolicy.in_file(given) if is_in_a_file(given) else None

@@ -92,7 +92,7 @@ class Device:
 
     @property
     def trace_options(self) -> Mapping[str, Any]:
-        """Reader options that the device's file gives; those of `open_trace` go before them."""
+        """Reader options of the device's file; `open_trace` overrides them."""
         options: dict[str, Any] = self.record.get("trace", {})
         return options
 

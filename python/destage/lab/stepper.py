@@ -107,7 +107,7 @@ def _state(cache: Cache) -> dict[str, str]:
 
 
 def _text(part: Any, dirty: set[Hashable]) -> str:
-    """A list as it is read, or a list of lists in brackets; what is too long ends with dots."""
+    """A list as it is read, or a list of lists in brackets; long ones end with dots."""
     if not isinstance(part, list):
         is_dirty = isinstance(part, Hashable) and part in dirty
         return f"{part}{_DIRTY if is_dirty else ''}"

@@ -60,7 +60,7 @@ class Trace:
     """A decoded trace, for `compare`, `run` and `mrc`.
 
     It is mapped from a file, so it costs memory only where it is read, and is shared by all runs.
-    `notes` and `warnings` are those of its reader.
+    Its reader gives `notes` and `warnings`.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Trace:
 
     @property
     def end_page(self) -> int:
-        """The page behind the highest one that is touched: what a device has to have."""
+        """Pages that a device must have: the highest touched page, plus one."""
         return self.raw.end_page
 
     @property
@@ -477,7 +477,7 @@ def synth_decoded(
 
 
 def _reader_options(device: Device | None, options: Mapping[str, Any]) -> str:
-    """Options of the call before those of the device's file, as JSON."""
+    """Options as JSON; the call's override the device file's."""
     stated = device.trace_options if device else {}
     given = {k.rstrip("_"): v for k, v in options.items() if v is not None}
     check_keywords(given)

@@ -292,7 +292,7 @@ def _interval(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:
     found, value = mine.minus(other, counted), goal.value(mine)
     if found is None or value is None or not mine[counted]:
         return None
-    # At one size the memory is the same: dollars go with what is worn.
+    # At one size the memory is the same: dollars are proportional to the wear.
     dollars = (value - goal.prices.memory(mine.cache_bytes)) / mine[counted]
     return found[0] * dollars, found[1] * dollars
 
@@ -327,7 +327,7 @@ def _in_parts(
             name = "read_response_ns_mean" if read else "response_ns_mean"
     if name not in _COUNTED or mine.windows is None or other.windows is None:
         return "", ()
-    # The parts know what was written, not what is pending.
+    # The parts have written pages, and no pending ones.
     shown = "physical_writes" if name == WRITES else name
     both = [_parts(run.windows or {}, *_COUNTED[name]) for run in (mine, other)]
     if not both[0] or not both[1]:

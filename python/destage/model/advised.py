@@ -1,4 +1,4 @@
-"""All that advice consists of: what tables, charts and the page are made of."""
+"""The contents of an advice, as tables, charts and the page show them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.model.advice import Choice, Setting
+from destage.model.configuration import Configuration
 from destage.model.deployed import System
 from destage.model.goals import Goal, span_of
-from destage.model.prices import YEAR_NS
+from destage.model.prices import YEAR_NS, Prices
 from destage.model.run import Run, TraceIdentity
 from destage.model.words import duration, number, percent, significant, volume
 
-__all__ = ["HITS", "Advised", "Ran"]
+__all__ = ["HITS", "Advised", "Answered", "KvAdvised", "Ran"]
 
 #: A shorter trace says nothing that a setting should be made of.
 LEAST_NS = 600e9
 #: Nor does one with more accesses that are the first of their page.
 MOST_COMPULSORY = 0.8
+#: Fewer hits of tokens save so little that no cache is worth it.
+LEAST_HITS = 0.01
 #: Objectives that count hits.
 HITS = ("hit_ratio", "read_hit_ratio", "overall_hit_ratio")
 #: A trace as short as this says nothing of a whole day.
@@ -32,28 +35,42 @@ class Ran:
 
     runs: int
     """Runs over the whole trace, candidates and others."""
-    policies: int
+    policies: int = 0
     """Candidates."""
-    sizes: int
+    sizes: int = 0
     """Cache sizes."""
     screened: tuple[str, ...] = ()
     """Candidates that ran at a few sizes alone."""
     interrupted: bool = False
     """Ctrl-C ended the runs."""
+    warmup: str = ""
+    """Part of the trace that is not measured, where the advice sets it."""
 
 
-@dataclass(frozen=True, repr=False)
-class Advised:
-    """The smallest cache and the policy near the best, how sure that is, and what to type."""
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Answered:
+    """The part that every advice has."""
 
     trace: TraceIdentity
     """The trace that was replayed."""
+    within: float
+    """Accepted distance to the best, as a share of it."""
+    ran: Ran
+    """The grid of runs."""
+    force: bool = False
+    """Settings are printed whatever the trace."""
+    doubts: tuple[Mapping[str, str], ...] = ()
+    """Numbers of the trace that a workload can hardly have: `about`, `cause` and `remedy`."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Advised(Answered):
+    """The smallest cache and the policy near the best, how sure that is, and what to type."""
+
     drive: str | None
     """The device behind the cache; None without one."""
     goals: tuple[Goal, ...]
     """The objectives, as they were asked for."""
-    within: float
-    """How near to the best is near enough, as a share of it."""
     budget_bytes: int | None
     """The largest cache that was allowed; None if none was given."""
     choices: tuple[Choice, ...]
@@ -66,24 +83,18 @@ class Advised:
     """Settings of deployed systems."""
     candidates: tuple[Run, ...]
     """The runs that could be advised."""
-    ran: Ran
-    """The grid of runs."""
     notes: tuple[str, ...]
     """Notes on the method."""
     deployed: tuple[Choice, ...] = ()
     """The same among what a product can be set to; empty where policies were named."""
     nothing: Run | None = None
     """The run without a cache; None without a device."""
-    force: bool = False
-    """Settings are printed whatever the trace."""
     products: tuple[System, ...] = ()
     """The deployed systems that the first choice is among."""
     below: str = ""
     """The flash tier below every cache: `over lru 30%`."""
     loop: str = ""
-    """What is said of a device that does not keep up with the trace's times; empty if it does."""
-    doubts: tuple[Mapping[str, str], ...] = ()
-    """Numbers of the trace that a workload can hardly have: `about`, `cause` and `remedy`."""
+    """Note on a device that does not keep up with the trace's times; empty if it does."""
 
     @property
     def first(self) -> Choice:
@@ -142,6 +153,84 @@ class Advised:
     def life_said(self) -> str:
         """How long the device lasts at this load, or why that is not known."""
         return life_said(self.run, self.goals)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class KvAdvised(Answered):
+    """Which policy, how much DRAM and flash, which admission filter, and how long a drive lasts."""
+
+    prices: Prices
+    """What was given of memory and drive."""
+    chosen: Configuration
+    """The advice."""
+    best: Configuration
+    """Most hits of all candidates; with a rating given, of those whose drive lasts."""
+    dram_only: Configuration
+    """Most hits without flash, with at most the DRAM of the advice."""
+    gain: tuple[float, float] | None
+    """Where the hits of the advice less those without flash lie, with 95 % confidence."""
+    bound: float | None
+    """Share of the tokens that no policy passes at the largest size; None if it is not known."""
+    curve: tuple[Configuration, ...]
+    """The choice at each pair of sizes, by the same rule among the runs of these sizes."""
+    filters: tuple[Configuration, ...]
+    """The advice with each other filter."""
+    candidates: tuple[Configuration, ...]
+    """Every configuration that could be advised."""
+    servers: int = 1
+    """Servers that each have such a cache and such a load."""
+    prefill_tokens_per_s: float | None = None
+    """Prompt tokens that a server computes in a second; None where it is not known."""
+
+    @property
+    def worth_reading_bytes_per_s(self) -> float | None:
+        """Rate above which reading a token from flash takes less time than computing it."""
+        rate = self.prefill_tokens_per_s
+        return None if rate is None else rate * self.chosen.bytes_per_token
+
+    @property
+    def run(self) -> Run:
+        """The run that is advised."""
+        return self.chosen.run
+
+    @property
+    def rises(self) -> str:
+        """The sizes that gain still at the largest that was tried: `DRAM`, `flash`; else empty.
+
+        A size gains if all smaller ones have fewer hits than are near the most.
+        """
+        found = []
+        for name in ("DRAM", "flash"):
+            sizes = [(one.sizes[name == "flash"], one) for one in self.candidates]
+            largest = max(size for size, _ in sizes)
+            smaller = [one.hits for size, one in sizes if size < largest]
+            most = max(one.hits for size, one in sizes if size == largest)
+            if smaller and max(smaller) < most * (1 - self.within):
+                found.append(name)
+        whole = max(sum(one.sizes) for one in self.candidates)
+        return "" if whole >= self.trace.footprint_bytes else " and ".join(found)
+
+    @property
+    def worth(self) -> bool:
+        """Whether a cache saves a share of the tokens that is worth anything."""
+        return self.chosen.hits >= LEAST_HITS
+
+    @property
+    def flash_worth(self) -> bool:
+        """Whether flash is part of the advice, and its gain is significant where it is known."""
+        return self.chosen.flash_bytes > 0 and (self.gain is None or self.gain[0] > 0)
+
+    @property
+    def withheld(self) -> str:
+        """Why no settings are printed; empty if they are."""
+        if self.force:
+            return ""
+        if not self.worth:
+            return f"fewer than {100 * LEAST_HITS:.0f} % of the prompt tokens are hits"
+        duration = self.trace.duration_ns
+        if duration is None or duration < LEAST_NS:
+            return "the trace is shorter than ten minutes"
+        return ""
 
 
 def _long(years: float) -> str:

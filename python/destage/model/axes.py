@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Axis:
-    """What some runs differ in; without a column it is the dimension of its name."""
+    """A property in which runs differ; without a column it is the dimension of its name."""
 
     name: str
     title: str

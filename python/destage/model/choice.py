@@ -71,7 +71,7 @@ def full_name(name: str) -> str:
 
 
 def check_renamed(name: str, what: str = "metric") -> None:
-    """Raise `UsageError` for a name of an earlier version, which says the name of today."""
+    """Raise `UsageError` for a name of an earlier version, which names the present one."""
     if name.strip() in RENAMED:
         raise UsageError(f"{what} {name.strip()} {renamed_text(name.strip())}")
 

@@ -1,4 +1,4 @@
-"""What to cite: BibTeX of policies, from the sources that the catalogue names, and of Destage."""
+"""Citations: BibTeX of policies, from the sources in the catalogue, and of Destage."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Data for charts of an SLC cache over time and of placement handles.
 
-Rows are as those of `model.drive`.
+Rows have the form of `model.drive`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.words import counted, finite, number, percent, plain, printable, size
 
-__all__ = ["handle_wafs", "parts_of_today", "slc_developments", "steady_rule"]
+__all__ = ["handle_wafs", "interface_facts", "slc_developments", "steady_rule"]
 
 
 def steady_rule(device: Mapping[str, Any]) -> str:
@@ -25,7 +25,7 @@ def steady_rule(device: Mapping[str, Any]) -> str:
     )
 
 
-def parts_of_today(device: Mapping[str, Any], placement: str = "none") -> dict[str, str]:
+def interface_facts(device: Mapping[str, Any], placement: str = "none") -> dict[str, str]:
     """The device's parts of `docs/spec/device-today.md`, each in words; empty if it has none."""
     found: dict[str, str] = {}
     front = []

@@ -42,7 +42,7 @@ __all__ = [
     "unmarked",
 ]
 
-#: Signs of a table, after those of a time: it is shorter, or longer.
+#: Signs of a table; for a time: it is shorter, or longer.
 BETTER, WORSE = "-", "+"
 
 
@@ -76,7 +76,7 @@ Place = tuple[str | int | None, ...]
 
 
 def beside_each_other(run: Run) -> Place:
-    """What runs have in common that are compared: trace, device, arrivals, cache size.
+    """Key of runs that are compared with each other: trace, device, arrivals, cache size.
 
     Placement policies compare like cache policies: on one device.
     """
@@ -234,7 +234,7 @@ def _why(run: Run, base: Run, metric: Metric) -> str:
 
 
 def _help(run: Run) -> str:
-    """What narrows an interval."""
+    """Advice on how to narrow an interval."""
     if run.queue_grows:
         return "a closed loop (--queue-depth 8) or a longer trace narrows it"
     return "a longer trace narrows it"

@@ -48,7 +48,7 @@ _MEANS: Mapping[str, str] = {"running_time": "; pending writes are counted too"}
 
 
 def renamed_text(old: str) -> str:
-    """The name of today, and what changed with it, for an error."""
+    """The present name, and its changes, for an error."""
     return f"is called {RENAMED[old]} now{_MEANS.get(old, '')}"
 
 

@@ -158,7 +158,7 @@ def is_foreseeing(placement: str | None) -> bool:
 def canonical(text: str) -> str:
     """The same list with the names of policies as the catalogue writes them: `LRU` is `lru`.
 
-    What is no name of a policy in any case is left as it is.
+    Other names are left as they are.
     """
     return ",".join(_one(part) for part in parts(text_of(text, "policy")))
 

@@ -17,7 +17,7 @@ _command: ContextVar[str | None] = ContextVar("destage_command", default=None)
 
 @contextmanager
 def commanded(command: str) -> Iterator[None]:
-    """Name the command line in what is written within."""
+    """Record the command line in files written within."""
     token = _command.set(command)
     try:
         yield
@@ -36,6 +36,6 @@ def made_by() -> dict[str, str]:
 
 
 def document(kind: str, content: Mapping[str, Any], schema_version: int = 1) -> dict[str, Any]:
-    """What a command writes as JSON: which schema it has, who wrote it, then its content."""
+    """JSON of a command: its schema, its version, then its content."""
     head = {"schema": f"destage.{kind}", "schema_version": schema_version}
     return {**head, "version": _destage.VERSION, **content}

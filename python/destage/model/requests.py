@@ -43,7 +43,7 @@ def requests_of(raw: _destage.Trace, rows: int) -> Iterator[Request]:
 
 
 def request_columns(raw: _destage.Trace, rows: int) -> dict[str, list[int | str]]:
-    """All requests by column: those of `Request`."""
+    """All requests, by the columns of `Request`."""
     times, firsts, pages, writes = _columns(raw, 0, rows)
     words = ("read", "write")
     ops: list[int | str] = [words[write] for write in writes]

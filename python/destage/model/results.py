@@ -1,7 +1,7 @@
 """A result set: the runs over one trace, side by side.
 
 Tables, charts and the report all take it, so that no two of them can derive a number differently.
-It is read from the JSON form (schema `destage.results`, version 1); what is not of that form is
+It is read from the JSON form (schema `destage.results`, version 1); other content is
 refused with the place of the first thing that is wrong. Points of hit-ratio curves, what `mrc`
 gives, are runs that have fewer numbers.
 """
@@ -144,7 +144,7 @@ class ResultSet:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Cache sizes, frames, ascending; without a cache, one that stands for it."""
+        """Cache sizes, frames, ascending; without a cache, a placeholder."""
         sized = {run.frames for run in self.runs if not run.has_no_cache}
         return sorted(sized or {run.frames for run in self.runs})
 
@@ -250,7 +250,7 @@ def _eviction_wait(cache: Mapping[str, Any]) -> str | None:
 
 
 def _numbers(whole: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Number]:
-    """Every metric of one run, `None` where it has none: those of the engine, not our own."""
+    """Every metric of one run as the engine has it, `None` where it has none."""
     known = run.get("metrics")
     if not isinstance(known, Mapping) or not RENAMED.keys().isdisjoint(known):
         # Written by hand, cut down, or of an earlier version: what the engine cannot read has its

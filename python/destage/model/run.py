@@ -150,7 +150,7 @@ class Run:
     destage_pages: Mapping[str, Any] | None = None
     """Distribution of the pages of a destage, of policies that destage in groups."""
     writes_vs_lru: float | None = None
-    """Flash writes over those of lru at the same cache size; None where lru did not run."""
+    """Flash writes over lru's at the same cache size; None where lru did not run."""
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Of metrics that a sample estimates: where they lie, with 95 % confidence; nothing of those of
     which no interval is known."""
@@ -327,7 +327,7 @@ class Run:
     def writes(self) -> int | float | None:
         """Flash writes: pages written, and the change of the pending writes.
 
-        Pages written alone where a result, or a curve, does not say what is pending; None above a
+        Pages written alone where a result, or a curve, has no pending writes; None above a
         flash tier, which may decline them.
         """
         writes = self.metrics.get(WRITES)

@@ -30,12 +30,12 @@ GAUGES = _titles()
 
 _HITS = ("read_hits", "write_hits")
 _ACCESSES = (*_HITS, "read_misses", "write_misses")
-#: Shown of what is counted, in this order; gauges follow.
+#: Counters that are shown, in this order; gauges follow.
 _COUNTED = ("hit_ratio", "physical_reads", "physical_writes")
 
 
 def gauges(periods: Periods) -> list[str]:
-    """Names of what is no counter: counters are whole numbers in every period."""
+    """Names of gauges: counters are whole numbers in every period."""
     found: dict[str, None] = {}
     for period in periods:
         found.update(dict.fromkeys(k for k, v in period.items() if isinstance(v, float)))

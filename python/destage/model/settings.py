@@ -51,7 +51,7 @@ Row = Mapping[str, Any]
 
 
 def label_order(label: str) -> tuple[int, str]:
-    """Policies by name, the one that others are measured against first, the bound last."""
+    """Policies by name, the baseline first, the bound last."""
     return (0 if label == BASELINE else 2 if label == ORACLE else 1, label)
 
 
@@ -94,7 +94,7 @@ def cache_order(given: str, frames: float | None) -> tuple[int, float, str]:
 
 
 def differing(rows: Sequence[Row], names: Iterable[str]) -> list[str]:
-    """Those of the columns that have several values."""
+    """The columns that have several values."""
     return [name for name in names if len({row.get(name) for row in rows}) > 1]
 
 
@@ -187,7 +187,7 @@ def same_cover(covers: Sequence[frozenset[Any]]) -> frozenset[Any]:
     """The traces and seeds that settings are compared over: the largest set that any has.
 
     Means over other sets are not of the same loads, and stand in no comparison. Of sets of one
-    size it is the one that most have.
+    size it is the most frequent one.
     """
     counts: dict[frozenset[Any], int] = {}
     for cover in covers:

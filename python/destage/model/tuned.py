@@ -131,7 +131,7 @@ class TunedCurve:
                 said.append(f"{size}: all values are equally good: this trace does not tell them")
         runs = [point.run for point in self.points]
         labels = {run.label for run in runs}
-        # What is said of every value is said once.
+        # A warning of every value is printed once.
         for message, named in warnings_of(runs).items():
             who = self.policy if len(named) == len(labels) else ", ".join(named)
             said.append(f"{who}: {message}")

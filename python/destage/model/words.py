@@ -60,7 +60,7 @@ def plain_value(value: object) -> str:
 
 
 def finite(value: object) -> float | int | None:
-    """The number, or `None` for what is none: absent, NaN, infinite, not a number."""
+    """The number, or `None` where it is absent, NaN, infinite or not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if math.isfinite(value) else None

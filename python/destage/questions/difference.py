@@ -175,7 +175,7 @@ def diff(
 def between_traces(
     results: Results, *, show: str | Sequence[str] | None = None
 ) -> list[Differences]:
-    """Compare the runs of each further trace with those of the first, policy by policy.
+    """Compare the runs of each further trace with the first's, policy by policy.
 
     Runs are compared that have the same policy, device and cache as typed (`10%` of each trace's
     pages). Ratios and means have a 95 % interval; totals, which grow with a trace's length, and

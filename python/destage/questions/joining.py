@@ -33,7 +33,7 @@ class Packed:
 def merge_results(stores: Sequence[Destination], into: Destination) -> Results:
     """Put what stores hold into one, which may hold something already; return it.
 
-    `Results.holes` says what is missing of the sweeps. Raises `MissingFile`, `DataError`,
+    `Results.holes` has the missing runs of the sweeps. Raises `MissingFile`, `DataError`,
     `UsageError` and `OutputError`.
     """
     opened = [Store.open(path) for path in stores]

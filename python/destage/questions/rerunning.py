@@ -139,7 +139,7 @@ def _in_files(result: Results) -> dict[tuple[str, str], OwnPolicy]:
 
 
 def _known(name: str, given: str) -> tuple[str, str]:
-    """The policy as the boundary takes it. Raises `UsageError` for one that is not built in."""
+    """The policy as the boundary takes it. Raises `UsageError` for a user policy."""
     if name not in {policy.name for policy in policies()} | {"none"}:
         raise UsageError(
             f"{name} is no built-in policy: a result does not hold the code of a policy of your"

@@ -112,7 +112,7 @@ def plan_pairs(
 ) -> list[Planned]:
     """As `plan`, with traces that were opened each for its device; `grid` as in `compare_pairs`.
 
-    `options` are those of the runs.
+    `options` apply to the runs.
     """
     planned = []
     for one, drive, specs, sizes in _parts(pairs, policies, cache, Exclusions(), grid, options):
@@ -398,6 +398,6 @@ def _check_recording(
 
 
 def _apart(trace: Trace, **outputs: Destination | None) -> None:
-    """Raise `UsageError` if what is recorded would replace the trace, or one the other."""
+    """Raise `UsageError` if a recording would replace the trace, or another recording."""
     given = [Named.output(name, path_of(path, name)) for name, path in outputs.items() if path]
     refuse(given, [Named.input("the trace", source) for source in trace.identity["sources"]])

@@ -197,7 +197,7 @@ class _Table:
         }
 
     def _row(self, name: str, entry: Entry) -> Json:
-        """What one policy does: means over the draws, and the mean response time of each."""
+        """Row of a policy: means over the seeds, and the mean response time of each."""
         row: Json = {"policy": name, "hit_ratio": None, "ftls": {}, "waits": {}, "collectors": {}}
         for place, task in self.draws[0].items():
             if entry not in task.entries:

@@ -158,7 +158,7 @@ class Condition(Declared, frozen=True, rename={"is_": "is"}):
     is_: str
     says: str
     runs: str = ""
-    """The runs that measure it; empty: those of the claim."""
+    """The runs that measure it; empty: the claim's."""
 
     @property
     def bounds(self) -> Expectation:
@@ -175,7 +175,7 @@ class Check(Declared, frozen=True, rename={"form": "as", "with_": "with"}):
     kind: Kind
     runs: Texts = ()
     base: str | None = None
-    """Runs that `to` is taken from, if they are not those of `of`."""
+    """Runs that `to` is taken from, if they differ from `of`'s."""
     metric: str = ""
     with_: str = ""
     of: Texts = ()
@@ -303,7 +303,7 @@ class RunSet(Declared, frozen=True):
     most_requests: Annotated[int, Meta(ge=0)] = 0
     """Requests of a recording, from its beginning; 0: all."""
     options: Mapping[str, Any] = {}
-    """Other options of `destage compare`, such as those of a flash tier."""
+    """Other options of `destage compare`, such as a flash tier's."""
     variants: Mapping[str, Parameters] = {}
     """Options by label, in the place of devices, if there are none."""
 

@@ -44,7 +44,7 @@ def numbers_of(answer: Mapping[str, Any], label: str) -> dict[str, float]:
 def intervals_of(
     answer: Mapping[str, Any], label: str, names: Mapping[str, str]
 ) -> dict[str, dict[str, Interval]]:
-    """Return where a policy's numbers less those of others lie, by metric and other policy.
+    """Return intervals of a policy's differences from others, by metric and other policy.
 
     `names` has the others' names by label.
     """

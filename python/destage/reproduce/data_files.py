@@ -83,7 +83,7 @@ def _explained(place: str, data: Any, kind: Any, error: ValidationError) -> str:
             ]
             place += f"[{[*names, int(index) + 1][0]}]"
         else:
-            # The entry of a table, without its key: the first one that is wrong.
+            # The first wrong entry of a table, without its key.
             kind = get_args(_bare(kind))[-1]
             for key, value in data.items():
                 try:

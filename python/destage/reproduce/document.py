@@ -43,7 +43,7 @@ _FIT_TITLES = {
     "sequential_share": "sequential share",
     "zipf_skew": "skew (Zipf)",
 }
-#: Numbers of every run in the JSON, beside those of claims and figures.
+#: Numbers of every run in the JSON, beside claims and figures.
 _ALWAYS = (
     *("accesses", "requests", "hit_ratio", "physical_reads", "physical_writes"),
     *("response_ns_mean", "erases", "gc_moves", "makespan_ns"),

@@ -122,7 +122,7 @@ def _values(figure: Figure, rows: Rows, cell: Cell, policy: str, metric: str) ->
         worst = max((estimate(list(r.values())).mean for r in rivals if r), default=0.0)
         return [v / worst for v in own.values()] if worst else []
     other = rows.values(cell, figure.relative, metric)
-    # What is no number has no place in a chart; the claims' cases say which it is.
+    # Values that are no numbers are left out of a chart; the claims' cases list them.
     found = quantity(figure.form, {"of": own, "to": other}).by_seed.values()
     return [v for v in found if math.isfinite(v)]
 

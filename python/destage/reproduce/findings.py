@@ -86,7 +86,7 @@ def _drawn(table: Data, axis: str, label: str) -> dict[str, list[float]]:
 
 
 def saved(table: Data, axis: str, label: str, policy: str, than: str = BASELINE) -> Estimate:
-    """What a policy saves over another one, as a share of LRU's mean; all three ran."""
+    """Saving of a policy over another one, as a share of LRU's mean; all three ran."""
     drawn = _drawn(table, axis, label)
     every = zip(drawn[policy], drawn[than], drawn[BASELINE], strict=True)
     return estimate([(other - mine) / lru for mine, other, lru in every])
@@ -98,7 +98,7 @@ def ahead(difference: Estimate) -> bool:
 
 
 def gains(data: Data, table: Data, axis: str, label: str) -> Gains | None:
-    """What the three ways bring in front of one device; None where one of them did not run."""
+    """Gain of the three ways in front of one device; None where one of them did not run."""
     means = _means(table, axis, label)
     common = sorted((p for p in COMMON if p in means), key=lambda p: means[p])
     if len(common) < 2 or any(p not in means for p in (BASELINE, ORACLE, AWARE)):

@@ -35,7 +35,7 @@ def write_index(
 ) -> tuple[Path, Path]:
     """Write `README.md` and `index.html`: a table of the papers, and how to read verdicts.
 
-    `documents` are those of `document`, or what was read from their JSON. Returns the two files.
+    `documents` come from `document`, or from their JSON. Returns the two files.
     """
     count = {1: "A paper", 5: "Five papers", 6: "Six papers"}
     papers = [

@@ -113,7 +113,7 @@ def _first(value: Any) -> float:
 
 
 def _flatten(data: Mapping[str, Any], into: dict[str, float], prefix: str = "") -> None:
-    """Collect the numbers of nested tables; those of a distribution have its name before theirs."""
+    """Collect the numbers of nested tables; in a distribution its name is before each."""
     for key, value in data.items():
         if isinstance(value, bool):
             continue

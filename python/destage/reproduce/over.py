@@ -11,7 +11,7 @@ from destage.show.charts.theme import LIGHT
 
 __all__ = ["COLORS", "Spec", "over", "spec_of"]
 
-#: Up to where ours over the paper's is drawn; what is beyond stands at the edge.
+#: Largest ratio of ours to the paper's that is drawn; larger ones are at the edge.
 _BEYOND = 3.0
 #: Colours of what became of a panel's cases, and of one case.
 COLORS = {"holds": LIGHT.best, "partly": LIGHT.warn, "does not hold": LIGHT.series[3]}

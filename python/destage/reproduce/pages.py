@@ -261,7 +261,7 @@ def loads_rows(data: Mapping[str, Any]) -> Cells:
 
 
 def loads_remarks(data: Mapping[str, Any]) -> list[str]:
-    """What was chosen or assumed about workloads, each remark once."""
+    """Choices and assumptions about workloads, each remark once."""
     found: dict[str, list[str]] = {}
     for load in data["loads"]:
         ours = f"ours: {load['ours']}" if load["ours"] else ""

@@ -91,7 +91,7 @@ class _Row:
 
 
 def rows_of(drawn: Drawing) -> list[_Row]:
-    """The panels in rows, those of one order of magnitude together, in the paper's order.
+    """The panels in rows, panels of one order of magnitude together, in the paper's order.
 
     Loads from elsewhere have rows of their own.
     """
@@ -234,7 +234,7 @@ def _notes(drawn: Drawing, found: Sums) -> list[str]:
 
 def _finished(chart: Any, about: str) -> Any:
     """The look of `finish`, which does not take several panels."""
-    from destage.show.charts.comparison import configure
+    from destage.show.charts.series import configure
 
     return configure(chart.properties(description=about), LIGHT, page=False)
 

@@ -62,7 +62,7 @@ def abstract_of(data: Data) -> str:
 
 
 def own_sentence(data: Data) -> str:
-    """The verdict on the paper's workloads, with its conditions and what is shorter than there.
+    """The verdict on the paper's workloads, with its conditions and shortened parts.
 
     Where the paper's text says more than our defaults follow, the paper-exact configuration leads.
     """
@@ -81,7 +81,7 @@ def own_sentence(data: Data) -> str:
 
 
 def elsewhere_sentence(data: Data) -> str:
-    """The verdict on independent traces, and those of all claims that were tested there."""
+    """The verdict on independent traces, and the verdicts of all claims tested there."""
     names = [
         load["name"] + (" (repeated)" if load["kind"] == "repeated" else "")
         for load in data["loads"]
@@ -168,7 +168,7 @@ def _shorter(load: Data) -> str:
 
 
 def missed_aims(data: Data) -> list[str]:
-    """What surrogates were to have, nothing published, and miss by more than a quarter."""
+    """Targets of surrogates, not published, that are missed by more than a quarter."""
     found: dict[str, list[str]] = {}
     for load in data["loads"]:
         for row in load["fit"] if load["kind"] == "surrogate" else ():

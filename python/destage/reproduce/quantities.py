@@ -60,7 +60,7 @@ def within(
 ) -> Quantity:
     """Return a quantity of two numbers with the intervals of their difference, seed by seed.
 
-    Its interval reaches over those of all seeds.
+    Its interval covers the intervals of all seeds.
     """
     if found.status or form not in ("ratio", "reduction", "gain", "difference"):
         return found
@@ -118,7 +118,7 @@ def combined(found: Iterable[Quantity], of: Callable[[tuple[float, ...]], float]
 def quantity(form: str, parts: Mapping[str, Seeds]) -> Quantity:
     """Return `form` of the numbers of, against and than: the first part, the second, the third.
 
-    Ratios are those of sums over the seeds, with the interval of a ratio.
+    A ratio is one of sums over the seeds, with the interval of a ratio.
     """
     rows, wrong = paired(parts)
     if wrong:

@@ -33,7 +33,7 @@ class Row:
     """Kind of the workload."""
     numbers: Mapping[str, float]
     against: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
-    """Where its numbers less those of others lie on this trace, by metric and other policy."""
+    """Intervals of its differences from others on this trace, by metric and other policy."""
     coarse: str = ""
     """Why it has shrunk too far to decide anything; empty: it has not."""
 

@@ -322,7 +322,7 @@ class Runner:
             self.rates[key] *= max(1.0, request.runs.busiest / MEASURED_BUSY)
 
     def do(self, tasks: Sequence[Task], whole: bool = False) -> None:
-        """Do and load what is not loaded yet; `whole`: every shard does all of it."""
+        """Do and load the runs that are not loaded yet; `whole`: every shard does all of them."""
         seen, kept = set(self.results), []
         for task in tasks:
             left = task.without(seen)
@@ -340,7 +340,7 @@ class Runner:
             raise MissingRuns(len(missing), len(keys))
 
     def run(self, task: Task, policy: PolicyAsked, size: Size) -> Run:
-        """Return a run that is done. Raises `UsageError` for one that failed."""
+        """Return a finished run. Raises `UsageError` for a failed one."""
         row = self.results[task.key_of(policy, size)]
         if row["status"] != DONE:
             raise UsageError(str(row["reason"]))

@@ -33,7 +33,7 @@ __all__ = [
     "with_keys",
 ]
 
-#: What is written where an axis has no value: a run without a device, or with the device's own FTL.
+#: Text where an axis has no value: a run without a device, or with the device's own FTL.
 NO_DEVICE = "none"
 OWN_FTL = "own"
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}

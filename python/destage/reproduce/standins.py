@@ -4,7 +4,7 @@ Drawing and placing on the channels of a device are in `crates/destage-synth/src
 here are its descriptions. Requests ask for *extents*, stretches of pages that are asked for as a
 whole, drawn in one of two ways:
 
-* `recency`: what is asked for again is taken from a stack of all extents, the latest on top, at a
+* `recency`: repeated extents are taken from a stack of all extents, the latest on top, at a
   drawn depth, in runs over neighbours; new extents are born on several streams side by side, and
   most of them early in each phase, so many that the pages touched are as many as asked for.
 * `independent`: every request draws an extent by its popularity, k^-alpha for the k-th, whatever
@@ -195,7 +195,7 @@ class Generated(TraceRecipe):
 def apart(parameters: Mapping[str, Any]) -> Recipe:
     """Return a load of locality in which reads and writes have pages of their own.
 
-    `parameters` are those of the kind `locality`: a share of the reads goes to the first pages,
+    `parameters` as for the kind `locality`: a share of the reads goes to the first pages,
     and the same share of the writes to as many pages behind these; with `apart = "pages"` reads and
     writes have a half of the pages each. In every second of `phases` reads and writes exchange
     their shares.

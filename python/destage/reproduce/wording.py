@@ -142,7 +142,7 @@ def measured(claim: Claim, judgement: Judgement) -> str:
 
 
 def lead_of(check: Check) -> str:
-    """What the measured range of an order is; empty for other checks."""
+    """Words for the measured range of an order; empty for other checks."""
     if check.kind != "order":
         return ""
     one = len(check.order) == 2 and len(check.order[0]) == 1

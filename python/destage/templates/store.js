@@ -122,13 +122,9 @@
     const scaled = v / length, [by, sign] = Math.abs(scaled) >= 1e6 ? [1e6, "M"] : Math.abs(scaled) >= 1e4 ? [1e3, "k"] : [1, ""];
     return significant(scaled / by, 3) + sign;
   }
-  function options(given) {
-    const pairs = given ? Object.entries(JSON.parse(given)) : [];
-    return pairs.map(([key, v]) => key + "=" + (typeof v === "string" ? v : JSON.stringify(v))).join(", ") || "no options";
-  }
-  const CALLED = { queue_depth: (v) => "queue depth " + (v || NONE), seed: (v) => "seed " + (v || NONE), device: (v) => v || "no device", options: options };
-  for (const a of axes.values()) if (a.of === "options") CALLED[a.name + " rest"] = options;
-  const called = (names, codes) => names.map((name, k) => (CALLED[name] || ((v) => v || NONE))(dimensions.get(name).values[codes[k]])).join(", ");
+  // Values of dimensions in words, as Python has them.
+  const said = (name, code) => dimensions.get(name).said[code];
+  const called = (names, codes) => names.map((name, k) => said(name, codes[k])).join(", ");
   const lacking = (s) => [s.failed && s.failed + " failed", s.missing && s.missing + " missing", s.undefined && s.undefined + " without this number"].filter(Boolean).join(", ");
   // A point in words, as a pointer and the arrow keys show it.
   function tipOf({ s, row }) {
@@ -172,6 +168,12 @@
     const caption = html("span", {}), tools = html("span", { class: "tools" }), place = html("div", { class: "vega" });
     const figure = html("figure", {}, html("figcaption", {}, caption, tools), place);
     let want = null, stale = false, near = false, busy = false, result = null, logs = "", width = 0;
+    const before = new Map();
+    function isNew(name, value) {
+      const text = JSON.stringify(value), same = before.get(name) === text;
+      before.set(name, text);
+      return !same;
+    }
     const spec = () => ({ ...model.charts[kind], scales: model.charts[kind].scales.map((s) => (want.logs.includes(s.name.slice(-1)) ? { ...s, type: "log" } : s)) });
     const describe = () => result.view.description(want.about + ". Arrow keys go from point to point, Enter lists the runs behind one.");
     async function update() {
@@ -180,13 +182,18 @@
         stale = false;
         if (result && logs === want.logs) {
           describe();
-          for (const [name, rows] of Object.entries(want.data)) result.view.data(name, rows);
-          setAll(result.view, model.charts[kind], { ...want.signals, width: width });
-          await result.view.runAsync();
+          // Rows and axes that are as before are left: Vega would lay all of them out again.
+          const given = { ...want.data, ...want.signals, width: width };
+          const changed = Object.keys(given).filter((name) => isNew(name, given[name]));
+          for (const name of changed) if (name in want.data) result.view.data(name, want.data[name]);
+          setAll(result.view, model.charts[kind], Object.fromEntries(changed.filter((name) => !(name in want.data)).map((name) => [name, given[name]])));
+          if (changed.length) await result.view.runAsync();
           continue;
         }
         if (result) result.finalize();
         logs = want.logs;
+        before.clear();
+        for (const [name, value] of Object.entries({ ...want.data, ...want.signals })) isNew(name, value);
         result = await draw(place, spec(), want.data, want.signals, { tell: (d) => want.tell(d.told), open: (d) => open(want.runs(d.told)) });
         describe();
       }
@@ -304,7 +311,7 @@
       const known = axis ? [numeric(by) ? Number(text) : c.codes[0]].filter(() => text !== "" || !numeric(by)) : c.runs.map((i) => size(view.x, i)).filter(Boolean);
       where.set(c.codes[0], known.length ? known.reduce((a, b) => a + b, 0) / known.length : null);
     }
-    const shown = (code) => (by.endsWith("options") ? called([by], [code]) : dimensions.get(by).values[code] || NONE);
+    const shown = (code) => (by.endsWith("options") ? said(by, code) : dimensions.get(by).values[code] || NONE);
     return grouped(runs, ["label", by]).map(function (c) {
       const [label, cache] = c.codes, s = sum(c.runs, view.metric, view.against);
       const why = { failed: "\u2715", missing: "?", undefined: NONE }[LACKS.find((k) => s[k])] || "";
@@ -544,9 +551,9 @@
     const list = html("div", { class: "ticks" });
     const folded = html("div", { class: "unfolded", id: "facet-" + name, hidden: true, role: "group", "aria-label": title });
     const boxes = values.map(function (_, k) {
-      const box = html("input", { type: "checkbox" }), said = called([name], [k]);
+      const box = html("input", { type: "checkbox" }), word = said(name, k);
       box.addEventListener("change", () => setFilter(name, new Set(boxes.flatMap((b, k) => (b.checked ? [k] : [])))));
-      list.append(html("label", { "data-text": said.toLowerCase() }, box, name === "label" ? swatch(k) : "", html("span", {}, said)));
+      list.append(html("label", { "data-text": word.toLowerCase() }, box, name === "label" ? swatch(k) : "", html("span", {}, word)));
       return box;
     });
     const bar = html("div", { class: "pick" }, press("All", () => setFilter(name, new Set(values.keys()))), press("None", () => setFilter(name, new Set())));
@@ -574,8 +581,8 @@
     facets.push(function () {
       const now = view.filters.get(name);
       boxes.forEach((box, k) => { box.checked = !now || now.has(k); });
-      const said = !now ? "all " + values.length : now.size === 1 ? called([name], [Array.from(now)[0]]) : now.size + " of " + values.length;
-      button.replaceChildren(html("span", { class: "quiet" }, title), " " + said);
+      const chosen = !now ? "all " + values.length : now.size === 1 ? said(name, Array.from(now)[0]) : now.size + " of " + values.length;
+      button.replaceChildren(html("span", { class: "quiet" }, title), " " + chosen);
       button.classList.toggle("narrowed", Boolean(now));
     });
     return whole;
@@ -633,11 +640,11 @@
     $("behind").disabled = sorting.page >= pages - 1;
     $("unpick").hidden = !view.picked;
   }
-  const statusOf = (i) => STATUS[model.status[i]] + (told("reason", i) ? ": " + told("reason", i) : "");
+  const fact = (title, i) => { const f = model.facts.find((f) => f.title === title); return f.values[at(f.at, i)]; };
   function row(i, names, units) {
-    const cells = keyed.slice(1).map((n) => html("td", { class: "text" }, n === "options" ? options(word(n, i)) : word(n, i) || NONE));
-    cells.push(html("td", {}, bytes(size("cache_bytes", i))));
-    if (model.status[i] !== DONE) cells.push(html("td", { class: "text lost", colspan: String(names.length), title: statusOf(i) }, statusOf(i)));
+    const cells = keyed.slice(1).map((n) => html("td", { class: "text" }, n === "options" ? said(n, code(n, i)) : word(n, i) || NONE));
+    cells.push(html("td", {}, fact("Size", i) || NONE));
+    if (model.status[i] !== DONE) cells.push(html("td", { class: "text lost", colspan: String(names.length), title: fact("Status", i) }, fact("Status", i)));
     else names.forEach(function (name, k) {
       const metric = metrics.get(name), v = number(name, i);
       const said = v === null ? NONE : metric.kind === "ratio" ? (100 * v).toFixed(2) : metric.kind !== "time" && Number.isInteger(v) ? digits(v, 0) : short(v, metric, units[k][1]);
@@ -668,17 +675,8 @@
   let shown = 0;
   function detail(i) {
     shown = i;
-    const pages = size("trace_unique_pages", i);
-    const facts = [
-      ["Status", statusOf(i)],
-      ["Parameters", Object.entries(JSON.parse(told("params", i) || "{}")).map(([k, v]) => k + " = " + v).join(", ")],
-      ...["trace", "device", "ftl", "queue_depth", "seed"].map((n) => [dimensions.get(n).title, word(n, i)]),
-      ["Options", options(word("options", i))],
-      ["Cache", [word("cache", i), bytes(size("cache_bytes", i)), counted(size("frames", i) || 0, "frame")].join(", ")],
-      ["Trace", pages ? counted(size("trace_requests", i) || 0, "request") + ", " + counted(size("trace_accesses", i) || 0, "access", "accesses") + " to " + counted(pages, "page") : ""],
-      ["Fingerprint", told("trace_fingerprint", i)], ["Warnings", told("warnings", i)], ["Run", told("id", i)],
-    ];
-    const body = [html("dl", { class: "made" }, facts.filter(([, v]) => v && v !== "no options").flatMap(([name, v]) => [html("dt", {}, name), html("dd", {}, v)]))];
+    const facts = model.facts.map((f) => [f.title, f.values[at(f.at, i)]]);
+    const body = [html("dl", { class: "made" }, facts.filter(([name, v]) => v && name !== "Size").flatMap(([name, v]) => [html("dt", {}, name), html("dd", {}, v)]))];
     const numbers = model.metrics.filter((m) => number(m.name, i) !== null), absent = model.metrics.length - numbers.length;
     if (model.status[i] === DONE) {
       const place = tail(i);
@@ -688,7 +686,7 @@
       if (absent) body.push(html("p", { class: "note" }, counted(absent, "number") + " of other runs do not exist for its policy or device."));
       body.push(html("p", { class: "note" }, "Whole, as it was kept: "), html("pre", { class: "command" }, "destage results STORE --where \"id == '" + told("id", i) + "'\" --json -"));
     }
-    $("run-title").textContent = word("label", i) + ", " + (word("cache", i) || bytes(size("cache_bytes", i)));
+    $("run-title").textContent = word("label", i) + ", " + (word("cache", i) || fact("Size", i));
     $("run-body").replaceChildren(...body);
     if (!dialog.open) dialog.showModal();
     $("run-body").scrollTop = 0;

@@ -1,4 +1,4 @@
-//! Derived numbers of drives of today, and of runs with trims and flushes
+//! Derived numbers of current SSDs, and of runs with trims and flushes
 //! (`docs/spec/device-today.md` 10).
 
 use super::metric::{
@@ -18,7 +18,7 @@ macro_rules! drive {
      $better:ident, $about:literal,
      |$d:ident| $value:expr) => {
         timed!($group, $name, $title, $kind $unit, $better, $about, |t| {
-            let $d = t.counters.device.today.as_ref()?;
+            let $d = t.counters.device.interface.as_ref()?;
             $value
         })
     };
@@ -38,9 +38,9 @@ macro_rules! control_command {
 
 /// Programs of a handle and moves of its pages, over its programs.
 fn waf_of_handle(t: &Timing, handle: usize) -> Option<Number> {
-    let today = t.counters.device.today.as_ref()?;
-    let programs = *today.handle_programs.get(handle)?;
-    mean(programs + today.handle_moves.get(handle)?, programs)
+    let interface = t.counters.device.interface.as_ref()?;
+    let programs = *interface.handle_programs.get(handle)?;
+    mean(programs + interface.handle_moves.get(handle)?, programs)
 }
 
 macro_rules! waf_of_handles {
@@ -65,12 +65,12 @@ static BY_HANDLE: [Metric; 8] = waf_of_handles!(
 );
 
 /// All of them, in the order of the columns.
-pub(super) fn of_today() -> impl Iterator<Item = Metric> {
-    OF_TODAY.iter().chain(&BY_HANDLE).copied()
+pub(super) fn of_interface() -> impl Iterator<Item = Metric> {
+    OF_INTERFACE.iter().chain(&BY_HANDLE).copied()
 }
 
 #[rustfmt::skip] // a metric, some lines: it is a table
-static OF_TODAY: &[Metric] = &[
+static OF_INTERFACE: &[Metric] = &[
     drive!(Slc, "slc_programs", "SLC programs", Count "pages", Neither,
         "programs for the host that went to the SLC cache", |d| Some(d.slc_programs.into()))
         .views(&[(View::Endurance, 12)]),
@@ -96,7 +96,7 @@ static OF_TODAY: &[Metric] = &[
         |d| mean(d.link_wait_ns_sum, d.link_transfers)).views(&[(View::Latency, 9)]),
     timed!(HostInterface, "link_utilisation", "Link utilisation", Ratio "", Neither,
         "time of all transfers on the host link, both directions, / makespan",
-        |t| mean(t.counters.device.today.as_ref()?.link_busy_ns, t.counters.makespan_ns)),
+        |t| mean(t.counters.device.interface.as_ref()?.link_busy_ns, t.counters.makespan_ns)),
     drive!(Control, "trimmed_pages", "Trimmed pages", Count "pages", Neither,
         "pages that the device held and the host trimmed", |d| Some(d.trimmed_pages.into())),
     control_command!(Control, "trim_requests", "Trims", Count "requests", Neither,

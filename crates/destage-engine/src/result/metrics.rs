@@ -1,6 +1,6 @@
 //! Every metric, one row each: name, group, title, unit, direction, definition, value.
 
-use super::host_interface::of_today;
+use super::host_interface::of_interface;
 use super::metric::{
     Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, View, metric, timed,
 };
@@ -147,7 +147,7 @@ macro_rules! responses {
 /// their own declaration, then times and the device.
 pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
     let of_time = OF_TIME.iter().chain(&OF_READS).chain(&OF_WRITES).chain(OF_THE_DEVICE).copied();
-    let of_time = of_time.chain(of_today());
+    let of_time = of_time.chain(of_interface());
     OF_THE_CACHE.iter().copied().chain(of_tiers()).chain(of_policies()).chain(of_time).collect()
 });
 

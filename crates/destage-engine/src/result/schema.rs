@@ -168,7 +168,7 @@ pub static SCHEMA: &[Object] = &[
         padding_writes: "integer", "pages written to complete a block";
         end_flushes: "integer", "dirty pages written at the end; in `physical_writes` too";
     ),
-    object!("trims", "What trims dropped, warm-up left out ([drives of today]\
+    object!("trims", "What trims dropped, warm-up left out ([current SSDs]\
         (docs/spec/device-today.md), 10).",
         trim_requests: "integer", "trims of the trace";
         trim_cache_drops: "integer", "resident pages that they dropped";

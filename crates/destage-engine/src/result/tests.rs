@@ -168,15 +168,15 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     };
     let ahead = runs(&workload, "lru,none", &writing(&drive, RunOptions::default()));
     let mut seen = BTreeSet::new();
-    let mut today = Vec::new();
+    let mut interface = Vec::new();
     for keys in ["slc_blocks=1;slc_pages_per_block=1;slc_policy=fold", "handles=2;placement=sepbit"]
     {
         let drive = Drive::from_spec(&format!("small[precondition=none;{keys}]")).unwrap();
         let drive = Some(mounted(&drive, "page"));
         let options = RunOptions { drive, profile: true, ..RunOptions::default() };
-        today.extend(runs(&workload, "lru", &options));
+        interface.extend(runs(&workload, "lru", &options));
     }
-    for set in [set(without), with, set(ahead), set(today)] {
+    for set in [set(without), with, set(ahead), set(interface)] {
         let text = set.to_json();
         walk(&serde_json::from_str(&text).unwrap(), "result set", &mut seen);
         let again = ResultSet::from_json(&text).unwrap();

@@ -107,7 +107,7 @@ fn no_work_of_gc(timing: &Timing, drive: &Mounted, input: &Input<'_>) -> Option<
     if device.flash_programs == 0 {
         return None;
     }
-    let folds = device.today.as_ref().map_or(0, |today| today.slc_erases);
+    let folds = device.interface.as_ref().map_or(0, |interface| interface.slc_erases);
     let is_full = drive.device.config().precondition != Precondition::None;
     if is_full && device.erases + folds == 0 {
         return Some(

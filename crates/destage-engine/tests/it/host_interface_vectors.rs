@@ -21,7 +21,7 @@ fn all_pass(names: &[&str], vectors: u64) {
 }
 
 #[test]
-fn every_vector_of_a_drive_of_today_passes() {
+fn every_vector_of_a_current_drive_passes() {
     all_pass(&["device-today.jsonl"], 42);
 }
 

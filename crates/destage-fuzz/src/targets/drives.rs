@@ -3,9 +3,9 @@
 
 use crate::Target;
 use crate::drawn::draw;
-use crate::targets::generate::{Caches, Ftls, vector, vector_of_today, vector_with_map_cache};
+use crate::targets::generate::{Caches, Ftls, interface_vector, vector, vector_with_map_cache};
 use destage_conform::emit;
-use destage_reference::ssd::{COUNTERS_OF_TODAY, simulate};
+use destage_reference::ssd::{INTERFACE_COUNTERS, simulate};
 use destage_replay::control::Control;
 use proptest::strategy::{BoxedStrategy, Strategy};
 use serde_json::Value;
@@ -27,11 +27,11 @@ pub const OTHER: Target = Target {
     samples: Vec::new,
 };
 
-pub const TODAY: Target = Target {
-    name: "drives-today",
-    takes: "the same, of a drive of today",
+pub const INTERFACE: Target = Target {
+    name: "drives-interface",
+    takes: "the same, of a drive with a host interface",
     holds: "the drive does what its reference model does, to the nanosecond",
-    run: |data| run(data, |caches| vector_of_today(caches).boxed()),
+    run: |data| run(data, |caches| interface_vector(caches).boxed()),
     samples: Vec::new,
 };
 
@@ -81,9 +81,9 @@ fn compare(vector: &Value) {
         let (model, ours) = (model.get(list).unwrap_or(&empty), ours.get(list).unwrap_or(&empty));
         assert_eq!(ours, model, "{vector}: {list}");
     }
-    let of_today = ours["counters"].get("commands").is_some(); // who counts it counts all of them
+    let counts_interface = ours["counters"].get("commands").is_some(); // who counts it counts all of them
     for (counter, counted) in model["counters"].as_object().expect("counters") {
-        let counts = of_today || !COUNTERS_OF_TODAY.contains(&counter.as_str());
+        let counts = counts_interface || !INTERFACE_COUNTERS.contains(&counter.as_str());
         if counter != "ftl" && counts {
             assert_eq!(&ours["counters"][counter], counted, "{vector}: {counter}");
         }

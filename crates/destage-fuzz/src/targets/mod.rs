@@ -40,6 +40,6 @@ pub const TARGETS: &[Target] = &[
     ftls::TARGET,
     drives::PAGE,
     drives::OTHER,
-    drives::TODAY,
+    drives::INTERFACE,
     drives::MAP,
 ];

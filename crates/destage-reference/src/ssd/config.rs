@@ -85,7 +85,7 @@ pub(crate) struct Config {
     /// Another FTL, with all its parameters (12).
     pub(crate) ftl: Option<OtherFtl>,
     /// Host interface, SLC cache and handles (`docs/spec/device-today.md`).
-    pub(crate) today: HostInterface,
+    pub(crate) interface: HostInterface,
     /// Which block is collected next (`docs/spec/collectors.md`).
     pub(crate) rule: Rule,
     /// How much of a block at once, and what reads interrupt (`docs/spec/gc-steps.md`).
@@ -161,14 +161,15 @@ impl Config {
         let s = Params(&keys);
         let n = |key: &str| s.integer(key).unwrap_or(0);
         let is = |key: &str, word: &str| s.text(key) == Some(word);
-        let today = HostInterface::of(&s);
+        let interface = HostInterface::of(&s);
         let summary_page = s.flag("summary_page");
         let data_pages = n("pages_per_block") - u64::from(summary_page);
         let bus_ps_per_byte = n("bus_ps_per_byte");
         let transfer = |bytes: u64| (bytes * bus_ps_per_byte).div_ceil(1000);
         // "cap = B*D - F - A*D"
         let room = (n("blocks_per_plane") * data_pages).checked_sub(n("gc_low_pages"));
-        let room = room.and_then(|room| room.checked_sub(today.write_points() as u64 * data_pages));
+        let room =
+            room.and_then(|room| room.checked_sub(interface.write_points() as u64 * data_pages));
         Config {
             channels: n("channels"),
             chips_per_channel: n("chips_per_channel"),
@@ -214,7 +215,7 @@ impl Config {
             precondition_ends_high: is("precondition_end", "high"),
             cap: room.unwrap_or(0),
             ftl,
-            today,
+            interface,
             rule: Rule::of(&s),
             steps: Steps::of(&s),
             map: MapKeys::of(&s),
@@ -223,7 +224,7 @@ impl Config {
 
     /// Whether idle units have something to do (5.5, `docs/spec/device-today.md` 9.4).
     pub(crate) fn has_timers(&self) -> bool {
-        self.gc_mode == GcMode::Idle || self.today.folds_when_idle()
+        self.gc_mode == GcMode::Idle || self.interface.folds_when_idle()
     }
 
     /// Operations may wait for others before they enter a queue (`docs/spec/map-cache.md` 7): for

@@ -67,11 +67,11 @@ pub(crate) struct Plane {
 
 impl Plane {
     pub(crate) fn new(config: &Config, number: usize) -> Plane {
-        let blocks = config.blocks_per_plane + config.today.slc_blocks;
+        let blocks = config.blocks_per_plane + config.interface.slc_blocks;
         Plane {
             blocks: (0..blocks).map(|_| Block::default()).collect(),
             main: index(config.blocks_per_plane),
-            active: vec![None; config.today.write_points()],
+            active: vec![None; config.interface.write_points()],
             queue: Vec::new(),
             generator: config.rule.seed.wrapping_add(number as u64),
             collecting: None,
@@ -167,7 +167,7 @@ impl Ssd {
 
     /// Pages of a plane's SLC cache that can be programmed without an erase.
     pub(crate) fn slc_free_pages(&self, plane: usize) -> u64 {
-        let n = self.config.today.slc_pages_per_block;
+        let n = self.config.interface.slc_pages_per_block;
         let plane = &self.planes[plane];
         let in_open =
             plane.slc_active.map_or(0, |block| n - plane.blocks[block].pages.len() as u64);
@@ -288,9 +288,9 @@ impl Ssd {
             self.tallies.handle_programs[handle] += 1;
         }
         let past_it = self.preconditioning && !self.fills_slc;
-        let main_only = self.config.today.slc_blocks == 0 || past_it;
+        let main_only = self.config.interface.slc_blocks == 0 || past_it;
         if !main_only {
-            if self.config.today.slc_folds {
+            if self.config.interface.slc_folds {
                 self.fold_for_room(plane);
             }
             if self.slc_has_room(plane) {
@@ -419,7 +419,7 @@ impl Ssd {
         self.planes[plane].queue.retain(|&block| block != victim);
         let block = &self.planes[plane].blocks[victim];
         let (write_point, opened) = (block.write_point, block.opened);
-        if write_point != self.config.today.streams() {
+        if write_point != self.config.interface.streams() {
             self.placement.victim(write_point, opened, self.clock);
         }
         if !self.preconditioning {
@@ -451,15 +451,17 @@ impl Ssd {
     /// Where a page of a victim goes that this write point had filled
     /// (`docs/spec/device-today.md` 7.3).
     pub(super) fn destination(&mut self, write_point: usize, lpn: u64) -> usize {
-        if write_point == self.config.today.streams() {
+        if write_point == self.config.interface.streams() {
             return write_point; // map pages
         }
-        let handles = self.config.today.handles;
-        let own = self.config.today.own_gc_stream;
+        let handles = self.config.interface.handles;
+        let own = self.config.interface.own_gc_stream;
         let later = write_point >= handles; // collected before
-        match self.config.today.isolation {
-            Isolation::Initial if self.config.today.by_generation => handles + usize::from(later),
-            Isolation::Persistent if self.config.today.by_generation => {
+        match self.config.interface.isolation {
+            Isolation::Initial if self.config.interface.by_generation => {
+                handles + usize::from(later)
+            }
+            Isolation::Persistent if self.config.interface.by_generation => {
                 handles * (1 + usize::from(later)) + write_point % handles
             }
             Isolation::Initial if own => handles,
@@ -493,7 +495,7 @@ impl Ssd {
             self.decide(Decision { ready, fetch, holds, programs, ..Decision::of(kind, plane) });
         let state = &mut self.planes[plane];
         state.blocks[open].pages.push(Programmed { lpn, is_map: false, by });
-        if page as u64 + 1 == self.config.today.slc_pages_per_block {
+        if page as u64 + 1 == self.config.interface.slc_pages_per_block {
             state.slc_active = None;
             state.slc_sealed.push_back(open);
         }
@@ -635,7 +637,7 @@ impl Ssd {
             let of = |blocks: &[Block], pages: u64| {
                 blocks.iter().map(|b| b.erases * pages + b.pages.len() as u64).sum::<u64>()
             };
-            of(main, self.config.data_pages) + of(slc, self.config.today.slc_pages_per_block)
+            of(main, self.config.data_pages) + of(slc, self.config.interface.slc_pages_per_block)
         };
         let erases = |plane: &Plane| plane.erase_counts().0.iter().sum::<u64>();
         (self.planes.iter().map(programs).sum(), self.planes.iter().map(erases).sum())

@@ -8,7 +8,7 @@ mod results;
 mod tiers;
 mod writer;
 
-pub use results::COUNTERS_OF_TODAY;
+pub use results::INTERFACE_COUNTERS;
 pub use tiers::simulate_tiers;
 
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ pub fn simulate(vector: &Value) -> Result<Value, String> {
     if section(vector, "placement").text("policy") == Some("fk") {
         // "it is taken from a first run with placement=none and isolation=initial"
         let mut unplaced = Config::of(vector);
-        unplaced.today.isolation = Isolation::Initial;
+        unplaced.interface.isolation = Isolation::Initial;
         let first = run(vector, Ssd::new(unplaced, Box::new(Unplaced)).map_err(full)?)?;
         history = first.ssd.history;
     }

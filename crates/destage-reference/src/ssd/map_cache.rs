@@ -179,7 +179,7 @@ impl Ssd {
             self.make_room(plane);
         }
         let read = self.read_map_page(t, 0);
-        let point = self.config.today.streams();
+        let point = self.config.interface.streams();
         self.program(t, plane, point, Source::Map { read });
         let map = self.map();
         map.deferred.remove(&t);

@@ -51,5 +51,5 @@ mod steps;
 mod waiting;
 mod way;
 
-pub use host::{COUNTERS_OF_TODAY, simulate, simulate_tiers};
+pub use host::{INTERFACE_COUNTERS, simulate, simulate_tiers};
 pub use policies::DEVICE_POLICIES;

@@ -115,7 +115,7 @@ impl Operation {
 impl Config {
     fn read(&self, page: u64, slc: bool) -> u64 {
         if slc {
-            return self.today.slc_read_ns; // one page type
+            return self.interface.slc_read_ns; // one page type
         }
         let types = self.read_ns.len() as u64;
         self.read_ns[usize::try_from(page % types).expect("few types")]
@@ -123,7 +123,7 @@ impl Config {
 
     fn program(&self, page: u64, slc: bool) -> u64 {
         if slc {
-            return self.today.slc_program_ns;
+            return self.interface.slc_program_ns;
         }
         let types = self.program_ns.len() as u64;
         self.program_ns[usize::try_from(page % types).expect("few types")]
@@ -151,7 +151,7 @@ impl Config {
             }
             Kind::E { slc: false } => vec![Cell(c + self.erase_ns)],
             Kind::Zeros => Vec::new(),
-            Kind::E { slc: true } => vec![Cell(c + self.today.slc_erase_ns)],
+            Kind::E { slc: true } => vec![Cell(c + self.interface.slc_erase_ns)],
         }
     }
 

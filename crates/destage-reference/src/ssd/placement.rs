@@ -196,7 +196,7 @@ fn deaths(history: &[Event]) -> Vec<Option<u64>> {
 pub(crate) fn placement(vector: &Value, config: &Config, history: &[Event]) -> Box<dyn Placement> {
     let s = section(vector, "placement");
     let n = |key: &str| s.integer(key).expect("a record has the key");
-    let handles = config.today.handles;
+    let handles = config.interface.handles;
     match s.text("policy") {
         Some("by-size") => {
             Box::new(BySize { thresholds: numbers(&vector["placement"]["thresholds"]) })

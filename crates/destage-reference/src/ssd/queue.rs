@@ -162,12 +162,12 @@ impl Ssd {
             placement,
             handles: vec![0; logical_pages],
             tallies: Tallies {
-                handle_programs: vec![0; config.today.handles],
-                handle_moves: vec![0; config.today.handles],
-                stream_programs: vec![0; config.today.write_points()],
+                handle_programs: vec![0; config.interface.handles],
+                handle_moves: vec![0; config.interface.handles],
+                stream_programs: vec![0; config.interface.write_points()],
                 ..Tallies::default()
             },
-            way: Way::new(&config.today),
+            way: Way::new(&config.interface),
             mapped: Mapped::new(&config),
             map: config.map.clone().map(MapCache::new),
             waiting: BTreeSet::new(),
@@ -387,7 +387,7 @@ impl Ssd {
     fn fire(&mut self, at: u64, unit: usize) {
         self.now = at;
         self.units[unit].timer = None;
-        if self.config.today.folds_when_idle() {
+        if self.config.interface.folds_when_idle() {
             let planes = self.config.planes_of(unit);
             let planes = planes.filter(|&plane| !self.planes[plane].slc_sealed.is_empty());
             if let Some(plane) = planes.min_by_key(|&plane| (self.slc_free_pages(plane), plane)) {

@@ -86,7 +86,7 @@ impl Ssd {
     /// Folds before a host program to the SLC cache of a plane (`docs/spec/device-today.md` 9.2).
     pub(super) fn fold_for_room(&mut self, plane: usize) {
         if let Some(step) = self.fold_step()
-            && self.slc_free_pages(plane) <= self.config.today.slc_pages_per_block
+            && self.slc_free_pages(plane) <= self.config.interface.slc_pages_per_block
             && !self.planes[plane].slc_sealed.is_empty()
         {
             self.fold_pages(plane, step);
@@ -138,7 +138,7 @@ impl Ssd {
     /// m of section 3.
     fn moves(&self, plane: usize, n: u64, r: usize) -> usize {
         let m = n.min(r as u64);
-        let floor = self.config.today.write_points() as u64 * self.config.data_pages;
+        let floor = self.config.interface.write_points() as u64 * self.config.data_pages;
         let after = self.free_pages(plane).checked_sub(m + 1);
         match after.is_some_and(|after| after >= floor) {
             true => usize::try_from(m).expect("at most r"),
@@ -156,7 +156,7 @@ impl Ssd {
     ) {
         let lpn = self.planes[plane].blocks[victim].lpn(page);
         let to = self.destination(write_point, lpn);
-        let is_map = write_point == self.config.today.streams();
+        let is_map = write_point == self.config.interface.streams();
         self.program(lpn, plane, to, Source::Victim { page: page as u64, block: victim, is_map });
         if is_map {
             return;

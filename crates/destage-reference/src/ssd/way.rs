@@ -68,11 +68,11 @@ const IN: usize = 0;
 const OUT: usize = 1;
 
 impl Way {
-    pub(crate) fn new(today: &HostInterface) -> Way {
+    pub(crate) fn new(interface: &HostInterface) -> Way {
         Way {
             processor: 0,
             link: [Vec::new(), Vec::new()],
-            slots: vec![Some(0); usize::try_from(today.buffer_pages).expect("few slots")],
+            slots: vec![Some(0); usize::try_from(interface.buffer_pages).expect("few slots")],
             slotless: VecDeque::new(),
             buffered: BTreeMap::new(),
             commands: 0,
@@ -88,26 +88,26 @@ impl Way {
 impl Ssd {
     /// The drive gets a command; from when on it acts (5.1).
     pub(crate) fn command(&mut self, command: Command) -> u64 {
-        let today = &self.config.today;
+        let interface = &self.config.interface;
         self.way.commands += 1;
         self.way.processor = self.way.processor.max(self.now)
             + match command {
-                Command::Read => today.command_read_ns,
-                Command::Write => today.command_write_ns,
-                Command::Other => today.command_ns,
+                Command::Read => interface.command_read_ns,
+                Command::Write => interface.command_write_ns,
+                Command::Other => interface.command_ns,
             };
         self.way.processor
             + match command {
-                Command::Read => today.firmware_read_ns,
-                Command::Write => today.firmware_write_ns,
+                Command::Read => interface.firmware_read_ns,
+                Command::Write => interface.firmware_write_ns,
                 Command::Other => 0,
             }
     }
 
     /// A page crosses the link, ready at an instant; when it is there (5.2).
     fn transfer_page(&mut self, direction: usize, ready: u64) -> u64 {
-        let direction = if self.config.today.half_duplex { 0 } else { direction };
-        let ns = self.config.today.page_link_ns;
+        let direction = if self.config.interface.half_duplex { 0 } else { direction };
+        let ns = self.config.interface.page_link_ns;
         self.way.link_busy_ns += ns;
         reserve(&mut self.way.link[direction], ready, ns) + ns
     }
@@ -144,7 +144,7 @@ impl Ssd {
             self.operations[number].later = later;
             return Ok(Sent { operation: None, done: None, later });
         }
-        if self.config.today.page_link_ns == 0 {
+        if self.config.interface.page_link_ns == 0 {
             return Ok(sent(operation, None));
         }
         let Some(end) = self.known_end(number) else {

@@ -141,7 +141,7 @@ fn line(mut vector: Input) -> String {
     if vector["device"]["slc_blocks"] == 0 {
         // Nothing of such a device counts these.
         let counters = outcome["counters"].as_object_mut().expect("counters");
-        counters.retain(|counter, _| !ssd::COUNTERS_OF_TODAY.contains(&counter.as_str()));
+        counters.retain(|counter, _| !ssd::INTERFACE_COUNTERS.contains(&counter.as_str()));
     }
     vector.extend(object(outcome));
     Value::Object(vector).to_string()

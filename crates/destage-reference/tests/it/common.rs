@@ -60,9 +60,9 @@ pub fn device_input(name: &str, seed: u64, device: Value, cache: Value) -> Map<S
 /// A line of a vector file: the input, and what the reference model makes of it.
 pub fn line(mut vector: Map<String, Value>) -> String {
     let mut outcome = ssd::simulate(&Value::Object(vector.clone())).expect("a run");
-    // Drives of these vectors are older than what the reference model counts of drives of today.
+    // Drives of these vectors are older than what the reference model counts of current SSDs.
     let counters = outcome["counters"].as_object_mut().expect("counters");
-    counters.retain(|counter, _| !ssd::COUNTERS_OF_TODAY.contains(&counter.as_str()));
+    counters.retain(|counter, _| !ssd::INTERFACE_COUNTERS.contains(&counter.as_str()));
     vector.extend(object(outcome));
     Value::Object(vector).to_string()
 }

@@ -1,4 +1,4 @@
-//! The conformance vectors of the device, of its policies and of drives of today: every completion,
+//! The conformance vectors of the device, of its policies and of current SSDs: every completion,
 //! decision and counter.
 
 use destage_reference::ssd::{DEVICE_POLICIES, simulate};
@@ -68,7 +68,7 @@ fn every_policy_vector_is_timed_decided_and_counted_as_written() {
 }
 
 #[test]
-fn every_vector_of_a_drive_of_today_is_timed_decided_and_counted_as_written() {
+fn every_vector_of_a_current_drive_is_timed_decided_and_counted_as_written() {
     all_agree("device-today.jsonl", 42);
 }
 

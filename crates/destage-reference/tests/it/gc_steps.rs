@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 type Input = Map<String, Value>;
 
 /// Keys of a drive that counts what `docs/spec/device-today.md` 10 lists.
-const OF_TODAY: [&str; 3] = ["handles", "gc_stream", "slc_blocks"];
+const OF_INTERFACE: [&str; 3] = ["handles", "gc_stream", "slc_blocks"];
 
 /// Four planes whose mark is two blocks above the floor, and these keys.
 fn input(name: &str, seed: u64, device: Value, cache: Value) -> Input {
@@ -21,11 +21,11 @@ fn input(name: &str, seed: u64, device: Value, cache: Value) -> Input {
 
 fn line(mut vector: Input) -> String {
     let mut outcome = ssd::simulate(&Value::Object(vector.clone())).expect("a run");
-    let counts_today = vector.contains_key("host")
-        || OF_TODAY.iter().any(|key| vector["device"].get(key).is_some());
-    if !counts_today {
+    let counts_interface = vector.contains_key("host")
+        || OF_INTERFACE.iter().any(|key| vector["device"].get(key).is_some());
+    if !counts_interface {
         let counters = outcome["counters"].as_object_mut().expect("counters");
-        counters.retain(|counter, _| !ssd::COUNTERS_OF_TODAY.contains(&counter.as_str()));
+        counters.retain(|counter, _| !ssd::INTERFACE_COUNTERS.contains(&counter.as_str()));
     }
     vector.extend(object(outcome));
     Value::Object(vector).to_string()
@@ -84,7 +84,7 @@ fn least_mark() -> Value {
     json!({"gc_step_pages": "auto", "gc_low_pages": 8})
 }
 
-fn steps_of_today() -> Vec<Input> {
+fn interface_steps() -> Vec<Input> {
     let none = || json!({"policy": "none"});
     let mut trims = input("steps of 2, trims", 15, json!({"gc_step_pages": 2}), none());
     for (at, request) in trims["requests"].as_array_mut().expect("a list").iter_mut().enumerate() {
@@ -172,7 +172,7 @@ fn suspensions() -> Vec<Input> {
 
 #[test]
 fn vectors_are_what_the_model_says() {
-    let all = steps().into_iter().chain(steps_of_today()).chain(suspensions());
+    let all = steps().into_iter().chain(interface_steps()).chain(suspensions());
     let lines: Vec<String> = all.map(line).collect();
     holds("gc-steps.jsonl", &lines);
 }

@@ -81,7 +81,7 @@ fn caches() -> Vec<Input> {
     ]
 }
 
-fn of_today() -> Vec<Input> {
+fn of_interface() -> Vec<Input> {
     let none = || json!({"policy": "none"});
     let buffer = |pages: u64| {
         json!({
@@ -176,7 +176,7 @@ fn policies() -> Vec<Input> {
 
 #[test]
 fn vectors_are_what_the_model_says() {
-    let all = caches().into_iter().chain(of_today()).chain(policies());
+    let all = caches().into_iter().chain(of_interface()).chain(policies());
     let lines: Vec<String> = all.map(line).collect();
     holds("map-cache.jsonl", &lines);
 }

@@ -29,7 +29,7 @@ pub(super) fn prepare(host: HostConfig, device: &mut Device) {
         device.serve_flushes();
     }
     if host.flush == FlushMode::Drain || host.trim == TrimMode::Drop {
-        device.count_today();
+        device.count_interface();
     }
 }
 

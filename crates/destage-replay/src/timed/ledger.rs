@@ -113,7 +113,7 @@ impl Ledger {
             read_misses: device.flash_reads - self.padding_reads - self.victim_reads,
             makespan_ns: self.last_ns.saturating_sub(started_ns),
             idle_writes: pages.idle_writes,
-            control_commands: device.today.is_some().then_some(self.control_commands),
+            control_commands: device.interface.is_some().then_some(self.control_commands),
             device,
         })
     }

@@ -81,12 +81,12 @@ impl InterfaceCounters {
 impl Device {
     /// From now on, [`counters`](Device::counters) has those of `docs/spec/device-today.md` 10,
     /// which it otherwise has of a drive with a key of its section 3 alone.
-    pub fn count_today(&mut self) {
-        self.counts_today = true;
+    pub fn count_interface(&mut self) {
+        self.counts_interface = true;
     }
 
     /// All of them.
-    pub(super) fn today(&self) -> InterfaceCounters {
+    pub(super) fn interface_counts(&self) -> InterfaceCounters {
         let interface = self.interface.as_ref().map(|interface| interface.counts());
         let interface = interface.unwrap_or_default();
         let slc = self.ftl.slc_counts().unwrap_or_default();

@@ -41,7 +41,7 @@ impl Ftl for AnyFtl {
     fn restore(&mut self, before: &Self) -> bool {
         match (self, before) {
             (AnyFtl::PageFtl(ftl), AnyFtl::PageFtl(before)) => ftl.restore(before),
-            (AnyFtl::PageToday(ftl), AnyFtl::PageToday(before)) => ftl.restore(before),
+            (AnyFtl::PageExtended(ftl), AnyFtl::PageExtended(before)) => ftl.restore(before),
             (AnyFtl::StripedFtl(ftl), AnyFtl::StripedFtl(before)) => ftl.restore(before),
             _ => false,
         }

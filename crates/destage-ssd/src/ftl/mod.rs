@@ -51,7 +51,7 @@ use crate::config::{Info, nearest};
 /// `$d` is a dollar sign, for the macros that are made here.
 macro_rules! ftls {
     ($d:tt
-     planes { $($planes:ident :: $Planes:ident, $Today:ident;)* }
+     planes { $($planes:ident :: $Planes:ident, $Extended:ident;)* }
      row { $($row:ident :: $Row:ident;)* }) => {
         /// Every FTL, in the order of a catalogue.
         pub static FTLS: &[&Info] = &[$(&$planes::INFO,)* $(&$row::INFO),*];
@@ -65,8 +65,8 @@ macro_rules! ftls {
             $(
                 #[doc = concat!("`", stringify!($planes), "`.")]
                 $Planes($planes::$Planes),
-                #[doc = concat!("`", stringify!($planes), "` of today.")]
-                $Today($planes::$Planes<true>),
+                #[doc = concat!("`", stringify!($planes), "` with a host interface.")]
+                $Extended($planes::$Planes<true>),
             )*
             /// An FTL over one row of blocks, striped over the planes.
             StripedFtl(StripedFtl<AnyBlockFtl>),
@@ -87,7 +87,7 @@ macro_rules! ftls {
             ($d any:expr, $d ftl:ident => $d body:expr) => {
                 match $d any {
                     $(AnyFtl::$Planes($d ftl) => $d body,
-                    AnyFtl::$Today($d ftl) => $d body,)*
+                    AnyFtl::$Extended($d ftl) => $d body,)*
                     AnyFtl::StripedFtl($d ftl) => $d body,
                 }
             };
@@ -105,7 +105,7 @@ macro_rules! ftls {
                     }
                     name if name == $crate::ftl::$planes::INFO.name => {
                         type $d Ftl = $crate::ftl::$planes::$Planes<true>;
-                        let $d any = AnyFtl::$Today;
+                        let $d any = AnyFtl::$Extended;
                         $d body
                     })*
                     _ => {
@@ -143,7 +143,7 @@ macro_rules! ftls {
 #[rustfmt::skip] // one FTL, one line: it is a table
 ftls! { $
     planes {
-        page::PageFtl, PageToday;
+        page::PageFtl, PageExtended;
     }
     row {
         dftl::Dftl;

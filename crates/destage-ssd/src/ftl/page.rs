@@ -134,10 +134,10 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     }
 }
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// A unit has been idle for long: folds a block, or else collects one or a step of it.
     fn fold_or_collect<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
-        if TODAY && self.fold_idle(unit, sink) {
+        if EXTENDED && self.fold_idle(unit, sink) {
             return true;
         }
         if self.gc_mode != GcMode::Idle {
@@ -149,7 +149,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             .filter(|&(free, plane)| u64::from(free) < self.high && self.has_collection(plane))
             .min();
         chosen.is_some_and(|(_, plane)| match &self.steps {
-            Some(_) if TODAY => self.step(plane, sink),
+            Some(_) if EXTENDED => self.step(plane, sink),
             _ => self.collect(plane, sink),
         })
     }
@@ -163,7 +163,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             UNMAPPED if self.unmapped_read == UnmappedRead::Free => return None,
             UNMAPPED => (home, 0, Operation::NO_PAGE),
             place => match &self.slc {
-                Some(slc) if TODAY && slc.holds(place - 1) => {
+                Some(slc) if EXTENDED && slc.holds(place - 1) => {
                     (slc.plane(place - 1), slc.index(), place - 1)
                 }
                 _ => {
@@ -176,7 +176,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     }
 }
 
-impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
+impl<const EXTENDED: bool> Ftl for PageFtl<EXTENDED> {
     fn room(config: &DeviceConfig, source: &str) -> Result<(), String> {
         room_for_collection(config, source)
     }
@@ -211,7 +211,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     #[inline]
     fn read<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) -> Option<S::Served> {
-        if !TODAY || self.map_cache.is_none() {
+        if !EXTENDED || self.map_cache.is_none() {
             return self.read_page(lpn, sink);
         }
         let need = self.look_up(lpn, sink);
@@ -236,7 +236,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     }
 
     fn stream_counts(&self) -> Option<&StreamCounts> {
-        TODAY.then(|| self.points.counts())
+        EXTENDED.then(|| self.points.counts())
     }
 
     fn slc_counts(&self) -> Option<SlcCounts> {
@@ -274,7 +274,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     fn prefetch(&self, lpn: DriveLpn) {
         let (home, slot) = self.home_and_slot(lpn);
         prefetch(&self.map, slot as usize);
-        if TODAY {
+        if EXTENDED {
             self.points.prefetch(slot);
             self.prefetch_step(home);
             self.prefetch_item(lpn);
@@ -285,7 +285,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
     fn prefetch_old(&self, lpn: DriveLpn) {
         let (home, slot) = self.home_and_slot(lpn);
         self.prefetch_place(self.map[slot as usize]);
-        if TODAY {
+        if EXTENDED {
             self.prefetch_moves(home);
             self.prefetch_map_page(lpn);
         }
@@ -305,7 +305,7 @@ impl<const TODAY: bool> Ftl for PageFtl<TODAY> {
 
     fn collect_idle<S: Sink>(&mut self, unit: UnitId, sink: &mut S) -> bool {
         let collected = self.fold_or_collect(unit, sink);
-        if TODAY && collected {
+        if EXTENDED && collected {
             self.write_deferred(sink);
         }
         collected

@@ -104,7 +104,7 @@ fn combinations_that_exclude_each_other_name_both_keys() {
 }
 
 #[test]
-fn what_drives_of_today_exclude_names_both_keys() {
+fn what_current_drives_exclude_names_both_keys() {
     let int = |key, value| (key, Value::Int(value));
     for (keys, expected) in [
         (vec![("ftl", word("dftl")), int("buffer_pages", 4)], "buffer_pages excludes ftl: "),

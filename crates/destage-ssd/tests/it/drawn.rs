@@ -161,7 +161,7 @@ fn interface(
 }
 
 /// An SLC cache; handles, or a collector; write points beside those of one handle.
-fn blocks_of_today(
+fn interface_blocks(
     d: &mut Draws,
     (tick, pages): (u64, u64),
     set: &mut impl FnMut(&str, Value),
@@ -276,7 +276,7 @@ pub(crate) fn vector(seed: u64, has_map: bool) -> Option<Value> {
         host.insert("mode".into(), "closed".into());
         host.insert("queue_depth".into(), (1 + d.below(12)).into());
     }
-    points += blocks_of_today(&mut d, (tick, pages), &mut set);
+    points += interface_blocks(&mut d, (tick, pages), &mut set);
     map_keys(&mut d, page_bytes, has_map, &mut set);
     // As many logical pages as fit, or fewer.
     set("blocks_per_plane", json!(blocks + 2 * points));

@@ -1,4 +1,4 @@
-//! The conformance vectors of a drive of today without a cache (`docs/spec/device-today.md` 12):
+//! The conformance vectors of a current SSD without a cache (`docs/spec/device-today.md` 12):
 //! every completion and every counter.
 
 use destage_core::{Nanos, Op};
@@ -97,7 +97,7 @@ fn run(
     host: &HostConfig,
     device: &mut Device,
 ) -> (Vec<Nanos>, Json) {
-    device.count_today();
+    device.count_interface();
     if host.flush == FlushMode::Drain {
         device.serve_flushes();
     }

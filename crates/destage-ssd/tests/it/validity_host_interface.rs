@@ -1,4 +1,4 @@
-//! Drives of today against closed forms: the end of an SLC cache, what folding adds, a link that
+//! Current SSDs against closed forms: the end of an SLC cache, what folding adds, a link that
 //! is the narrowest place, and what handles save. `docs/validity.md` shows the numbers.
 
 use destage_core::{Nanos, Op};
@@ -57,7 +57,7 @@ fn closed_loop(
 /// Pages programmed of all kinds for each of the host's.
 fn waf(device: &Device) -> f64 {
     let counters = device.counters();
-    let migrated = counters.today.as_ref().map_or(0, |today| today.slc_migrations);
+    let migrated = counters.interface.as_ref().map_or(0, |interface| interface.slc_migrations);
     let programs = counters.flash_programs + counters.gc_moves + migrated;
     programs as f64 / counters.flash_programs as f64
 }
@@ -173,7 +173,7 @@ fn in_the_long_run_folding_and_collection_multiply() {
                 device.write(DriveLpn(draw(&mut random, logical)));
             }
             let counters = device.counters();
-            let migrated = counters.today.map_or(0, |today| today.slc_migrations);
+            let migrated = counters.interface.map_or(0, |interface| interface.slc_migrations);
             [counters.flash_programs, counters.gc_moves, migrated]
         };
         let (before, after) = (write(), write());
@@ -209,13 +209,13 @@ fn a_link_that_is_the_narrowest_place_passes_a_page_in_its_own_time() {
     let mut device = Device::new(&buffered);
     let ends = closed_loop(&mut device, Op::Write, 0..2000, 1, 64);
     assert_eq!(ends.iter().max(), Some(&(2000 * 4096)), "the buffer never makes one wait");
-    let today = device.counters().today.expect("a link");
-    assert_eq!((today.link_busy_ns, today.link_transfers), (2000 * 4096, 2000));
+    let interface = device.counters().interface.expect("a link");
+    assert_eq!((interface.link_busy_ns, interface.link_transfers), (2000 * 4096, 2000));
     // 64 come at once: the first waits for no other, the last for 63. Later ones wait for a slot,
     // until the program behind the transfer of 64 before has ended, and then for the link.
     let waited = (0..64).sum::<u64>() * 4096 + (2000 - 64) * (63 * 4096 - 1000);
-    assert_eq!(today.link_wait_ns_sum, waited);
-    assert_eq!(today.buffer_wait_ns_sum, (2000 - 64) * 1000);
+    assert_eq!(interface.link_wait_ns_sum, waited);
+    assert_eq!(interface.buffer_wait_ns_sum, (2000 - 64) * 1000);
     // One resource for both directions: half of it for each.
     let half = drive(&format!("{filled}\nbuffer_pages = 64\nlink_duplex = \"half\""));
     let mut device = Device::new(&half);

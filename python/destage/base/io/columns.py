@@ -80,7 +80,7 @@ def from_memory(
 
 
 def _known(columns: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    """The columns of our names; one that is nearly so, or needed, is an error."""
+    """The columns of our names; a misspelt or missing one is an error."""
     for name in columns:
         near = None if name in _KNOWN else _destage.nearest(str(name), list(_KNOWN))
         if near:
@@ -119,7 +119,7 @@ def _by_name(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _mapped(columns: Mapping[str, Sequence[Any]], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the values say beyond the user's mapping: the unit of a column of dates."""
+    """Mapping derived from the values, beside the user's: the unit of a column of dates."""
     mapping = options["columns"]
     named = mapping.get("time") if isinstance(mapping, Mapping) else None
     if isinstance(named, int) and not isinstance(named, bool):
@@ -138,7 +138,7 @@ def _unit_of(times: Sequence[Any]) -> str | None:
 
 
 def _columns(given: object) -> dict[str, Sequence[Any]] | None:
-    """What was given, by the names of columns; None where that is paths."""
+    """The given values by the names of columns; None where they are paths."""
     if isinstance(given, (str, os.PathLike)):
         return None
     if isinstance(given, Mapping):

@@ -25,9 +25,12 @@ PathLike = str | os.PathLike[str]
 
 def printable(text: object) -> str:
     """Text without characters that cannot be shown; they appear as escapes."""
+    whole = str(text)
+    if whole.isprintable():  # as nearly every text is
+        return whole
     return "".join(
         c if c.isprintable() or c == "\u00a0" else c.encode("unicode_escape").decode("ascii")
-        for c in str(text)
+        for c in whole
     )
 
 
@@ -39,7 +42,7 @@ def shown(value: object) -> str:
 def path_of(name: object, what: str = "file") -> str:
     """The path that is meant.
 
-    Raises `UsageError` for what no file can be called: nothing, a NUL byte, what is no text.
+    Raises `UsageError` for an invalid file name: empty, with a NUL byte, or no text.
     """
     if not isinstance(name, (str, os.PathLike)) or not isinstance(os.fspath(name), str):
         raise UsageError(f"{what}: expected a path, got {shown(name)}")
@@ -65,7 +68,7 @@ def home_path_of(name: object, what: str = "file") -> Path:
 
 
 def text_of(value: object, what: str) -> str:
-    """The text that is meant. Raises `UsageError` for what is none, lone surrogates too."""
+    """The text. Raises `UsageError` for another type, and for lone surrogates."""
     if not isinstance(value, str):
         raise UsageError(f"{what}: expected a text, got {shown(value)}")
     try:
@@ -76,7 +79,7 @@ def text_of(value: object, what: str) -> str:
 
 
 def paths_of(paths: PathLike | Sequence[PathLike]) -> list[Path]:
-    """One path or several, as several. Raises `UsageError` for what is none."""
+    """One path or several, as several. Raises `UsageError` for another type."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(given, Sequence):
         raise UsageError(f"paths: expected a path or several, got {shown(paths)}")

@@ -63,7 +63,7 @@ def identity(file: str | int) -> Identity | None:
     try:
         status = os.fstat(file) if isinstance(file, int) else os.stat(file)
     except (OSError, ValueError):
-        # What is not there yet is its path. A stream that is closed is nothing.
+        # A missing file is its path. A closed stream is nothing.
         return None if isinstance(file, int) else os.path.realpath(file)
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 

@@ -17,7 +17,7 @@ __all__ = ["recording"]
 
 @contextmanager
 def recording(path: Destination | None) -> Iterator[Path | None]:
-    """Where to write what is recorded, which becomes `path` when it is whole."""
+    """Where to write the recording, which becomes `path` when it is whole."""
     if path is None:
         yield None
     elif os.fspath(path) == "-":

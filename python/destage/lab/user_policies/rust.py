@@ -25,7 +25,7 @@ def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
 
     Its file, its row in the table, its reference model, the tests that compare the two with trims
     and without, a vector, and the number in the README. Raises `UsageError` outside the repository,
-    for what is no name and where there is such a policy; then nothing is written.
+    for an invalid name and where there is such a policy; then nothing is written.
     """
     module = checked_name(name).lower()
     root = _root(Path(folder).resolve())

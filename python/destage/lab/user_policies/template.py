@@ -78,7 +78,7 @@ def new_policy(name: str, folder: str | os.PathLike[str] = ".") -> Path:
         name: of the class, such as `"Hyperbolic"`.
         folder: where to write it.
 
-    Raises `UsageError` for what is no name, and where there is such a file already: it is left as
+    Raises `UsageError` for an invalid name, and where there is such a file already: it is left as
     it is. Raises `OutputError` if it cannot be written.
     """
     path = Path(folder) / f"{checked_name(name).lower()}.py"
@@ -89,7 +89,7 @@ def new_policy(name: str, folder: str | os.PathLike[str] = ".") -> Path:
 def write_new(path: Path, text: str) -> None:
     """Write a file that is not there yet."""
     try:
-        # Never over one that is there, also if it came this instant.
+        # Never over an existing file, also if it was just made.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as e:

@@ -76,11 +76,11 @@ class Server:
         }
 
     def complaints(self) -> tuple[int, str | None]:
-        """What went wrong since the last call: how many times, and the last one as a sentence."""
+        """Errors since the last call: their number, and the last one as a sentence."""
         return self._native.complaints()
 
     def lost_file(self) -> str | None:
-        """What became of the file if its name does not lead to it any more, as a sentence."""
+        """Where the file is if its name leads to another one, as a sentence."""
         return self._native.lost_file()
 
     def _device(self) -> dict[str, Any] | None:
@@ -189,7 +189,7 @@ def serve(
 
     Parameters:
         file: the file or block device; it is byte for byte the export.
-        policy: one that needs no future (LRU); `none`: no cache; your own class without `device`.
+        policy: one without the future (LRU); `none`: no cache; your own class without `device`.
         cache: such as `64MiB`, `8192p` or `10%` of the export.
         size: bytes of memory, or of a file to make, sparse; absent: the device's capacity.
         page_size: a power of two, 512 bytes to 64 KiB (4 KiB, or the device's).

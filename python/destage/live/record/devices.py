@@ -30,7 +30,7 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class BlockDevice:
-    """A block device, and where it is on the one that its events name."""
+    """A block device, and its offset on the device that its events name."""
 
     path: str
     name: str

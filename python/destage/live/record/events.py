@@ -18,7 +18,7 @@ _OPS = {"R": "read", "W": "write", "D": "trim", "DE": "trim"}
 
 
 class Kind(NamedTuple):
-    """The letters of an event: `op` is empty for what is no request of data."""
+    """The letters of an event: `op` is empty for requests without data."""
 
     op: str
     flags: str
@@ -56,7 +56,7 @@ def kind_of(rwbs: str) -> Kind:
 
 
 def length_of(op: str, sectors: int, length_bytes: int) -> int:
-    """Bytes of a request; a trim's `bytes` can be those of its description."""
+    """Bytes of a request; a trim's `bytes` can be its description's."""
     by_sectors = sectors * SECTOR_BYTES
     if op == "trim":
         return max(by_sectors, length_bytes)

@@ -37,7 +37,7 @@ class Request:
 
 
 class Pairing:
-    """Pairs starts and ends; `ready` gives what is complete and what is before it."""
+    """Pairs starts and ends; `ready` returns complete requests and their predecessors."""
 
     def __init__(self, ops: frozenset[str], counts_after_ns: int = 0) -> None:
         """Keep requests of these kinds that start at this time or later."""
@@ -66,7 +66,7 @@ class Pairing:
             self._start(event, kind.op, kind.flags)
 
     def ready(self) -> Iterator[Request]:
-        """Give requests in the order of starts, until one that is open."""
+        """Return requests in the order of starts, up to the first open one."""
         waiting = self._waiting
         while waiting and (waiting[0].end_ns >= 0 or len(waiting) > WINDOW):
             request = waiting.popleft()

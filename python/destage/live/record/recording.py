@@ -105,7 +105,7 @@ def _signals() -> Iterator[list[int]]:
 
 
 class _Recorder:
-    """Reads the buffers of all CPUs and writes what is paired."""
+    """Reads the buffers of all CPUs and writes paired requests."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Recorder:
                 self._lost(cpu, count - self.told_lost[cpu], time.monotonic_ns())
 
     def end(self) -> None:
-        """Write what is left."""
+        """Write the remaining requests."""
         self.out.rows(map(self._row, self.pairing.rest()))
 
     def _lost(self, cpu: int, count: int, before_ns: int) -> None:
@@ -323,7 +323,7 @@ def record(
         include_output: allow an output on a device that is recorded.
         begun: called with a line when the recording has begun.
 
-    Raises `NotPermitted`, `Unavailable`, `MissingFile` for what is no block device, `DataError` if
+    Raises `NotPermitted`, `Unavailable`, `MissingFile` unless it is a block device, `DataError` if
     there was no request, `OutputError`, `UsageError`.
     """
     if event not in EVENTS:

@@ -51,7 +51,7 @@ class Layout:
     NEEDED = ("dev", "sector", "nr_sector", "rwbs")
 
     def __init__(self, text: str, action: int) -> None:
-        """Read a `format` file. Raises `DataError` for one that lacks a field."""
+        """Read a `format` file. Raises `DataError` if it lacks a field."""
         number = re.search(r"^ID:\s*(\d+)$", text, re.M)
         fields = _fields(text)
         name = re.search(r"^name:\s*(\S+)$", text, re.M)

@@ -34,7 +34,7 @@ class TraceFile:
     def __init__(
         self, path: str, *, rotate_bytes: int | None, most_bytes: int | None, with_pid: bool
     ) -> None:
-        """Take the name. Raises `UsageError` for one that cannot be."""
+        """Take the name. Raises `UsageError` for an invalid one."""
         self.path, self.with_pid = path, with_pid
         self.rotate_bytes, self.most_bytes = rotate_bytes, most_bytes
         self._is_parquet = path.lower().endswith(".parquet")

@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from destage import _destage
 from destage.base.errors import DataError, UsageError
 from destage.lab.checks import Exclusions, asked, sizes_json, suiting
+from destage.lab.options import options_json
 from destage.lab.policy_base import OwnPolicy, PolicyLike, Spec, is_none, policy_specs, spec_label
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
@@ -17,18 +19,21 @@ from destage.model.goals import COST, Goal, goals_of
 from destage.model.metrics import BASELINE, offline
 from destage.model.naming import catalogue, default_policies, excluded_by, need_a_drive
 from destage.model.prices import Prices, prices_of
-from destage.model.words import counted, plain, size
+from destage.model.words import counted, finite, plain, size
 from destage.questions.curves.calls import mrc
 
 __all__ = [
     "ADVISED",
     "NEVER",
     "WITHIN",
+    "KvGrid",
     "Sizes",
     "between",
     "candidates",
     "check_ahead",
+    "check_servers",
     "check_trace",
+    "kv_grid",
     "like",
     "looks_at_the_drive",
     "share_of",
@@ -45,6 +50,17 @@ STEPS = 3
 GROWN = (0.7, 1.0)
 #: How near to the best is near enough.
 WITHIN = 0.02
+
+#: Of KV caches: candidates of tier 1, of tier 2, and filters.
+KV_POLICIES, TIER2, ADMIT = (
+    "lru,arc,s3-fifo,lirs",
+    "lru,s3-fifo",
+    "always,nth,tinylfu[threshold=2],larc",
+)
+#: Sizes, of the trace's unique blocks.
+DRAM, FLASH = ("1%", "4%", "16%"), ("10%", "30%")
+#: Default warm-up of KV caches: requests that fill them.
+WARMUP = "50%"
 
 #: Why no policy of those that were asked for is advised.
 NOTHING = (
@@ -296,3 +312,54 @@ def looks_at_the_drive(spec: Spec) -> bool:
     if isinstance(spec, OwnPolicy):
         return spec.needs_device
     return spec[0] in need_a_drive()
+
+
+@dataclass(frozen=True)
+class KvGrid:
+    """The candidates of advice on KV caches: every combination of these."""
+
+    policies: str | PolicyLike | Sequence[PolicyLike]
+    cache: tuple[str, ...]
+    tiers: tuple[Mapping[str, Any], ...]
+    """Options of the flash tier; of DRAM alone there are none."""
+    options: dict[str, Any]
+    """The other options of a run."""
+
+
+def kv_grid(
+    trace: Trace,
+    policies: str | PolicyLike | Sequence[PolicyLike] | None,
+    cache: str | Sequence[str] | None,
+    budget: str | None,
+    options: Mapping[str, Any],
+) -> KvGrid:
+    """The runs of advice. Raises `UsageError` for what cannot be."""
+    if not trace.accesses:
+        raise DataError(f"{trace.name}: there is no prompt in it")
+    tiers = {
+        "tier2": options.get("tier2") or TIER2,
+        "tier2_cache": options.get("tier2_cache") or ",".join(FLASH),
+        "admit": options.get("admit") or ADMIT,
+        **{k: options[k] for k in ("offer", "promote") if options.get(k)},
+    }
+    rest = {k: v for k, v in options.items() if k not in tiers and v is not None}
+    rest |= {"kv": True, "warmup": options.get("warmup") or WARMUP}
+    sizes = tuple(json.loads(sizes_json(DRAM if cache is None else cache)))
+    if budget is not None:
+        most = _frames(trace, [budget])[0]
+        sizes = tuple(s for s in sizes if _frames(trace, [s])[0] <= most)
+        if cache is None and budget not in sizes:
+            sizes = (*sizes, budget)
+        if not sizes:
+            raise UsageError(f"budget: no DRAM size that is tried is at most {budget}")
+    options_json("compare", {**rest, **tiers})
+    return KvGrid(KV_POLICIES if policies is None else policies, sizes, ({}, tiers), rest)
+
+
+def check_servers(servers: int, prefill_tokens_per_s: float | None) -> None:
+    """Raise `UsageError` for an invalid number of servers, or rate."""
+    if isinstance(servers, bool) or not isinstance(servers, int) or servers < 1:
+        raise UsageError(f"servers: expected a whole number from 1, got {servers!r}")
+    rate = prefill_tokens_per_s
+    if rate is not None and (finite(rate) is None or rate <= 0):
+        raise UsageError(f"prefill_tokens_per_s: expected a number above 0, got {rate!r}")

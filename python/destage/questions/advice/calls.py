@@ -1,46 +1,69 @@
-"""`advise`: the smallest cache and the policy near the best for a trace, and what to type."""
+"""`advise` and `advise_kv`: cache and policy near the best for a trace, and what to type."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from destage.base.errors import UsageError
-from destage.base.io.files import Destination
 from destage.experiment.experiment import StoreLike, experiment_of
+from destage.experiment.result_sets import together
 from destage.experiment.results import Results
 from destage.lab.checks import check_in_front, drive_of, one_trace
-from destage.lab.options import DeviceRunOptions, ProgressCallback, check_one_tier, divided
+from destage.lab.options import (
+    DeviceRunOptions,
+    ProgressCallback,
+    RunOptions,
+    check_one_tier,
+    divided,
+    thread_count,
+)
 from destage.lab.policy_base import PolicyLike, Spec, policy_specs, spec_label
 from destage.lab.ssd import DeviceLike
 from destage.lab.traces import Trace
 from destage.model.advice import Choice, choose, deployable, front_of, joint
-from destage.model.advised import Advised, Ran
+from destage.model.advised import Ran
+from destage.model.configuration import (
+    HIT,
+    Configuration,
+    cheapest,
+    chosen_by_size,
+    other_filters,
+    rated,
+)
 from destage.model.deployed import WRITER, System, sizes_now, systems
 from destage.model.goals import COST, Goal
 from destage.model.metrics import WRITES
+from destage.model.prices import Prices, prices_of
 from destage.model.run import Run, warnings_of
+from destage.questions.advice.answers import Advice, KvAdvice
 from destage.questions.advice.asking import (
     NEVER,
     NOTHING,
     WITHIN,
+    KvGrid,
     between,
     candidates,
     check_ahead,
+    check_servers,
     check_trace,
+    kv_grid,
     share_of,
     sizes_of,
     with_the_usual,
 )
-from destage.questions.advice.running import Pool, Runner, finalists_of, seeds_of, settings
-from destage.questions.advice.saying import everything, notes_of, row_of
-from destage.show.tables.advice import WIDE, advice_table, advice_text
-from destage.show.tables.frames import Tabled, by_column
-from destage.show.tables.table import Table
+from destage.questions.advice.running import (
+    Pool,
+    Runner,
+    Stopped,
+    finalists_of,
+    seeds_of,
+    settings,
+)
+from destage.questions.advice.saying import notes_of
 
-__all__ = ["SEEDS", "Advice", "advise"]
+__all__ = ["SEEDS", "advise", "advise_kv"]
 
 #: Seeds that finalists are run with where something is drawn.
 SEEDS = 3
@@ -49,78 +72,10 @@ LEAST_RUNS = 3
 #: Requests outstanding that an answer is for where the device does not keep up with a trace: those
 #: of an application of some threads.
 DEPTH = 8
-#: What is said of such a trace.
+#: Note on such a trace.
 QUEUED = "The device does not keep up with the trace's times (open loop)"
 #: Choices that are made again where a run of a deployed system beats them.
 ROUNDS = 4
-
-
-@dataclass(frozen=True, repr=False)
-class Advice(Advised, Tabled):
-    """Advice with its reasons, its confidence and every run behind it.
-
-    As a table it has one row a run.
-    """
-
-    results: Results = field(default_factory=Results)
-    """Every run, candidates and others."""
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return one row per run: whether it is advised, the objectives, and every metric."""
-        return [row_of(self, run) for run in self.results]
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the rows by column."""
-        return by_column(self.to_dicts())
-
-    def _everything(self) -> Any:
-        return everything(self) | {"results": self.results._everything()}
-
-    def _provenance(self) -> Mapping[str, str]:
-        return {"destage.advice": json.dumps(everything(self))}
-
-    def as_table(self) -> Table:
-        """Return the curve of the first objective as a table, to be laid out otherwise."""
-        return advice_table(self, self.first)
-
-    def text(self, *, explain: bool = False, width: int = WIDE) -> str:
-        """Return what the command line prints, without colours: the answer and its table.
-
-        `explain` adds how sure it is, what other choices cost, what to type and how it was made.
-        """
-        return advice_text(self, explain=explain, width=width)
-
-    def to_markdown(self, path: Destination | None = None) -> str:
-        """Return all of it as Markdown, and write it to `path` if given (`-`: standard output).
-
-        Raises `OutputError`.
-        """
-        from destage.base.io.files import write_whole
-
-        text = advice_text(self, explain=True, markdown=True)
-        if path is not None:
-            write_whole(path, text)
-        return text
-
-    def write_page(self, path: Destination, command: str | None = None) -> None:
-        """Write a page that opens offline: the advice, its curves, and what to type.
-
-        `command` is the command line that makes it again. Raises `MissingExtra` without the extra
-        `report`, and `OutputError`.
-        """
-        from destage.base.io.files import write_whole
-        from destage.base.io.names import check_page
-        from destage.questions.reports import need_report
-
-        need_report()
-        check_page(path)
-        from destage.show.pages.advice import advice_page
-
-        write_whole(path, advice_page(self, self.results.result_sets[0], command))
-
-    def __repr__(self) -> str:
-        """Return what the command line prints."""
-        return self.text()
 
 
 def advise(
@@ -185,6 +140,116 @@ def advise(
     return search.advice(policies, cache, budget)
 
 
+def advise_kv(
+    trace: Trace,
+    *,
+    budget: str | None = None,
+    within: float | str = WITHIN,
+    price: str | None = None,
+    policies: str | PolicyLike | Sequence[PolicyLike] | None = None,
+    cache: str | Sequence[str] | None = None,
+    force: bool = False,
+    servers: int = 1,
+    prefill_tokens_per_s: float | None = None,
+    store: StoreLike | None = None,
+    jobs: int | None = None,
+    progress: ProgressCallback | None = None,
+    **options: Unpack[RunOptions],
+) -> KvAdvice:
+    """Find policy, DRAM, flash and admission filter for the prompts of a language model.
+
+    Of the configurations whose token hit ratio is within a share of the highest, those whose drive
+    lasts `years` are preferred; of these, the one with the least DRAM is advised, then with the
+    least flash, then with the fewest flash writes. A drive is assumed to be rated for one write of
+    its whole capacity a day. With its rated writes (`tbw`), only configurations that last are
+    candidates; with the price of memory too, the cheapest a year is advised.
+
+    Parameters:
+        trace: prompts, opened with `bytes_per_token` of the model.
+        budget: the largest DRAM.
+        within: how near to the most hits is near enough.
+        price: as in `advise`; `tbw=600TB` is the rating of the drive, `years` its least life.
+        policies, cache: policies of tier 1, and sizes of DRAM.
+        force: settings also where the trace is short or has few hits.
+        servers: servers with such a cache and load each, for what they take together.
+        prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
+            which on reading flash is faster.
+        options: those of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
+            tried. `warmup` is half of the requests.
+
+    Raises what `compare` raises.
+    """
+    one_trace("advise_kv", trace, policies)
+    thread_count(jobs)
+    check_servers(servers, prefill_tokens_per_s)
+    near = share_of(within)
+    prices = Prices() if price is None else prices_of(price)
+    grid = kv_grid(trace, policies, cache, budget, options)
+    experiment = experiment_of(store, jobs, progress)
+    experiment.refuse_shards("advice")
+    runner = Runner(trace, None, grid.options, experiment, None)
+    advice = _kv_advised(runner, grid, prices, near)
+    return replace(advice, force=force, servers=servers, prefill_tokens_per_s=prefill_tokens_per_s)
+
+
+def _kv_advised(runner: Runner, grid: KvGrid, prices: Prices, near: float) -> KvAdvice:
+    """Run the grid, and choose."""
+    sets: list[Mapping[str, Any]] = []
+    for tier in grid.tiers:
+        try:
+            sets += runner.compared(grid.policies, grid.cache, tier=tier).sets
+        except Stopped:
+            break
+    results = Results(sets)
+    candidates = tuple(Configuration(r, prices) for r in results if not r.knows_the_future)
+    candidates = tuple(one for one in candidates if one.run[HIT] is not None)
+    if not candidates:
+        raise UsageError("nothing to advise: no request was measured")
+    chosen = cheapest(candidates, near)
+    alone = [one for one in candidates if not one.flash_bytes]
+    alone = [one for one in alone if one.dram_bytes <= chosen.dram_bytes]
+    dram_only = max(alone, key=lambda one: (one.hits, -one.dram_bytes))
+    ran = Ran(len(results), warmup=str(grid.options["warmup"]), interrupted=runner.interrupted)
+    return KvAdvice(
+        trace=results[0].trace,
+        within=near,
+        prices=prices,
+        chosen=chosen,
+        best=max(rated(candidates), key=lambda one: one.hits),
+        dram_only=dram_only,
+        gain=_gain(results, chosen.run, dram_only.run),
+        bound=_bound(runner, candidates),
+        curve=tuple(chosen_by_size(candidates, chosen, near)),
+        filters=tuple(other_filters(candidates, chosen)),
+        candidates=candidates,
+        ran=ran,
+        doubts=runner.trace.doubts,
+        results=results,
+    )
+
+
+def _gain(results: Results, mine: Run, other: Run) -> tuple[float, float] | None:
+    """Interval of the difference in hits of two runs; None where it is not known."""
+    if mine is other or mine.frames != other.frames:
+        return None
+    sets = [{**one, "runs": [run]} for one in results.sets for run in one["runs"]]
+    both = [sets[k] for k, run in enumerate(results) if run is mine or run is other]
+    pair = Results([together(both)])
+    runs = {run.label: run for run in pair}
+    return runs[mine.label].minus(runs[other.label], HIT)
+
+
+def _bound(runner: Runner, candidates: Sequence[Configuration]) -> float | None:
+    """The token hit ratio of the bound with all that the largest configuration holds."""
+    largest = max(candidates, key=lambda one: one.dram_bytes + one.flash_bytes)
+    pages = (largest.dram_bytes + largest.flash_bytes) // runner.trace.page_bytes
+    try:
+        found = runner.compared("prefix-min", [f"{pages}p"])
+    except (UsageError, Stopped):
+        return None  # A block with several predecessors has no bound.
+    return None if not found else float(found[0][HIT] or 0.0)
+
+
 @dataclass(frozen=True)
 class _Search:
     """How advice is found."""
@@ -230,7 +295,7 @@ class _Search:
                 "objective: flash writes above a flash tier leave out what is dirty in DRAM, since"
                 " the tier may decline it: take overall_hit_ratio, backing_reads or mean"
             )
-        # After a warm-up, dirty pages of before would be flushed with those of the measured part.
+        # After a warm-up, dirty pages of before would be flushed with the measured ones.
         flushed = pending and not warm and not runner.options.get("flush_at_end")
         runner.options |= {"flush_at_end": True} if flushed else {}
         if runner.drive is not None and not tier2:
@@ -290,7 +355,7 @@ class _Search:
         return more
 
     def _said(self, grid: _Grid, usual: bool, budget: int | None) -> Advice:
-        """What the runs say, with the runs that this takes.
+        """Advice from the runs, with the further runs that it takes.
 
         Runs of deployed systems at the sizes that they take are candidates too, so that none of
         them beats the advice: where one would, it is the advice.

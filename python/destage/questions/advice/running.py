@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from destage.base.errors import UsageError
@@ -14,7 +15,7 @@ from destage.experiment.results import Results
 from destage.experiment.task import Task
 from destage.experiment.warmup import AUTO, measured_alike
 from destage.lab.options import options_json
-from destage.lab.policy_base import OwnPolicy, Spec, policy_specs, spec_label
+from destage.lab.policy_base import OwnPolicy, PolicyLike, Spec, policy_specs, spec_label
 from destage.lab.ssd import Device, restored
 from destage.lab.traces import Trace
 from destage.model.advice import Choice, Setting
@@ -33,6 +34,7 @@ __all__ = [
     "FINALISTS",
     "Pool",
     "Runner",
+    "Stopped",
     "finalists_of",
     "seeds_of",
     "settings",
@@ -44,7 +46,7 @@ EXACTLY = 100_000_000
 FINALISTS = 4
 #: Sizes at which all of them run then.
 SCREENED_SIZES = 3
-#: Up to this ratio the size that a product rounds up to is simulated by the one that is advised.
+#: Up to this ratio the advised size stands for the size that a product rounds up to.
 ALIKE = 1.05
 
 #: What a ring of reads says anything about.
@@ -86,7 +88,17 @@ class Runner:
     def runs(
         self, specs: Sequence[Spec], frames: Sequence[int], drive: Device | None = None
     ) -> Results:
-        """The runs of policies at sizes, in front of the device or another one.
+        """The runs of policies at sizes, in front of the device or another one."""
+        return self.compared([like(s) for s in specs], [f"{one}p" for one in frames], drive)
+
+    def compared(
+        self,
+        policies: str | PolicyLike | Sequence[PolicyLike],
+        cache: Sequence[str],
+        drive: Device | None = None,
+        tier: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Results:
+        """The runs of policies at sizes, above a flash tier if one is given.
 
         Ctrl-C ends them: what had ended is returned, and `interrupted` is set. Raises `Stopped`
         where nothing had, or from then on.
@@ -96,11 +108,12 @@ class Runner:
         try:
             found = compare(
                 self.trace,
-                [like(spec) for spec in specs],
-                cache=[f"{one}p" for one in frames],
+                policies,
+                cache=list(cache),
                 device=self.drive if drive is None else drive,
                 store=self.experiment,
                 **self.options,
+                **tier,
             )
         except Interrupted as e:
             self.interrupted = True
@@ -238,7 +251,7 @@ def settings(
     most: int | None,
     now: Mapping[str, int],
 ) -> tuple[Setting, ...]:
-    """What to type into each deployed system, and how far its nearest policy is from the best.
+    """Settings of each deployed system, and how far its nearest policy is from the best.
 
     With a budget of `most` bytes, systems without a setting within it are left out. Runs that this
     takes are added to the pool.

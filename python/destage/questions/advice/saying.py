@@ -8,13 +8,23 @@ from typing import Any
 
 from destage import _destage
 from destage.model.advice import Choice, Setting, SizePoint, choose
-from destage.model.advised import Advised
+from destage.model.advised import Advised, KvAdvised
+from destage.model.configuration import Configuration
+from destage.model.deployed import KvSetting
 from destage.model.goals import COST, Goal
 from destage.model.metrics import BASELINE, LARGEST_PENDING
 from destage.model.run import Run
 from destage.model.words import counted, join, percent, plain, size
+from destage.show.tables.answer import settings_of
 
-__all__ = ["SCHEMA_VERSION", "everything", "notes_of", "row_of"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "everything",
+    "kv_everything",
+    "kv_row_of",
+    "notes_of",
+    "row_of",
+]
 
 #: Version of the JSON form of advice.
 SCHEMA_VERSION = 1
@@ -256,3 +266,72 @@ def _of_choice(choice: Choice) -> list[str]:
             f" {counted(choice.plain.frames, 'page')} would do"
         )
     return said
+
+
+def kv_row_of(advised: KvAdvised, one: Configuration) -> dict[str, Any]:
+    """A configuration as a row: what it is to the advice, then all of the run."""
+    near = one.hits >= advised.best.hits * (1 - advised.within)
+    row: dict[str, Any] = {"advised": one is advised.chosen, "near": near, "lasts": one.lasts}
+    row["flash_bytes"] = one.flash_bytes
+    return row | {"life_years": one.life_years, "dollars": one.dollars} | one.run.to_dict()
+
+
+def kv_everything(advised: KvAdvised) -> dict[str, Any]:
+    """All of it but the runs themselves."""
+    return {
+        "schema": "destage.kv_advice",
+        "schema_version": SCHEMA_VERSION,
+        "version": _destage.VERSION,
+        "trace": {
+            "name": advised.trace.name,
+            "fingerprint": advised.trace.fingerprint,
+            "duration_ns": advised.trace.duration_ns,
+            "page_bytes": advised.trace.page_bytes,
+        },
+        "doubts": [dict(doubt) for doubt in advised.doubts],
+        "within": advised.within,
+        "worth_it": advised.worth,
+        "flash_worth_it": advised.flash_worth,
+        "wears_out": advised.chosen.wears_out,
+        "rating_assumed": advised.prices.tbw is None,
+        "withheld": advised.withheld or None,
+        "rises": advised.rises or None,
+        "servers": advised.servers,
+        "prefill_tokens_per_s": advised.prefill_tokens_per_s,
+        "worth_reading_bytes_per_s": advised.worth_reading_bytes_per_s,
+        "advised": _configuration(advised.chosen),
+        "best": _configuration(advised.best),
+        "without_flash": _configuration(advised.dram_only),
+        "gain": advised.gain,
+        "bound": advised.bound,
+        "curve": [_configuration(one) for one in advised.curve],
+        "filters": [_configuration(one) for one in advised.filters],
+        "settings": [_host(s) for s in settings_of(advised)],
+        "ran": {
+            "runs": advised.ran.runs,
+            "warmup": advised.ran.warmup,
+            "interrupted": advised.ran.interrupted,
+        },
+    }
+
+
+def _host(setting: KvSetting) -> dict[str, Any]:
+    lacks = setting.lacks or None
+    return {"host": setting.host, "type": setting.typed, "lacks": lacks, "source": setting.source}
+
+
+def _configuration(one: Configuration) -> dict[str, Any]:
+    return {
+        "label": one.run.label,
+        "dram_bytes": one.dram_bytes,
+        "flash_bytes": one.flash_bytes,
+        "token_hit_ratio": one.hits,
+        "flash_bytes_per_day": one.written_per_day,
+        "life_years": one.life_years,
+        "dollars": one.dollars,
+        "needed_tbw_bytes": one.needed_bytes,
+        "sold_bytes": one.sold_bytes,
+        "drive_writes_per_day": one.drive_writes_per_day,
+        "drives": one.drives,
+        "flash_read_bytes_per_s": one.flash_read_bytes_per_s,
+    }

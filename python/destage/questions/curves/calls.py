@@ -162,7 +162,7 @@ def _drawn(
     progress: ProgressCallback | None,
     keep: Callable[[dict[str, Any], int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Curves as the engine tells them, and what is known of them at every size.
+    """Curves as the engine reports them, with their values at every size.
 
     `keep` takes what was known when a signal came: curves, runs that had ended, runs in all.
     """
@@ -260,7 +260,7 @@ def _is_number(value: object) -> bool:
 def _with_own(
     data: dict[str, Any], specs: Sequence[Spec], run: Callable[[], Results], planned: int
 ) -> dict[str, Any]:
-    """The curves with those of one's own policies among them. Raises `Interrupted`."""
+    """The curves, with user policies among them. Raises `Interrupted`."""
     try:
         results = run()
     except Interrupted as e:
@@ -274,7 +274,7 @@ def _with_own(
 
 
 def _among(data: dict[str, Any], specs: Sequence[Spec], results: Results) -> dict[str, Any]:
-    """The curves of the table with those of one's own policies among them, as `specs` has them.
+    """The curves of the table with user policies among them, in the order of `specs`.
 
     After an interrupt there may be fewer than it asks for.
     """

@@ -95,7 +95,7 @@ class Curves(Tabled):
     def to_csv(self, path: Destination | None = None) -> str:
         """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
 
-        Truth values are `true` and `false`; what is not there is empty. Raises `OutputError`.
+        Truth values are `true` and `false`; absent values are empty. Raises `OutputError`.
         """
         if not self.has_all:
             return super().to_csv(path)

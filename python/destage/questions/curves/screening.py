@@ -122,7 +122,7 @@ def screen(
 def _chosen(
     points: ResultSet, finalists: int | None
 ) -> tuple[dict[tuple[str, ...], list[str]], dict[int, tuple[str, ...]]]:
-    """The sizes at which policies run together, and by frames what is beyond the limit."""
+    """The sizes at which policies run together, and by frames the policies beyond the limit."""
     chosen: dict[tuple[str, ...], list[str]] = {}
     passed_over: dict[int, tuple[str, ...]] = {}
     for frames in points.sizes:
@@ -146,7 +146,7 @@ def _check_sampled(options: Mapping[str, Any]) -> None:
 
 
 def check_finalists(finalists: int | None) -> None:
-    """Raise `UsageError` for what is no number of finalists."""
+    """Raise `UsageError` for an invalid number of finalists."""
     is_whole = isinstance(finalists, int) and not isinstance(finalists, bool)
     if finalists is not None and (not is_whole or finalists < 1):
         raise UsageError(f"finalists: expected a whole number from 1, got {finalists!r}")

@@ -1,8 +1,8 @@
-"""The charts, as Altair specifications: policies over cache sizes, and what a trace looks like.
+"""The charts of one result set, as Altair specifications; `comparison_grid` has those of a grid.
 
-One builder serves the report and figures. With `page=True` a chart has the parameters `shown`
-(labels drawn in colour, the rest thin and grey) and `focus` (the label under the pointer), which
-the page's script sets in all charts at once; otherwise it has a legend of its own.
+With `page=True` a chart has the parameters `shown` (labels drawn in
+colour, the rest thin and grey) and `focus` (the label under the pointer), which the page's script
+sets in all charts at once; otherwise it has a legend of its own.
 
 Needs the extra `report`; import this module only when a chart is asked for.
 """
@@ -17,72 +17,16 @@ from typing import Any
 
 import altair as alt
 
-from destage.model.metrics import BASELINE, METRICS, Metric
-from destage.model.results import ResultSet, Row
-from destage.model.run import Run
-from destage.model.words import cell, plain, size, uncertain
+from destage.model.metrics import BASELINE, Metric
+from destage.model.results import ResultSet
+from destage.model.words import size
+from destage.show.charts.comparison_rows import beside_baseline, chart_rows, is_sampled
 from destage.show.charts.exact import exact_labels, exact_layers, exact_rows
-from destage.show.charts.theme import LIGHT, Theme, styles
+from destage.show.charts.series import Series, finish, size_axis
+from destage.show.charts.theme import LIGHT, Theme
 from destage.show.charts.value_axes import axis_format, axis_title, value_axis
 
-__all__ = [
-    "SIZE",
-    "Charts",
-    "Series",
-    "chart_rows",
-    "configure",
-    "finish",
-    "same_axes",
-    "size_axis",
-    "size_ticks",
-]
-
-#: A byte count as a size, as a Vega expression.
-SIZE = (
-    "datum.value >= 1099511627776 ? format(datum.value / 1099511627776, '~g') + ' TiB' : "
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' GiB' : "
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' MiB' : "
-    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' KiB' : "
-    "format(datum.value, '~g') + ' B'"
-)
-
-
-def _size_label(footprint_bytes: float | None) -> str:
-    plain = SIZE.replace("'~g'", "'.3~r'")
-    if not footprint_bytes:
-        return plain
-    return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~r') + ' %']"
-
-
-def size_ticks(sizes: Sequence[int], most: int = 8) -> list[int]:
-    """Where a logarithmic size axis has its ticks: powers of two, or the sizes themselves."""
-    low, high = min(sizes), max(sizes)
-    powers = [1 << k for k in range(64) if low <= 1 << k <= high]
-    if len(powers) < 3:
-        return sorted(set(sizes))[:most]
-    step = -(-len(powers) // most)
-    return powers[::step]
-
-
-def size_axis(
-    sizes: Sequence[int], title: str, footprint_bytes: float | None = None
-) -> dict[str, Any]:
-    """A logarithmic axis of cache sizes: its scale and its axis."""
-    low, high = min(sizes), max(sizes)
-    # A little air left and right, so that markers are whole and labels stay inside.
-    air = (high / low) ** 0.03 if high > low else 1.5
-    return {
-        "scale": alt.Scale(type="log", base=2, domain=[low / air, high * air], nice=False),
-        "axis": alt.Axis(
-            values=size_ticks(sizes),
-            labelExpr=_size_label(footprint_bytes),
-            labelOverlap="parity",
-            labelSeparation=6,
-            title=f"{title} (log scale)",
-            grid=False,
-        ),
-    }
-
+__all__ = ["Charts", "same_axes"]
 
 #: Formats of values; times are text by then.
 _FORMATS = {"ratio": ".2%", "count": ",.0f", "real": ",.3f"}
@@ -114,97 +58,8 @@ def _time_text(field: str) -> str:
     )
 
 
-def chart_rows(result: ResultSet) -> list[Row]:
-    """The rows as the charts take them: numbers that they draw, and the size as text."""
-    drawn = [m for m in METRICS if m.charted]
-    # Of runs without a device half of the metrics would be a column of nothing.
-    names = [m.name for m in drawn if any(run[m.name] is not None for run in result.runs)]
-    sampled = [m for m in drawn if m.name in names and _is_sampled(result, m)]
-    rows = []
-    for run in result.by_size:
-        row: Row = {
-            "label": run.label,
-            "frames": run.frames,
-            "cache_bytes": run.cache_bytes,
-            "cache_share": run.cache_share,
-        }
-        row |= {name: run[name] for name in names}
-        for metric in sampled:
-            row |= _how_sure(metric, run)
-        for name in names:
-            if (found := beside_baseline(result, run, name)) is not None:
-                row |= {f"{name}_low": found[0], f"{name}_high": found[1]}
-        rows.append(row | {"size": size(run.cache_bytes)})
-    return rows
-
-
-def beside_baseline(result: ResultSet, run: Run, metric: str) -> tuple[float, float] | None:
-    """Where a number lies beside that of the baseline, else lru's, of the same size.
-
-    With 95 % confidence; None where it is not known.
-    """
-    label = result.baseline or BASELINE
-    if run.sampled or run.label == label:
-        return None
-    base = next((one for one in result.at(run.frames) if one.label == label), None)
-    if base is None or base[metric] is None or run[metric] is None:
-        return None
-    found = run.minus(base, metric)
-    return None if found is None else (max(0.0, base[metric] + found[0]), base[metric] + found[1])
-
-
-def _is_sampled(result: ResultSet, metric: Metric) -> bool:
-    return any(run.sampled and run[metric.name] is not None for run in result.runs)
-
-
-def _how_sure(metric: Metric, run: Run) -> Row:
-    """Where a number of a sample lies, and how a tooltip says it; only that of an exact one."""
-    name, value = metric.name, run[metric.name]
-    if value is None:
-        return {}
-    unit = " %" if metric.kind == "ratio" else ""
-    if (bounds := run.bounds.get(name)) is None:
-        if not run.sampled:
-            return {f"{name}_text": plain(cell(metric, value)) + unit}
-        # Of a ratio to another policy's number no interval is known either.
-        shown = f"{100 * value:.0f}" if unit else plain(cell(metric, value))
-        return {f"{name}_text": f"{shown} ± ?{unit}"}
-    scale, most = (100, 2) if unit else (1, 0)
-    low, high = bounds
-    said = uncertain(scale * value, scale * low, scale * high, most)
-    return {f"{name}_low": low, f"{name}_high": high, f"{name}_text": said + unit}
-
-
 #: Up to so many cache sizes lines have a marker at each.
 MARKED_SIZES = 32
-
-
-class Series:
-    """Policies in charts, each with its look: colour, dash and marker."""
-
-    def __init__(self, labels: Sequence[str], theme: Theme, *, page: bool) -> None:
-        """Take the labels; `page` makes the charts for a page of HTML."""
-        self.labels = list(labels)
-        self.theme = theme
-        self.page = page
-        self.look = styles(self.labels, theme)
-
-    def _scale(self, channel: str) -> alt.Scale:
-        values = [getattr(self.look[label], channel) for label in self.labels]
-        return alt.Scale(domain=self.labels, range=values)
-
-    def _legend(self) -> alt.Legend | None:
-        raise NotImplementedError
-
-    def _color(self) -> Any:
-        return alt.Color("label:N", scale=self._scale("color"), legend=self._legend())
-
-    def _dash(self) -> alt.StrokeDash:
-        # Not in the legend, where it would outline the markers.
-        return alt.StrokeDash("label:N", scale=self._scale("dash"), legend=None)
-
-    def _shape(self) -> alt.Shape:
-        return alt.Shape("label:N", scale=self._scale("marker"), legend=self._legend())
 
 
 #: Result sets that are drawn on the same axes.
@@ -264,7 +119,7 @@ class Charts(Series):
             if self.page:
                 layers[1] = layers[1].transform_filter(known)
             layers += exact_layers(self.result, x, y, self.theme, self._color(), self._in_colour())
-        if _is_sampled(self.result, metric):
+        if is_sampled(self.result, metric):
             layers.insert(0, self._errors(base, metric))
         elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
             layers.insert(1, self._whiskers(base, metric))
@@ -286,7 +141,7 @@ class Charts(Series):
         return value_axis(metric, values)
 
     def relative_writes(self, metric: Metric) -> Any:
-        """Flash writes over those of lru, grouped by cache size, as the papers draw them."""
+        """Flash writes over lru's, grouped by cache size, as the papers draw them."""
         sizes = [size(b) for b in sorted({r.cache_bytes for r in self.result.by_size})]
         others = [label for label in self.result.labels if label != BASELINE]
         ratios = [r[metric.name] for r in self.result.by_size if r[metric.name] is not None]
@@ -354,7 +209,7 @@ class Charts(Series):
             x=x,
             y=y,
             text=alt.Text(f"{metric.name}_text:N")
-            if metric.kind == "time" or _is_sampled(self.result, metric)
+            if metric.kind == "time" or is_sampled(self.result, metric)
             else alt.Text(f"{metric.name}:Q", format=_FORMATS[metric.kind]),
         )
         about = f"{metric.title} of each policy at one cache size"
@@ -394,7 +249,7 @@ class Charts(Series):
         return [grey, line, point, wide, spot]
 
     def _tooltip(self, metric: Metric) -> list[alt.Tooltip]:
-        return _tooltip(metric, _is_sampled(self.result, metric))
+        return _tooltip(metric, is_sampled(self.result, metric))
 
     def _errors(self, base: Any, metric: Metric) -> Any:
         """The 95 % intervals, where the values come from a sample."""
@@ -460,43 +315,3 @@ class Charts(Series):
                 alt.param(name="shown", value=self.shown), alt.param(name="focus", value=None)
             )
         return finish(chart, self.theme, name, about, height, page=self.page)
-
-
-def finish(chart: Any, theme: Theme, name: str, about: str, height: int, *, page: bool) -> Any:
-    """Size and look, the same for every chart."""
-    sized = chart.properties(
-        name=name, description=about, width="container" if page else 520, height=height
-    )
-    if page:
-        sized = sized.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-    return configure(sized, theme, page=page)
-
-
-def configure(chart: Any, theme: Theme, *, page: bool) -> Any:
-    """The look alone."""
-    return chart.configure(
-        background="transparent" if page else "white",
-        font="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-        if page
-        else "Liberation Sans, Helvetica, Arial, sans-serif",
-        padding=2 if page else 10,
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelColor=theme.faint,
-            labelFontSize=11,
-            titleColor=theme.faint,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            titlePadding=8,
-            gridColor=theme.grid,
-            domainColor=theme.muted,
-            tickColor=theme.muted,
-            tickSize=4,
-        ),
-        axisY=alt.AxisConfig(domain=False, ticks=False, labelPadding=6),
-        legend=alt.LegendConfig(labelColor=theme.ink, labelFontSize=12, rowPadding=3),
-        text=alt.MarkConfig(fontSize=11),
-        title=alt.TitleConfig(
-            color=theme.ink, fontSize=12, fontWeight="normal", anchor="start", offset=6
-        ),
-    )

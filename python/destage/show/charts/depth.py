@@ -12,7 +12,7 @@ import altair as alt
 
 from destage.model.results import Row
 from destage.show.charts.axes import MICROS
-from destage.show.charts.comparison import finish
+from destage.show.charts.series import finish
 from destage.show.charts.theme import DASHES, LIGHT, MARKERS, Theme
 
 __all__ = ["over_chart"]
@@ -29,7 +29,7 @@ def over_chart(
 ) -> Any:
     """Lines of `y` over `x`, one for each `line`; dashed by `kind`, where there are several.
 
-    `titles` are those of the axes. A unit of microseconds in the second makes times of its values.
+    `titles` name the axes. A unit of microseconds in the second makes times of its values.
     `from_zero` is for a ratio: its axis is linear and begins at 0.
     """
     across, up = titles

@@ -29,8 +29,9 @@ from destage.model.metrics import METRICS
 from destage.model.results import ResultSet, Row
 from destage.model.words import plain, size
 from destage.show.charts.axes import MICROS, log_axis, run_axis, span_unit, warmup_shade
-from destage.show.charts.comparison import Charts, configure, finish
+from destage.show.charts.comparison import Charts
 from destage.show.charts.heat import PANELS, heat_map
+from destage.show.charts.series import configure, finish
 from destage.show.charts.theme import LIGHT, Theme
 
 __all__ = ["DeviceCharts"]
@@ -362,7 +363,7 @@ class DeviceCharts(Charts):
             ]
             for run in runs
         ]
-        # What the host asks for and what is collected have scales of their own.
+        # Host operations and collections have scales of their own.
         rows_of = (alt.hconcat(*row).resolve_scale(opacity="independent") for row in panels)
         grid = alt.vconcat(*rows_of)
         about = "Share of each unit's time, for the host and for collections, over time"
@@ -394,7 +395,7 @@ class DeviceCharts(Charts):
         return alt.layer(*shade, heat) if shade else heat
 
 
-#: What is drawn over time: name of the figure, and a sentence about it.
+#: Figures over time: name, and a sentence about it.
 _DEVELOPMENTS = {
     "mean_us": (
         "response_over_time",
@@ -409,7 +410,7 @@ _DEVELOPMENTS = {
 
 
 def _development(what: str, values: Sequence[float]) -> alt.Y:
-    """The axis of what is drawn over time."""
+    """The axis of a figure over time."""
     if what != "collecting":
         title = "Mean response" if what == "mean_us" else "Longest response"
         return alt.Y(f"{what}:Q", **log_axis([v for v in values if v > 0], title))

@@ -37,7 +37,7 @@ def heat_legend(title: str, color: str, theme: Theme, **more: Any) -> alt.Legend
 
 
 def heat_map(base: Any, rows: Sequence[Row], what: str, theme: Theme) -> Any:
-    """One half of a map, `host` or `collecting`; `rows` are those of all maps beside it."""
+    """One half of a map, `host` or `collecting`; `rows` has all maps beside it."""
     title, place = PANELS[what]
     color = theme.series[place]
     # One scale for all that stand side by side: what looks alike is alike.

@@ -1,4 +1,4 @@
-"""The charts of runs in front of a device of today: its SLC cache over time, WAF by handle.
+"""The charts of the host interface: the SLC cache over time, WAF by handle.
 
 Needs the extra `report`; import this module only when a chart is asked for.
 """
@@ -21,11 +21,11 @@ class HostInterfaceCharts(DeviceCharts):
     """The charts of one result set whose runs had a device, current devices among them."""
 
     def slc_over_time(self, what: str) -> Any:
-        """`mb_s`, what is programmed for the host, or how far the SLC cache is `filled`."""
+        """`mb_s`, the host's programs, or the share of the SLC cache that is `filled`."""
         every = slc_developments(self.result)
         seconds = max((r["step_s"] * len(r[what]) for r in every), default=1.0)
         name, unit = span_unit(seconds)
-        # What is written, in the middle of a period; how full the cache is, at its end.
+        # Writes, in the middle of a period; the fill level of the cache, at its end.
         at = "datum.period - 0.5" if what == "mb_s" else "datum.period"
         base = alt.Chart(self._lists("slc", self._at_size(every)))
         if self.page:
@@ -109,7 +109,7 @@ _SLC = {
 
 
 def _over_time(what: str, most: float) -> alt.Y:
-    """The axis of what is drawn over time."""
+    """The axis of a figure over time."""
     if what == "mb_s":
         return alt.Y(
             "mb_s:Q",

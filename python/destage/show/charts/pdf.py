@@ -18,7 +18,7 @@ _STREAM = b"\nstream\n"
 
 
 def settled(data: bytes) -> bytes:
-    """The PDF with its objects in an order that follows from what is in them."""
+    """The PDF with its objects in an order that follows from their contents."""
     trailer, last = data.rfind(b"trailer\n"), data.rfind(b"startxref\n")
     if trailer < 0 or last < trailer:
         return data

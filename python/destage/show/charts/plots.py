@@ -47,6 +47,7 @@ __all__ = [
     "offline",
     "rows_text",
     "save_figures",
+    "write_files",
     "write_figure",
 ]
 
@@ -160,7 +161,7 @@ def _at_one_size(name: str, about: str) -> Callable[..., LayerChart]:
 def offline(chart: T) -> T:
     """The chart, which a notebook shows as SVG: Altair's own way loads scripts from the network.
 
-    It stays an Altair chart, to be changed and saved. What is made of it by another call
+    It stays an Altair chart, to be changed and saved. The result of another call
     (`chart.properties(...)`) is shown in the same way.
     """
     kind = type(chart)
@@ -352,7 +353,7 @@ class Plots(Figures):
         return offline(cast("LayerChart", _DETAILS[name].draw(self._charts(frames), **how)))
 
     def _csv(self, name: str) -> str:
-        """The data of a chart: all cache sizes, also of one that shows one of them."""
+        """The data of a chart: all cache sizes, also where it shows one of them."""
         if name in _DETAILS:
             return rows_text(_DETAILS[name].rows(self._results))
         names = ["hit_ratio", "response_ns_mean"] if name == "response_over_hits" else [name]
@@ -438,13 +439,20 @@ def write_figure(
     svg = numbered(engine().vegalite_to_svg(spec, vl_version=VEGA_LITE))
     if points:
         svg = in_points(svg)
+    return write_files(
+        stem,
+        svg,
+        settled(engine().vegalite_to_pdf(spec, vl_version=VEGA_LITE)),
+        engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE),
+        rows,
+    )
+
+
+def write_files(stem: Path, svg: str, pdf: bytes, png: bytes, rows: str) -> list[Path]:
+    """Write a figure in each form, and its data; return the files."""
     written = []
-    for suffix, content in (
-        (".svg", svg),
-        (".pdf", settled(engine().vegalite_to_pdf(spec, vl_version=VEGA_LITE))),
-        (".png", engine().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=PNG_SCALE)),
-        (".csv", rows),
-    ):
+    forms: dict[str, str | bytes] = {".svg": svg, ".pdf": pdf, ".png": png, ".csv": rows}
+    for suffix, content in forms.items():
         path = stem.with_name(stem.name + suffix)
         write_whole(path, content)
         written.append(path)

@@ -25,8 +25,8 @@ from destage.show.charts.blocks import (
     read_ratio,
     values,
 )
-from destage.show.charts.comparison import finish
 from destage.show.charts.heat import heat_legend
+from destage.show.charts.series import finish
 from destage.show.charts.theme import LIGHT, Theme
 
 __all__ = ["CHARTS", "chart"]

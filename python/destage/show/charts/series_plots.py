@@ -35,7 +35,7 @@ def series_chart(
     import altair as alt
 
     from destage.show.charts.axes import warmup_shade
-    from destage.show.charts.comparison import finish
+    from destage.show.charts.series import finish
 
     rows = rows_of(periods, name)
     # What was counted holds for its whole period, a gauge for the period's end.

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 
 from destage.model.words import finite, significant, size
-from destage.show.charts.comparison import finish
+from destage.show.charts.series import finish
 from destage.show.charts.theme import LIGHT, Theme
 
 __all__ = [

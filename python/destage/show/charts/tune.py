@@ -43,7 +43,7 @@ def chart(tuned: TunedCurve, parameter: str) -> LayerChart:
     need_extra("the chart")
     import altair as alt
 
-    from destage.show.charts.comparison import configure
+    from destage.show.charts.series import configure
     from destage.show.charts.value_axes import value_domain
 
     metric = tuned.objective.metric

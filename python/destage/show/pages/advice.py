@@ -1,17 +1,27 @@
-"""The page of advice: what is advised, why, how sure it is, and what to type."""
+"""The page of advice: the choice, its reasons, its certainty, and the settings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
 from destage.model.advice import Choice, SizePoint
-from destage.model.advised import Advised
+from destage.model.advised import Advised, KvAdvised
 from destage.model.metrics import BASELINE
 from destage.model.results import ResultSet
-from destage.show.charts.advice import best_chart, front_chart
-from destage.show.charts.comparison import Charts, chart_rows
+from destage.model.words import counted, duration, plain, size
+from destage.show.charts.advice import (
+    best_chart,
+    front_chart,
+    sizes_chart,
+    sizes_rows,
+    wear_chart,
+    wear_rows,
+)
+from destage.show.charts.comparison import Charts
+from destage.show.charts.comparison_rows import chart_rows
 from destage.show.charts.theme import PAGE
 from destage.show.pages.comparison import Part, chart_part, chips, highlighted
 from destage.show.pages.contents import with_contents
@@ -25,18 +35,25 @@ from destage.show.tables.advice import (
     front_table,
     head_of,
     joint_line,
+    method_lines,
     parts_table,
     settings_table,
     sure_lines,
     typed_lines,
     wrong_lines,
 )
-from destage.show.tables.answer import answer_lines
+from destage.show.tables.answer import (
+    answer_lines,
+    filters_table,
+    kv_answer_lines,
+    kv_table,
+    settings_of,
+)
 from destage.show.tables.results import results_table
 from destage.show.tables.table import Table
 from destage.show.tables.words import share_text
 
-__all__ = ["advice_page", "group_part", "table_part"]
+__all__ = ["advice_page", "group_part", "kv_advice_page", "table_part"]
 
 
 def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str:
@@ -50,6 +67,7 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
         "advice.html.j2",
         ["report.js"],
         {"groups": drawn(groups)},
+        kv=False,
         title=f"{advised.trace.name}: which cache",
         lead=head_of(advised),
         answer=answer_lines(advised),
@@ -71,7 +89,7 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
 
 
 def table_part(table: Table) -> Part:
-    """A table as the template lays it out; what is marked is bold."""
+    """A table as the template lays it out; marked cells are bold."""
     return {
         "title": table.title,
         "heads": [
@@ -149,3 +167,62 @@ def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part |
     drawn[-1]["points"] = points(chart_rows(result))
     groups.append(group_part("p", drawn, chart_rows(result), shown))
     return {"id": "p", "charts": drawn, "chips": chips(result, shown)}
+
+
+def kv_advice_page(advised: KvAdvised, sets: Sequence[ResultSet], command: str | None) -> str:
+    """The whole page, as text; `sets` are the runs, those without flash first."""
+    groups: list[Part] = []
+    filters = filters_table(advised)
+    with debug_mode(False):
+        charts = _charts(advised, groups)
+    html = page_of(
+        "advice.html.j2",
+        ["report.js"],
+        {"groups": drawn(groups)},
+        kv=True,
+        title=f"{advised.trace.name}: which KV cache",
+        lead=_lead(advised),
+        answer=[plain(line) for line in kv_answer_lines(advised)],
+        charts=charts,
+        table=table_part(kv_table(advised)),
+        filters=None if filters is None else table_part(filters),
+        settings=settings_of(advised),
+        withheld=advised.withheld,
+        notes=[plain(line) for line in method_lines(advised)],
+        made=made(sets[-1]),
+        version=str(sets[-1].source.get("version", "")),
+        command=command,
+    )
+    return with_contents(html)
+
+
+def _lead(advised: KvAdvised) -> str:
+    trace = advised.trace
+    said = f"{counted(advised.ran.runs, 'run')}, blocks of {size(trace.page_bytes)}"
+    return (
+        said if trace.duration_ns is None else f"{said}, a trace of {duration(trace.duration_ns)}"
+    )
+
+
+def _charts(advised: KvAdvised, groups: list[Part]) -> list[Part]:
+    name = advised.trace.name
+    near = share_text(advised.within)
+    found = [
+        (
+            chart_part("k", "sizes", "Token hits over DRAM", sizes_chart(advised, PAGE), name),
+            f"dashed: within {near} of the most; diamond: advised",
+            sizes_rows(advised),
+        )
+    ]
+    wear = wear_rows(advised)
+    if wear:
+        part = chart_part(
+            "k", "wear", "Token hits over flash writes", wear_chart(advised, PAGE), name
+        )
+        note = "each configuration with flash, by admission filter; diamond: advised"
+        found.append((part, note, wear))
+    charts = [
+        part | {"wide": True, "note": note, "points": points(rows)} for part, note, rows in found
+    ]
+    groups.append(group_part("k", charts))
+    return charts

@@ -22,7 +22,8 @@ from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.winners import winners
 from destage.model.words import number, size
-from destage.show.charts.comparison import Charts, chart_rows
+from destage.show.charts.comparison import Charts
+from destage.show.charts.comparison_rows import chart_rows
 from destage.show.charts.drive import DeviceCharts
 from destage.show.charts.engine import engine
 from destage.show.charts.host_interface import HostInterfaceCharts
@@ -34,7 +35,7 @@ __all__ = ["Part", "chart_part", "chips", "comparison", "highlighted", "looks"]
 #: Up to so many policies are all drawn in colour unasked.
 FEW = 8
 
-#: Up to so many runs are drawn over time; of more, those of the policies in colour.
+#: Most runs that are drawn over time; of more, the policies in colour.
 MOST_DEVELOPMENTS = 48
 
 Part = dict[str, Any]
@@ -211,7 +212,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
         _section(f"Related metrics{_over(result, ', ')}", behind, legend),
         _written_back(model, charts),
         _section(f"Device activity{_over(result, ', ')}", drive, legend),
-        _of_today(model, charts),
+        _host_interface(model, charts),
         _section(f"What the FTL did besides{_over(result, ', ')}", ftl, legend),
         _units(model, charts),
     ]
@@ -287,7 +288,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
     return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
 
 
-def _of_today(model: Part, charts: HostInterfaceCharts) -> Part:
+def _host_interface(model: Part, charts: HostInterfaceCharts) -> Part:
     """The SLC cache over time, and WAF by handle, at the size that the reader chooses."""
     group, result, data = model["id"], charts.result, model["data"]
     drawn: list[Part] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from destage import _destage
 from destage.base.errors import DestageError
-from destage.model.host_interface import parts_of_today, steady_rule
+from destage.model.host_interface import interface_facts, steady_rule
 from destage.model.results import ResultSet
 from destage.model.words import duration, finite, number, percent, printable, significant, size
 
@@ -42,8 +42,8 @@ def drive_facts(result: ResultSet) -> dict[str, Any] | None:
     facts = [{"title": "Device", "value": based, "note": ""}]
     facts += _described(tables.get("device", {}))
     policy = next((run.placement for run in result.runs if run.placement), "none")
-    today = parts_of_today(tables.get("device", {}), policy)
-    facts += [{"title": title, "value": value, "note": ""} for title, value in today.items()]
+    more = interface_facts(tables.get("device", {}), policy)
+    facts += [{"title": title, "value": value, "note": ""} for title, value in more.items()]
     facts += _saturation(result)
     behind = tables.get("cache", {}) if result.has_cache else {}
     facts += _in_front(behind, tables.get("host", {}))
@@ -172,7 +172,7 @@ def _counted(count: int, word: str) -> str:
 
 
 def _times(value: object) -> str:
-    """One time, or the least and the largest of those of the page types."""
+    """One time, or the least and the largest of the page types."""
     values = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
     times = [t for t in map(finite, values) if t is not None]
     if not times:

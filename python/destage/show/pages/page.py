@@ -14,7 +14,8 @@ from destage.model.run import prompts_of, trace_name
 from destage.model.run import warnings_of as warnings_of_runs
 from destage.model.series import names
 from destage.model.words import cell, counted, duration, join, number, percent, printable, size
-from destage.show.charts.comparison import Charts, chart_rows, same_axes
+from destage.show.charts.comparison import Charts, same_axes
+from destage.show.charts.comparison_rows import chart_rows
 from destage.show.charts.series_plots import series_chart, series_title
 from destage.show.charts.theme import PAGE
 from destage.show.pages.advice import table_part

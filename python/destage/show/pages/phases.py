@@ -24,7 +24,7 @@ WORTH, DIFFERS = 0.2, 0.05
 
 
 def phases_table(result: ResultSet) -> dict[str, Any] | None:
-    """A row a phase; None of several runs, and of one that is too short to be cut."""
+    """A row a phase; None for several runs, and for a run too short to be cut."""
     run = result.runs[0] if len(result.runs) == 1 else None
     windows = run.windows if run is not None else None
     if not windows:

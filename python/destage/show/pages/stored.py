@@ -1,16 +1,19 @@
 """The page of a store: thousands of runs that a reader filters, in one file.
 
 The rows travel by column. The page's script takes the means of those that the reader chooses and
-gives them to the charts of `charts.stored`: a press of a key redraws hundreds of marks and not
+gives them to `charts.comparison_grid`: a press of a key redraws hundreds of marks and not
 thousands. Runs that failed, are missing or have no such number stay in sight: they are counted,
 and drawn as such.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from altair.utils.schemapi import debug_mode
 
 from destage import _destage
 from destage.model.axes import Axis, along, axes_of, axis_named
@@ -23,17 +26,18 @@ from destage.model.settings import (
     known_metrics,
     label_order,
     natural_order,
+    setting_name,
     usual_pair,
 )
 from destage.model.words import NONE, cell, counted, join, number, printable, size, time_unit
-from destage.show.charts.stored import StoredCharts
+from destage.show.charts.comparison_grid import GridCharts
 from destage.show.charts.theme import PAGE
 from destage.show.pages.comparison import looks
 from destage.show.pages.layout import page_of
 
 __all__ = ["Missing", "stored_page"]
 
-#: What became of a run; one that is missing was planned and is not there.
+#: Status of a run; a missing one was planned and has no row.
 STATUS = ("done", "failed", "missing")
 #: Columns of a run that its detail shows beside the numbers.
 TOLD = ("id", "params", "reason", "warnings", "warmup", "placement", "trace_fingerprint")
@@ -167,25 +171,29 @@ def _model(
     labels: Sequence[str],
 ) -> dict[str, Any]:
     """The data of the page's script."""
-    charts = StoredCharts(labels, PAGE, page=True)
+    charts = GridCharts(labels, PAGE, page=True)
+    # Tests check the charts against Altair's schema: here that would take most of the time.
+    with debug_mode(False):
+        specs = {name: charts.spec(name) for name in charts.NAMES}
     order = _orders(runs)
     return {
         "runs": len(runs),
         "status": [STATUS.index(run["status"]) for run in runs],
         "dimensions": [
             {"name": name, "title": one, "several": several}
-            | _coded([_text(run.get(name)) for run in runs], order[name])
+            | _said(name, _coded([_text(run.get(name)) for run in runs], order[name]))
             for name, (one, several) in DIMENSIONS.items()
         ],
         "axes": [
             {"name": axis.name, "title": axis.title, "of": axis.of}
             | {
-                k: _coded(v, natural_order)
+                k: _said((axis.of or "") if k == "rest" else "", _coded(v, natural_order))
                 for k, v in (("column", axis.column), ("rest", axis.rest))
                 if v
             }
             for axis in axes_of(runs)
         ],
+        "facts": _facts(runs, known),
         "told": {name: _coded([_text(run.get(name)) for run in runs]) for name in TOLD},
         "sizes": {name: _column([some[name] for some in known]) for name in SIZES},
         "numbers": {m.name: _column([run.get(m.name) for run in runs]) for m in metrics},
@@ -203,7 +211,7 @@ def _model(
         ],
         "looks": [{"offline": label.partition("[")[0] in offline()} for label in labels],
         "pair": usual_pair(metrics),
-        "charts": {name: charts.spec(name) for name in charts.NAMES},
+        "charts": specs,
     }
 
 
@@ -253,6 +261,64 @@ def _orders(runs: Sequence[Row]) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return "" if value is None else printable(str(value))
+
+
+def _said(name: str, coded: dict[str, Any]) -> dict[str, Any]:
+    """A column with its words as panels, filters and tables have them."""
+
+    def word(value: str) -> str:
+        if name == "seed":
+            return f"seed {value or NONE}"
+        if name in ("options", "queue_depth", "device"):
+            return setting_name({name: value or None}, (name,)).replace(" -", f" {NONE}")
+        return value or NONE
+
+    return coded | {"said": [printable(word(value)) for value in coded["values"]]}
+
+
+def _facts(runs: Sequence[Row], known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Facts of a run in words, for its detail: a column a fact."""
+    columns: list[dict[str, Any]] = []
+
+    def column(title: str, texts: Iterable[str]) -> None:
+        columns.append({"title": title} | _coded(list(texts)))
+
+    column("Status", (_status(run) for run in runs))
+    column("Parameters", (_parameters(run) for run in runs))
+    for name in ("trace", "device", "ftl", "queue_depth", "seed"):
+        column(DIMENSIONS[name][0], (_text(run.get(name)) for run in runs))
+    given = (setting_name({"options": run.get("options")}, ("options",)) for run in runs)
+    column("Options", ("" if text == "no options" else printable(text) for text in given))
+    sizes = [size(one["cache_bytes"]) for one in known]
+    frames = (counted(one["frames"] or 0, "frame") for one in known)
+    cells = zip((_text(run.get("cache")) for run in runs), sizes, frames, strict=True)
+    column("Cache", (", ".join(cell) for cell in cells))
+    column("Size", sizes)
+    column("Trace", (_touched(one) for one in known))
+    for title, name in (("Fingerprint", "trace_fingerprint"), ("Warnings", "warnings")):
+        column(title, (_text(run.get(name)) for run in runs))
+    column("Run", (_text(run.get("id")) for run in runs))
+    return columns
+
+
+def _status(run: Row) -> str:
+    reason = _text(run.get("reason"))
+    return str(run["status"]) + (f": {reason}" if reason else "")
+
+
+def _parameters(run: Row) -> str:
+    given = json.loads(run.get("params") or "{}")
+    pairs = (f"{k} = {v if isinstance(v, str) else json.dumps(v)}" for k, v in given.items())
+    return printable(", ".join(pairs))
+
+
+def _touched(one: Mapping[str, Any]) -> str:
+    """Requests, accesses and pages of a run's trace."""
+    if not one["trace_unique_pages"]:
+        return ""
+    requests = counted(one["trace_requests"] or 0, "request")
+    accesses = counted(one["trace_accesses"] or 0, "access", "accesses")
+    return f"{requests}, {accesses} to {counted(one['trace_unique_pages'], 'page')}"
 
 
 def _coded(texts: Sequence[str], order: Any = None) -> dict[str, Any]:

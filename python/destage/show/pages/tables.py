@@ -98,7 +98,7 @@ def _word(metric: Metric, run: Run, base: Run | None, unit: TimeUnit | None) -> 
 
 
 def _signs(bases: Iterable[Run | None]) -> str:
-    """What better and worse are compared with."""
+    """The reference of `better` and `worse`."""
     labels = list(dict.fromkeys(base.label for base in bases if base is not None))
     than = labels[0] if len(labels) == 1 else "the first of its size"
     return f"better, worse: than {than}, {RULE}"

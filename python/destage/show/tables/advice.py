@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from destage.model.advice import Choice, Rival, Setting, Wrong
-from destage.model.advised import Advised
+from destage.model.advised import Advised, KvAdvised
 from destage.model.goals import Goal
 from destage.model.metrics import METRICS
 from destage.model.run import Run
@@ -22,7 +22,15 @@ from destage.model.words import (
     significant,
     size,
 )
-from destage.show.tables.answer import answer_lines, answer_table
+from destage.show.tables.answer import (
+    answer_lines,
+    answer_table,
+    filters_table,
+    kv_answer_lines,
+    kv_table,
+    settings_line,
+    settings_of,
+)
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import place, share_text, title_of
 
@@ -36,6 +44,8 @@ __all__ = [
     "front_table",
     "head_of",
     "joint_line",
+    "kv_text",
+    "method_lines",
     "parts_table",
     "settings_table",
     "sure_lines",
@@ -50,7 +60,7 @@ MOST = 4
 #: Columns of a sentence in plain text.
 WIDE = 100
 
-#: What is typed is a command of another system: none of it is simulated as it is.
+#: Note on settings: no deployed system is simulated as it is.
 NEAREST = (
     "None of these is simulated as it is: each stands beside the policy here that comes nearest,"
     " run at the size that it takes. They cache a store on a faster device or in memory; what"
@@ -237,7 +247,7 @@ def joint_line(advised: Advised) -> str:
 
 
 def advice_table(advised: Advised, choice: Choice) -> Table:
-    """The curve: the best policy at each size, what is advised marked."""
+    """The curve: the best policy at each size, the advice marked."""
     goal = choice.goal
     heads = ["size", "pages", "of pages", "policy", goal.name, "from best", f"lru {goal.name}"]
     columns = [Column(head, right=head != "policy", key=head == "size") for head in heads]
@@ -338,7 +348,7 @@ def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
 
 
 def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
-    """Of each system: its name and setting, what to type, what is left out, and the source."""
+    """Name and setting of each system, the command, its limits, and the source."""
     if advised.withheld:
         return []
     return [
@@ -441,3 +451,55 @@ def _typed_text(advised: Advised, wide: int | None) -> Iterator[str]:
             yield _folded(f"    nearest only: {lacks}", wide)
             yield _folded(f"    source: {source}", wide)
         said.add(lacks)
+
+
+def method_lines(advised: KvAdvised) -> Iterator[str]:
+    """How the runs were made."""
+    ran = advised.ran
+    yield (
+        f"{counted(ran.runs, 'run')} of the whole trace, measured after a warm-up of {ran.warmup}"
+        " of the requests. Computing missing blocks is not modelled."
+    )
+    if advised.bound is not None:
+        yield f"No policy hits more than {percent(advised.bound, 2)} at the largest size tried."
+    if advised.chosen.dollars is not None:
+        yield f"Prices: {advised.prices.behind(advised.chosen.flash_bytes).said()}."
+    if ran.interrupted:
+        yield "Interrupted: other runs were to come."
+
+
+def kv_text(
+    advised: KvAdvised, *, explain: bool = False, markdown: bool = False, width: int = WIDE
+) -> str:
+    """The answer in five lines and its table; `explain` adds filters, settings and method."""
+    out: list[str] = []
+
+    def say(lines: Iterator[str]) -> None:
+        for line in lines:
+            text = plain(line)
+            out.append(f"* {text}" if markdown else textwrap.fill(text, width))
+
+    def draw(table: Table) -> None:
+        out.extend(["", table.markdown() if markdown else table.text()])
+
+    def head(title: str) -> None:
+        out.extend(["", f"## {title}" if markdown else title])
+
+    say(iter([*kv_answer_lines(advised), settings_line(advised)]))
+    draw(kv_table(advised))
+    if explain:
+        filters = filters_table(advised)
+        if filters is not None:
+            head("Admission filters at these sizes")
+            draw(filters)
+        settings = settings_of(advised)
+        if settings:
+            head("Settings")
+            for setting in settings:
+                lacks = f" ({setting.lacks})" if setting.lacks else ""
+                out.extend(["", plain(f"{setting.host}{lacks}:")])
+                block = f"```\n{setting.typed}\n```" if markdown else setting.typed
+                out.extend([block, f"source: {setting.source}"])
+        head("Method")
+        say(method_lines(advised))
+    return "\n".join(out) + "\n"

@@ -41,7 +41,7 @@ def against_table(
     sort: str | None = None,
     view: str | None = None,
 ) -> Table:
-    """Return a row a run: the numbers of one policy, and how far those of the others are from it.
+    """Return a row a run: the numbers of one policy, and the distances of the others.
 
     `show`, `sort` and `view` as in `results_table`. Raises `UsageError` for names that there are
     not.

@@ -1,19 +1,40 @@
-"""The answer of advice: five lines and one table. What stands behind it is `tables.advice`."""
+"""The answer of advice: five lines and one table; `tables.advice` has the reasons."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from destage.model.advice import Choice, deployable
-from destage.model.advised import HITS, Advised
-from destage.model.deployed import System
+from destage.model.advised import HITS, Advised, KvAdvised
+from destage.model.configuration import ASSUMED_YEARS, DAY_NS, Configuration
+from destage.model.deployed import KvSetting, System, kv_settings
 from destage.model.run import Run, measured_text
-from destage.model.words import NBSP, NONE, counted, join, percent, plain, size
+from destage.model.words import (
+    NBSP,
+    NONE,
+    counted,
+    duration,
+    join,
+    percent,
+    plain,
+    ratio,
+    significant,
+    size,
+    volume,
+)
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import place, share_text, title_of
 
-__all__ = ["answer_lines", "answer_table"]
+__all__ = [
+    "answer_lines",
+    "answer_table",
+    "filters_table",
+    "kv_answer_lines",
+    "kv_table",
+    "settings_line",
+    "settings_of",
+]
 
 #: How to record a trace that says more.
 RECORD = "Record a longer one: `destage record DEVICE -o trace.csv.zst` for a day."
@@ -80,7 +101,7 @@ def not_worth(advised: Advised) -> str:
 
 
 def _take(advised: Advised) -> str:
-    """What to take, as something that a product has."""
+    """The recommended cache, with the product that has it."""
     run = advised.run
     of = f"the smallest within {share_text(advised.within)} of"
     if len(advised.goals) > 1:
@@ -98,7 +119,7 @@ def _take(advised: Advised) -> str:
 
 
 def _possible(advised: Advised) -> str | None:
-    """What a policy that no product has would give."""
+    """Value of a better policy that no product has."""
     if not advised.deployed:
         return None
     choice, mine = advised.choices[0], advised.run
@@ -227,3 +248,238 @@ def answer_table(advised: Advised) -> Table:
         )
     table.notes = [plain(note).replace(NBSP, " ") for note in table.notes]
     return table
+
+
+def _upper(one: Configuration) -> str:
+    """The policy of tier 1 as one types it."""
+    return one.run.label.partition(" over ")[0]
+
+
+def _filter(one: Configuration) -> str:
+    return str(one.run["admit"]) if one.flash_bytes else NONE
+
+
+def kv_answer_lines(advised: KvAdvised) -> Iterator[str]:
+    """The answer: what it is worth and what wears out first; servers and recomputing if asked."""
+    chosen = advised.chosen
+    yield _kv_worth(advised)
+    yield _wear(chosen) + _extrapolated(advised, chosen)
+    yield f"DRAM: {size(chosen.dram_bytes)}, policy {_upper(chosen)}{_rises(advised)}."
+    yield _flash(advised) if chosen.flash_bytes else _no_flash(advised)
+    yield from _fleet(advised)
+    yield from _recomputing(advised)
+
+
+def _rises(advised: KvAdvised) -> str:
+    """Whether the largest sizes that were tried gain still."""
+    if not advised.rises:
+        return ""
+    dram, flash = (size(max(one.sizes[k] for one in advised.candidates)) for k in (0, 1))
+    return (
+        f"; the curve still rises with {advised.rises} at the largest sizes tried ({dram} of DRAM,"
+        f" {flash} of flash): try more (--cache, --tier2-cache)"
+    )
+
+
+def _extrapolated(advised: KvAdvised, chosen: Configuration) -> str:
+    """Length of the trace from which a day's writes were extrapolated."""
+    length = advised.trace.duration_ns
+    if not chosen.written_per_day or length is None or length >= DAY_NS:
+        return ""
+    return f" Extrapolated from {duration(length)}."
+
+
+def settings_of(advised: KvAdvised) -> Sequence[KvSetting]:
+    """Settings of each host; none if they are withheld."""
+    return () if advised.withheld else kv_settings(advised.chosen)
+
+
+def settings_line(advised: KvAdvised) -> str:
+    """Where the settings are, or why they are withheld."""
+    if advised.withheld:
+        return f"Settings: withheld, because {advised.withheld} (--force prints them)."
+    hosts = ", ".join(setting.host for setting in settings_of(advised))
+    return f"Settings: for {hosts} with --explain."
+
+
+def _kv_worth(advised: KvAdvised) -> str:
+    chosen, alone = advised.chosen, advised.dram_only
+    saves = f"cached prefixes save {percent(chosen.hits, 1)} of the prompt tokens"
+    if not advised.worth:
+        return f"Worth it: no; {saves}, and no configuration saves more than 1 %."
+    if not chosen.flash_bytes:
+        return f"Worth it: yes, without flash; {saves}."
+    points = 100 * (chosen.hits - alone.hits)
+    more = f"flash adds {points:.1f} points to DRAM alone"
+    if advised.gain is not None:
+        low, high = (100 * bound for bound in advised.gain)
+        more += f" (95 % CI {low:.1f} to {high:.1f})"
+    years = chosen.life_years
+    if years is None or not chosen.wears_out:
+        return f"Worth it: yes; {saves}, {more}."
+    if chosen.dollars is not None:
+        return f"Worth it: yes, with a new SSD every {_life(years)}; {saves}, {more}."
+    return f"Worth it: only if the SSD may wear out in {_life(years)}; {saves}, {more}."
+
+
+def _flash(advised: KvAdvised) -> str:
+    """The flash tier; where its drive wears out, what another filter would write."""
+    chosen = advised.chosen
+    policy = chosen.run["tier2_policy"]
+    line = f"Flash: {size(chosen.flash_bytes)}, policy {policy}, admission {_filter(chosen)}"
+    sparing = [one for one in advised.filters if 0 < 2 * one.written <= chosen.written]
+    if not chosen.wears_out or not sparing:
+        return f"{line}."
+    other = max(sparing, key=lambda one: one.hits)
+    times, points = chosen.written / other.written, 100 * (chosen.hits - other.hits)
+    less = f"{abs(points):.1f} points {'less' if points >= 0 else 'more'}"
+    return f"{line}; {_filter(other)} writes {significant(times)} times less and hits {less}."
+
+
+def _no_flash(advised: KvAdvised) -> str:
+    """Why no flash is part of the advice."""
+    flash = [one for one in advised.candidates if one.written]
+    if flash and not any(one.lasts for one in flash):
+        longest = max(flash, key=lambda one: one.life_years or 0.0)
+        years, life = significant(advised.prices.years), _life(longest.life_years or 0.0)
+        rating = " at one drive write a day (assumed)" if advised.prices.tbw is None else ""
+        return f"Flash: none; no configuration lasts {years} years{rating} (the longest {life})."
+    return "Flash: none."
+
+
+def _fleet(advised: KvAdvised) -> Iterator[str]:
+    """Needs of several servers together."""
+    chosen, count = advised.chosen, advised.servers
+    if count == 1:
+        return
+    line = f"{count} servers: {size(count * chosen.dram_bytes)} of DRAM"
+    if chosen.flash_bytes:
+        line += f" and {size(count * chosen.flash_bytes)} of flash"
+    if chosen.written_per_day:
+        line += f", {volume(count * chosen.written_per_day)} written a day"
+    if chosen.drives is not None:
+        line += f", {counted(count * chosen.drives, 'drive')}"
+    yield f"{line}."
+
+
+def _recomputing(advised: KvAdvised) -> Iterator[str]:
+    """From which rate on flash is faster than computing the tokens."""
+    least, read = advised.worth_reading_bytes_per_s, advised.chosen.flash_read_bytes_per_s
+    if least is None:
+        return
+    rate = significant(advised.prefill_tokens_per_s)
+    line = (
+        f"Recomputing: where a server computes {rate} tokens/s, flash that reads more than"
+        f" {volume(least)}/s is faster"
+    )
+    if read is not None:
+        line += f"; {volume(read)}/s were read from it on average"
+    yield f"{line}."
+
+
+def _life(years: float) -> str:
+    """Years, or days where they are fewer than that."""
+    if years < 1:
+        return f"{significant(365.25 * years)} days"
+    return f"{significant(years)} years"
+
+
+def _lasts(one: Configuration) -> str:
+    """The life of the drive in a table's cell."""
+    if one.life_years is not None:
+        return _life(one.life_years)
+    return "lasts" if one.flash_bytes and not one.written else NONE
+
+
+def _wear(chosen: Configuration) -> str:
+    per_day, years = chosen.written_per_day, chosen.life_years
+    if not chosen.flash_bytes:
+        return "SSD: nothing is written to flash."
+    if not chosen.written:
+        return "SSD: nothing was written to flash, so that it lasts."
+    if per_day is None:
+        return "SSD: its life is not known, because the trace has no times."
+    wear = f"SSD: {volume(per_day)} written a day"
+    if years is None:
+        return f"{wear}."
+    if chosen.prices.tbw is None:
+        wear += f"; at one drive write a day (assumed; --price tbw=) it lasts {_life(years)}"
+    else:
+        wear += f"; the rated writes last {_life(years)}"
+    return f"{wear}. {_endurance(chosen)}"
+
+
+def _endurance(chosen: Configuration) -> str:
+    """The rating that the years take, and how many drives have it."""
+    years, needed = significant(chosen.prices.years), chosen.needed_bytes
+    writes = significant(chosen.drive_writes_per_day)
+    assert needed is not None, "asked only where the writes of a day are known"
+    drive = f"a drive of {volume(chosen.sold_bytes)}"
+    line = f"{years} years take {writes} writes a day of {drive}, rated writes of {volume(needed)}"
+    if chosen.drives is not None:
+        line += f": {counted(chosen.drives, 'drive')} of {volume(chosen.rated_bytes)} each"
+    return f"{line}."
+
+
+def _table(advised: KvAdvised, rows: Sequence[Configuration]) -> Table:
+    """Configurations as a table; the advice is marked."""
+    columns = [
+        Column("DRAM", key=True),
+        Column("flash", key=True),
+        Column("policy", right=False),
+        Column("tier 2", right=False),
+        Column("admission", right=False),
+        Column("token hit %"),
+        Column("stranded %"),
+        Column("flash a day"),
+    ]
+    wears = any(one.life_years is not None for one in rows)
+    columns += [Column("life")] if wears else []
+    priced = any(one.dollars is not None for one in rows)
+    columns += [Column("dollars a year")] if priced else []
+    cells = []
+    for one in rows:
+        per_day, flash = one.written_per_day, one.flash_bytes
+        texts = [
+            size(one.dram_bytes),
+            size(flash) if flash else NONE,
+            _upper(one),
+            str(one.run["tier2_policy"]) if flash else NONE,
+            _filter(one),
+            ratio(one.hits, 2),
+            ratio(one.run["stranded_ratio"], 2),
+            volume(per_day) if flash and per_day is not None else NONE,
+        ]
+        texts += [_lasts(one)] if wears else []
+        texts += [NONE if one.dollars is None else significant(one.dollars)] if priced else []
+        mine = one is advised.chosen
+        cells.append([Cell(text, best=mine and k == 0) for k, text in enumerate(texts)])
+    return Table("", columns, [cells])
+
+
+def kv_table(advised: KvAdvised) -> Table:
+    """The choice at each pair of sizes; a star marks the advice."""
+    table = _table(advised, advised.curve)
+    near = f"{100 * advised.within:g} % of the most hits ({percent(advised.best.hits, 2)})"
+    prices = advised.prices
+    if advised.chosen.dollars is not None:
+        rule = "the lowest cost a year"
+    else:
+        rule = f"an SSD that lasts {significant(prices.years)} years, else half of the longest life"
+        table.notes.append("then the least DRAM, the least flash, the fewest flash writes")
+    table.notes.insert(0, f"* the advice: within {near}; {rule}")
+    if prices.tbw is None and any(one.life_years is not None for one in advised.curve):
+        table.notes.append(_ASSUMED)
+    return table
+
+
+#: What the life of a drive follows from where its rating is not given.
+_ASSUMED = (
+    f"life: at one drive write a day over {ASSUMED_YEARS:g} years, assumed (--price tbw=600TB"
+    " gives the rating)"
+)
+
+
+def filters_table(advised: KvAdvised) -> Table | None:
+    """The advice with each other filter; None without a flash tier."""
+    return _table(advised, advised.filters) if advised.filters else None

@@ -168,7 +168,7 @@ def _bytes(curves: ResultSet, frames: int) -> str:
 
 
 def _every_size(curves: ResultSet) -> dict[str, Mapping[str, Any]]:
-    """By label, what is known of every size."""
+    """Values at every size, by label."""
     found = {}
     for curve in curves.source["mrc"].get("curves") or ():
         every = curve.get("every_size")

@@ -30,7 +30,7 @@ def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def csv_text(columns: Columns) -> str:
-    """Return CSV; truth values are `true` and `false`, what is not there is empty."""
+    """Return CSV; truth values are `true` and `false`, absent values are empty."""
     import csv
     import io
 
@@ -135,7 +135,7 @@ class Tidy(ABC):
     def to_csv(self, path: Destination | None = None) -> str:
         """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
 
-        Truth values are `true` and `false`; what is not there is empty. Raises `OutputError`.
+        Truth values are `true` and `false`; absent values are empty. Raises `OutputError`.
         """
         return _written(csv_text(self.columns()), path)
 

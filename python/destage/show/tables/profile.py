@@ -11,7 +11,7 @@ from destage.model.words import counted, number, percent, plain, significant, si
 __all__ = ["profile_text"]
 
 Data = Mapping[str, Any]
-#: A title and what is said; no title goes on with the one before.
+#: A title and its text; without a title it continues the one before.
 Line = tuple[str, str]
 
 

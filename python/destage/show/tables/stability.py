@@ -11,7 +11,7 @@ from destage.show.tables.results import grouped
 
 __all__ = ["stability"]
 
-#: What is ordered.
+#: Ordered metrics.
 MEAN = "response_ns_mean"
 HALVES = ("first", "second")
 

@@ -12,7 +12,7 @@ from destage.model.words import counted, duration, number, percent, plain, size
 __all__ = ["info_text", "plausibility"]
 
 Data = Mapping[str, Any]
-#: A title and what is said.
+#: A title and its text.
 Line = tuple[str, str]
 
 
@@ -89,7 +89,7 @@ def _volumes(volumes: Sequence[Data]) -> Iterable[str]:
 
 
 def _row(name: str, text: str) -> str:
-    """A name and what is to be said, in lines of 80 columns."""
+    """A name and its text, in lines of 80 columns."""
     first, rest = f"  {name:<19} ", " " * 22
     return textwrap.fill(text, 80, initial_indent=first, subsequent_indent=rest)
 

@@ -1,4 +1,4 @@
-//! Drives of today against their reference model: commands, link, buffer, handles, placement
+//! Current SSDs against their reference model: commands, link, buffer, handles, placement
 //! policies, SLC cache, trims and flushes, in every combination that `docs/spec/device-today.md` 2
 //! does not refuse. What it refuses, the product refuses.
 
@@ -10,7 +10,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 fn agrees_with_its_model(caches: Caches, cases: u32) {
-    let vectors = generate::vector_of_today(caches).prop_map(Line);
+    let vectors = generate::interface_vector(caches).prop_map(Line);
     let verdict = runner(cases).run(&vectors, |Line(vector)| agrees(&vector));
     if let Err(failure) = verdict {
         panic!("{failure}");
@@ -18,42 +18,42 @@ fn agrees_with_its_model(caches: Caches, cases: u32) {
 }
 
 #[test]
-fn a_drive_of_today_without_a_cache_agrees_with_its_model() {
+fn a_current_drive_without_a_cache_agrees_with_its_model() {
     agrees_with_its_model(Caches::None, 100);
 }
 
 #[test]
-fn policies_that_see_a_drive_of_today_agree_with_their_models() {
+fn policies_that_see_a_current_drive_agree_with_their_models() {
     agrees_with_its_model(Caches::Device, 40);
 }
 
 #[test]
-fn page_policies_in_front_of_a_drive_of_today_agree_with_their_models() {
+fn page_policies_in_front_of_a_current_drive_agree_with_their_models() {
     agrees_with_its_model(Caches::Page, 50);
 }
 
 #[test]
-fn block_policies_in_front_of_a_drive_of_today_agree_with_their_models() {
+fn block_policies_in_front_of_a_current_drive_agree_with_their_models() {
     agrees_with_its_model(Caches::Block, 40);
 }
 
 #[test]
-fn block_policies_that_see_a_drive_of_today_agree_with_their_models() {
+fn block_policies_that_see_a_current_drive_agree_with_their_models() {
     agrees_with_its_model(Caches::DeviceBlock, 20);
 }
 
 #[test]
-fn what_is_refused_in_front_of_a_drive_of_today_is_written_through_as_by_the_model() {
+fn what_is_refused_in_front_of_a_current_drive_is_written_through_as_by_the_model() {
     agrees_with_its_model(Caches::Admission, 20);
 }
 
 #[test]
-fn pages_that_are_written_and_stay_on_a_drive_of_today_agree_with_the_model() {
+fn pages_that_are_written_and_stay_on_a_current_drive_agree_with_the_model() {
     agrees_with_its_model(Caches::Over, 30);
 }
 
 #[test]
-fn what_a_host_writes_ahead_on_a_drive_of_today_it_writes_when_its_model_does() {
+fn what_a_host_writes_ahead_on_a_current_drive_it_writes_when_its_model_does() {
     agrees_with_its_model(Caches::Ahead, 30);
 }
 
@@ -112,7 +112,7 @@ fn another_ftl_excludes_all_of_it() {
     is_refused(vectors.prop_map(|(vector, key)| with(vector, &[key])));
 }
 
-/// Sets of keys that exclude one another, whatever else a drive of today has.
+/// Sets of keys that exclude one another, whatever else a current SSD has.
 fn excluded() -> Vec<Vec<(&'static str, &'static str, Value)>> {
     let device = |key, value: Value| ("device", key, value);
     let placement = |policy: &str| ("placement", "policy", json!(policy));
@@ -146,7 +146,7 @@ fn excluded() -> Vec<Vec<(&'static str, &'static str, Value)>> {
 
 #[test]
 fn what_excludes_one_another_is_refused() {
-    let vectors = (generate::vector_of_today(Caches::None), select(excluded()));
+    let vectors = (generate::interface_vector(Caches::None), select(excluded()));
     is_refused(vectors.prop_map(|(mut vector, keys)| {
         if keys.iter().any(|(table, ..)| *table == "placement") {
             vector["placement"] = json!({});
@@ -184,7 +184,7 @@ fn thresholds_of_another_number_or_order_are_refused() {
 #[test]
 fn a_placement_that_knows_the_future_and_a_cache_that_looks_at_the_drive_are_refused() {
     let looks = select(vec!["ecr", "ecr-e", "gcar-lru", "gcar-cflru", "gcar-bplru", "sac"]);
-    is_refused((generate::vector_of_today(Caches::None), looks).prop_map(|(vector, policy)| {
+    is_refused((generate::interface_vector(Caches::None), looks).prop_map(|(vector, policy)| {
         let mut vector = of_fk(vector);
         vector["cache"] = json!({"policy": policy, "frames": 8});
         vector
@@ -193,7 +193,7 @@ fn a_placement_that_knows_the_future_and_a_cache_that_looks_at_the_drive_are_ref
 
 #[test]
 fn a_placement_that_knows_the_future_and_a_background_writer_are_refused() {
-    is_refused(generate::vector_of_today(Caches::None).prop_map(|vector| {
+    is_refused(generate::interface_vector(Caches::None).prop_map(|vector| {
         let mut vector = of_fk(vector);
         vector["cache"] = json!({"policy": "lru", "frames": 8});
         vector["host"]["writer"] = "trickle".into();

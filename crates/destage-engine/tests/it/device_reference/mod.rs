@@ -10,7 +10,7 @@ mod map_cache;
 mod product;
 mod refuse;
 
-use destage_reference::ssd::{COUNTERS_OF_TODAY, simulate};
+use destage_reference::ssd::{INTERFACE_COUNTERS, simulate};
 use generate::{Caches, Ftls};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -88,12 +88,12 @@ fn difference(vector: &Value) -> Option<String> {
     }
     let (model, product) = (&model["counters"], &product["counters"]);
     let counters = model.as_object().expect("counters").keys();
-    let of_today = product.get("commands").is_some(); // who counts these counts all of them
+    let counts_interface = product.get("commands").is_some(); // who counts these counts all of them
     let of_ftl = model["ftl"].as_object().into_iter().flat_map(|counters| counters.keys());
     let find = |at: &str| Some((at.to_string(), model.pointer(at)?, product.pointer(at)?));
     counters
         .filter(|counter| *counter != "ftl")
-        .filter(|counter| of_today || !COUNTERS_OF_TODAY.contains(&counter.as_str()))
+        .filter(|counter| counts_interface || !INTERFACE_COUNTERS.contains(&counter.as_str()))
         .map(|counter| format!("/{counter}"))
         .chain(of_ftl.map(|counter| format!("/ftl/{counter}")))
         .map(|at| find(&at).unwrap_or_else(|| panic!("{at} is not counted")))

@@ -7,7 +7,7 @@ use crate::ssd::queue::Ssd;
 use serde_json::{Map, Value, json};
 
 /// Counters of `docs/spec/device-today.md` (10), of devices with its parts alone.
-pub const COUNTERS_OF_TODAY: &[&str] = &[
+pub const INTERFACE_COUNTERS: &[&str] = &[
     "trim_requests",
     "trimmed_pages",
     "trim_misses",
@@ -135,7 +135,7 @@ impl Host {
             None => {
                 let counters = results["counters"].as_object_mut().expect("an object");
                 counters.insert("gc_runs".to_string(), ssd.tallies.gc_runs.into());
-                counters.extend(self.today(&completions));
+                counters.extend(self.interface(&completions));
                 counters.extend(self.of_map());
             }
         }
@@ -205,7 +205,7 @@ impl Host {
     }
 
     /// The counters of `docs/spec/device-today.md` 10.
-    pub(super) fn today(&self, completions: &[u64]) -> Map<String, Value> {
+    pub(super) fn interface(&self, completions: &[u64]) -> Map<String, Value> {
         let (ssd, c) = (&self.ssd, &self.counts);
         let (way, tallies) = (&ssd.way, &ssd.tallies);
         let flushes = self.responses(RequestKind::Flush, completions);
@@ -230,11 +230,11 @@ impl Host {
             "slc_erases": count(ssd, |kind| kind == Kind::E { slc: true }),
             "slc_block_erases_max": max(&slc_erases),
         });
-        if ssd.config.today.handles > 1 {
+        if ssd.config.interface.handles > 1 {
             counters["handle_programs"] = json!(tallies.handle_programs);
             counters["handle_moves"] = json!(tallies.handle_moves);
         }
-        if ssd.config.today.write_points() > 1 {
+        if ssd.config.interface.write_points() > 1 {
             counters["stream_programs"] = json!(tallies.stream_programs);
         }
         match counters {

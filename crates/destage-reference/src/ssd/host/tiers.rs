@@ -333,8 +333,8 @@ impl Tiers {
         let all = host.counters(&completions);
         let mut counters: Map<String, Value> =
             OF_THE_DEVICE.map(|name| (name.to_string(), all[name].clone())).into_iter().collect();
-        let today = host.today(&completions);
-        counters.extend(OF_COMMANDS.map(|name| (name.to_string(), today[name].clone())));
+        let interface = host.interface(&completions);
+        counters.extend(OF_COMMANDS.map(|name| (name.to_string(), interface[name].clone())));
         counters.extend(of_tiers.into_iter().map(|(name, count)| (name.to_string(), count.into())));
         json!({"completions_ns": completions, "decisions": decisions, "counters": counters})
     }

@@ -10,7 +10,7 @@ use crate::ftl::tournament::OUT;
 use crate::geometry::BlockId;
 use destage_core::PlaneId;
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// A block is erased only when all its pages have been programmed: erases and what is
     /// programmed now tell how much was programmed ever.
     pub(super) fn sums(&self) -> FlashState {
@@ -101,7 +101,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
 
     /// The write point that opened a block last.
     fn opener(&self, block: BlockId) -> u32 {
-        if TODAY { self.points.opener(block) } else { 0 }
+        if EXTENDED { self.points.opener(block) } else { 0 }
     }
 
     /// A mapped page is valid, and owned by the page that maps to it.

@@ -12,11 +12,11 @@ use crate::timing::{Operation, OperationKind, Timing};
 use destage_core::pages::prefetch;
 use destage_core::{Nanos, PlaneId};
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// The block that a collection would take while the clock shows this, and its valid pages.
     #[inline]
     fn victim_at(&self, plane: PlaneId, clock: u64) -> Option<(u32, u32)> {
-        if !TODAY {
+        if !EXTENDED {
             let (key, block) = self.sealed.least(plane)?;
             return self.collectable(key).map(|valid| (block, valid));
         }
@@ -29,7 +29,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// The block that a collection takes that begins now, and its valid pages.
     #[inline(always)]
     fn choose_victim(&mut self, plane: PlaneId) -> Option<(u32, u32)> {
-        if !TODAY {
+        if !EXTENDED {
             return self.victim_at(plane, 0);
         }
         let candidates = Candidates::new(&self.sealed, plane, self.geometry.data_pages);
@@ -73,7 +73,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// Valid pages of that victim. Asked for every plane at every eviction (ECR's
     /// equation 3), so the block itself is not looked up.
     pub(super) fn next_victim_pages(&self, plane: PlaneId) -> Option<u32> {
-        if TODAY {
+        if EXTENDED {
             if let Some(open) = self.open_collection(plane).filter(|_| self.is_due(plane)) {
                 return Some(self.valid_pages(self.geometry.block(plane, open.local)));
             }
@@ -87,7 +87,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     pub(super) fn collect<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) -> bool {
         let Some((local, valid)) = self.begin_collection(plane, sink) else { return false };
         let block = self.geometry.block(plane, local);
-        let victim = if TODAY { Some(self.points.collects(block)) } else { None };
+        let victim = if EXTENDED { Some(self.points.collects(block)) } else { None };
         self.move_pages(plane, local, victim, valid, sink);
         self.end_collection(plane, local, sink);
         true
@@ -103,7 +103,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let (local, valid) = self.choose_victim(plane)?;
         sink.collection();
         self.sealed.remove(plane, local);
-        if TODAY {
+        if EXTENDED {
             let block = self.geometry.block(plane, local);
             self.collector.collects(SealedBlock { plane, local, block });
         }
@@ -132,7 +132,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             for bit in bits(taken) {
                 let slot = self.owners[(first + start + bit) as usize];
                 prefetch(&self.map, slot as usize);
-                if TODAY {
+                if EXTENDED {
                     self.points.prefetch(slot);
                 }
                 moving.from.push(start + bit);
@@ -142,7 +142,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         if let Some(victim) = victim {
             self.points.moves(victim, &moving.slots);
         }
-        if TODAY {
+        if EXTENDED {
             sink.moves_from(first);
         }
         let mut moved = 0;
@@ -156,7 +156,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
                 }
             };
         }
-        if TODAY && victim.is_some_and(|victim| !self.points.is_of_map(victim.point)) {
+        if EXTENDED && victim.is_some_and(|victim| !self.points.is_of_map(victim.point)) {
             self.note_moved(&moving.slots);
         }
         moving.from.clear();
@@ -206,7 +206,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         at.next += count as u32;
         self.planes[plane.index()].free_pages -= count as u32;
         let block = self.geometry.block(plane, active);
-        if TODAY {
+        if EXTENDED {
             self.points.programmed(point, count);
             let clock = self.points.clock;
             self.collector.touched(SealedBlock { plane, local: active, block }, clock);
@@ -215,7 +215,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let slots = &slots[..count];
         self.owners[ppn as usize..][..count].copy_from_slice(slots);
         match &mut self.map_cache {
-            Some(map) if TODAY && self.points.is_of_map(point) => map.moved(slots, ppn),
+            Some(map) if EXTENDED && self.points.is_of_map(point) => map.moved(slots, ppn),
             _ => {
                 for (&slot, place) in slots.iter().zip(ppn + 1..) {
                     self.map[slot as usize] = place;

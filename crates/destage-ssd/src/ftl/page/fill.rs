@@ -26,7 +26,7 @@ use destage_core::{PlaneId, UnitId};
 /// So many writes ahead, the map entry is asked for; half of that, what it leads to.
 const AHEAD: usize = 32;
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     pub(super) fn fill_in_order(
         &mut self,
         logical_pages: u32,
@@ -49,7 +49,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             let number = PlaneId(number as u32);
             let open = if rest > 0 { Point { active: full, next: rest } } else { Point::NONE };
             *self.point_mut(number, handle) = open;
-            if TODAY {
+            if EXTENDED {
                 for local in 0..pages.div_ceil(data) {
                     let block = self.geometry.block(number, local);
                     self.points.opens(block, handle);
@@ -66,7 +66,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             }
         }
         self.play_all(|number, local| local >= filled[number.index()].div_ceil(data));
-        if TODAY {
+        if EXTENDED {
             self.points.assigned(logical_pages.into(), handle);
         }
         Ok(())
@@ -218,7 +218,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             })?;
             start = end;
         }
-        if TODAY {
+        if EXTENDED {
             self.points.go_on(writes as u64);
         }
         Ok(())

@@ -9,7 +9,7 @@ use crate::geometry::Ppn;
 use crate::timing::{Operation, OperationKind};
 use destage_core::{PlaneId, UnitId};
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// Writes a page to the SLC cache of its plane, if there is one and it has room (9.2).
     #[inline]
     pub(super) fn write_cached<S: Sink>(

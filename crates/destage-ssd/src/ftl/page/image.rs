@@ -55,7 +55,7 @@ pub(super) fn fingerprint(config: &DeviceConfig) -> u128 {
     xxh3_128(text.as_bytes())
 }
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// [`Ftl::save`](crate::ftl::Ftl::save).
     pub(super) fn write_image(
         &self,

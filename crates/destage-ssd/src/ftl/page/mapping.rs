@@ -12,7 +12,7 @@ use crate::timing::{Operation, OperationKind};
 use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// There is one.
     #[inline(always)]
     fn map_cache(&mut self) -> &mut MapCache {

@@ -11,7 +11,7 @@ use crate::ftl::tournament::OUT;
 use crate::geometry::BlockId;
 use destage_core::PlaneId;
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// The blocks that were programmed since `before`.
     fn programmed_since(&self, before: &Self) -> Vec<BlockId> {
         let all = (0..self.geometry.planes * self.geometry.blocks_per_plane).map(BlockId);

@@ -30,11 +30,11 @@ pub(super) struct Plane {
 
 /// Flash state and mapping.
 ///
-/// `TODAY`: with several write points, an SLC cache (`docs/spec/device-today.md` 7 and 9) or
+/// `EXTENDED`: with several write points, an SLC cache (`docs/spec/device-today.md` 7 and 9) or
 /// another
 /// collector than greedy. A device without them is one of which the compiler knows it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct PageFtl<const TODAY: bool = false> {
+pub struct PageFtl<const EXTENDED: bool = false> {
     pub(super) geometry: Geometry,
     pub(super) by_block_pages: Divisor,
     pub(super) by_plane_blocks: Divisor,
@@ -115,7 +115,7 @@ pub(super) struct UnitRoom {
     pub(super) open_planes: u32, // with fewer valid pages than cap
 }
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// All blocks free, nothing mapped.
     pub(super) fn all_free(config: &DeviceConfig, geometry: &Geometry) -> Self {
         let (planes, blocks) = (geometry.planes, geometry.blocks_per_plane);
@@ -163,7 +163,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             low: config.gc_low_pages,
             high: config.gc_high_pages,
             cap: config.valid_cap(),
-            points: if TODAY {
+            points: if EXTENDED {
                 Points::new(config, geometry, slots as usize)
             } else {
                 Points::none()
@@ -181,12 +181,12 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// A write point of a plane.
     #[inline(always)]
     pub(super) fn point_mut(&mut self, plane: PlaneId, point: u32) -> &mut Point {
-        if TODAY { self.points.at(plane, point) } else { &mut self.planes[plane.index()].open }
+        if EXTENDED { self.points.at(plane, point) } else { &mut self.planes[plane.index()].open }
     }
 
     /// All of a plane.
     pub(super) fn points_of(&self, plane: PlaneId) -> &[Point] {
-        if TODAY {
+        if EXTENDED {
             self.points.of(plane)
         } else {
             std::slice::from_ref(&self.planes[plane.index()].open)
@@ -221,7 +221,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     #[inline(always)]
     pub(super) fn plane_of(&self, ppn: Ppn) -> PlaneId {
         match &self.slc {
-            Some(slc) if TODAY && slc.holds(ppn) => slc.plane(ppn),
+            Some(slc) if EXTENDED && slc.holds(ppn) => slc.plane(ppn),
             _ => PlaneId(self.by_plane_blocks.quotient(self.by_block_pages.quotient(ppn))),
         }
     }
@@ -245,7 +245,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let (_, block) = least.expect("a collection leaves a free block behind");
         self.free.remove(plane, block);
         *self.point_mut(plane, point) = Point { active: block, next: 0 };
-        if TODAY {
+        if EXTENDED {
             self.points.opens(self.geometry.block(plane, block), point);
         }
     }
@@ -269,7 +269,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         at.next += 1;
         self.planes[plane.index()].free_pages -= 1;
         let block = self.geometry.block(plane, active);
-        if TODAY {
+        if EXTENDED {
             self.points.programmed(point, 1);
             let clock = self.points.clock;
             self.collector.touched(SealedBlock { plane, local: active, block }, clock);
@@ -307,7 +307,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let block = self.geometry.block(plane, local);
         let key = u64::from(self.valid_pages(block)) << 32 | u64::from(self.erases[block.index()]);
         self.sealed.lower(plane, local, key);
-        if TODAY {
+        if EXTENDED {
             let is_candidate = key >> 32 < u64::from(self.geometry.data_pages);
             self.collector.sealed(SealedBlock { plane, local, block }, is_candidate);
         }
@@ -322,7 +322,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// The old version of a page becomes invalid.
     #[inline(always)]
     pub(super) fn invalidate(&mut self, ppn: Ppn) {
-        let cached = if TODAY { self.invalidate_cached(ppn) } else { None };
+        let cached = if EXTENDED { self.invalidate_cached(ppn) } else { None };
         let plane = cached.unwrap_or_else(|| {
             let (block, index) = self.by_block_pages.split(ppn);
             let (plane, local) = self.by_plane_blocks.split(block);
@@ -332,7 +332,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             if key != OUT {
                 self.sealed.lower(plane, local, key - (1 << 32));
             }
-            if TODAY {
+            if EXTENDED {
                 let sealed = SealedBlock { plane, local, block: BlockId(block) };
                 if key != OUT && key >> 32 == u64::from(self.geometry.data_pages) {
                     self.collector.became_candidate(sealed);
@@ -362,7 +362,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         let block = self.by_block_pages.quotient(place.saturating_sub(1));
         prefetch(&self.valid, (block * self.words) as usize);
         prefetch(self.sealed.keys(), block as usize);
-        if TODAY {
+        if EXTENDED {
             self.collector.prefetch(BlockId(block));
         }
     }

@@ -9,18 +9,18 @@ use crate::ftl::sink::Sink;
 use destage_core::PlaneId;
 use destage_core::pages::prefetch;
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// The collection of a plane that has begun.
     #[inline]
     pub(super) fn open_collection(&self, plane: PlaneId) -> Option<OpenCollection> {
-        if TODAY { self.steps.as_ref()?.of(plane) } else { None }
+        if EXTENDED { self.steps.as_ref()?.of(plane) } else { None }
     }
 
     /// Before a program to the plane, or after it in the background: whole blocks until there is
     /// room, or one step.
     #[inline(always)]
     pub(super) fn make_room<S: Sink>(&mut self, plane: PlaneId, sink: &mut S) {
-        if !TODAY || S::IN_NO_TIME || self.steps.is_none() {
+        if !EXTENDED || S::IN_NO_TIME || self.steps.is_none() {
             self.collect_down_to_threshold(plane, sink);
         } else if self.planes[plane.index()].free_pages <= self.low {
             let collected = self.step(plane, sink);
@@ -82,7 +82,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     /// The collection that a write to a home goes on with, if that can be known beforehand.
     #[inline(always)]
     fn hinted_collection(&self, home: PlaneId) -> Option<OpenCollection> {
-        if !TODAY || self.alloc != Alloc::Static {
+        if !EXTENDED || self.alloc != Alloc::Static {
             return None;
         }
         self.open_collection(home)
@@ -107,7 +107,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             return Some((open.local, moves, erases));
         }
         let (local, valid) = self.next_victim(plane)?;
-        let Some(steps) = self.steps.as_ref().filter(|_| TODAY) else {
+        let Some(steps) = self.steps.as_ref().filter(|_| EXTENDED) else {
             return Some((local, valid, true));
         };
         let step = steps.step_of(valid, self.geometry.data_pages);

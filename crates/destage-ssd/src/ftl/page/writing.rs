@@ -10,7 +10,7 @@ use crate::timing::{Operation, OperationKind};
 use destage_core::{Nanos, PlaneId, UnitId};
 use std::cmp::Reverse;
 
-impl<const TODAY: bool> PageFtl<TODAY> {
+impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// Writes a page to where it goes.
     #[inline(always)]
     pub(super) fn write_page<S: Sink>(
@@ -20,8 +20,8 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         sink: &mut S,
     ) -> S::Served {
         let (home, slot) = self.home_and_slot(lpn);
-        let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
-        if TODAY && self.map_cache.is_some() {
+        let handle = if EXTENDED { self.points.assign(slot, hint) } else { 0 };
+        if EXTENDED && self.map_cache.is_some() {
             let need = self.look_up(lpn, sink);
             let plane = self.plane_for(home, sink);
             sink.needs(need);
@@ -34,7 +34,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
             return served;
         }
         let plane = self.plane_for(home, sink);
-        if TODAY && let Some(served) = self.write_cached(plane, slot, sink) {
+        if EXTENDED && let Some(served) = self.write_cached(plane, slot, sink) {
             return served;
         }
         self.write_slot(plane, handle, slot, sink)
@@ -45,13 +45,13 @@ impl<const TODAY: bool> PageFtl<TODAY> {
     pub(super) fn write_filling<S: Sink>(&mut self, lpn: DriveLpn, sink: &mut S) {
         let (home, slot) = self.home_and_slot(lpn);
         let hint = WriteHint { bytes: self.page_bytes.into(), label: 0 };
-        let handle = if TODAY { self.points.assign(slot, hint) } else { 0 };
-        if TODAY && self.map_cache.is_some() {
+        let handle = if EXTENDED { self.points.assign(slot, hint) } else { 0 };
+        if EXTENDED && self.map_cache.is_some() {
             self.look_up(lpn, sink);
         }
         let plane = self.plane_for(home, sink);
         self.fill_slot(plane, handle, slot, sink);
-        if TODAY && self.map_cache.is_some() {
+        if EXTENDED && self.map_cache.is_some() {
             self.note_written(lpn);
             self.write_deferred(sink);
         }
@@ -66,7 +66,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         slot: u32,
         sink: &mut S,
     ) {
-        let cached = TODAY && self.slc.as_ref().is_some_and(|slc| slc.takes_filling);
+        let cached = EXTENDED && self.slc.as_ref().is_some_and(|slc| slc.takes_filling);
         if !cached || self.write_cached(plane, slot, sink).is_none() {
             self.write_slot(plane, point, slot, sink);
         }
@@ -89,7 +89,7 @@ impl<const TODAY: bool> PageFtl<TODAY> {
         }
         self.trimmed.push(slot, self.map.len());
         self.invalidate(old - 1);
-        if TODAY {
+        if EXTENDED {
             let clock = self.points.clock;
             self.points.placement.trimmed(slot, clock);
         }

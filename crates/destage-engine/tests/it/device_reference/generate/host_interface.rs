@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Keys of the device, the host and the placement; times in halves of a tick.
 #[derive(Clone, Debug)]
-pub struct Today {
+pub struct Interface {
     command: u64,
     by_direction: [Option<u64>; 2], // of reads, of writes
     firmware: (u64, u64),
@@ -98,7 +98,7 @@ impl Blocks {
     }
 }
 
-pub fn today() -> impl Strategy<Value = Today> {
+pub fn interface() -> impl Strategy<Value = Interface> {
     let often = |most: u64| prop_oneof![2 => Just(0), 3 => 1..most];
     let own = prop_oneof![3 => Just(None), 2 => (0..4_u64).prop_map(Some)];
     let commands = (often(3), [own.clone(), own]);
@@ -106,7 +106,7 @@ pub fn today() -> impl Strategy<Value = Today> {
     let host = (any::<bool>(), any::<bool>());
     (ways, host, blocks()).prop_map(|(ways, (trim, flush), blocks)| {
         let ((command, by_direction), firmware, link, half_duplex, buffer_pages) = ways;
-        Today {
+        Interface {
             command,
             by_direction,
             firmware,
@@ -120,9 +120,9 @@ pub fn today() -> impl Strategy<Value = Today> {
     })
 }
 
-impl Today {
+impl Interface {
     /// A device whose placement need not know the future.
-    pub fn without_future(mut self) -> Today {
+    pub fn without_future(mut self) -> Interface {
         if let Blocks::Streams { isolation, placement, handles, .. } = &mut self.blocks {
             if placement.policy == "fk" {
                 placement.policy = "sepbit";
@@ -135,8 +135,8 @@ impl Today {
     }
 
     /// A host that trims nothing.
-    pub fn without_trims(self) -> Today {
-        Today { trim: false, ..self }
+    pub fn without_trims(self) -> Interface {
+        Interface { trim: false, ..self }
     }
 
     /// Open blocks of a plane (7.1).

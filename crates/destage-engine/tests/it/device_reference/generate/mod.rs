@@ -11,7 +11,7 @@ mod map_cache;
 use destage_policies::params::{Kind, Param};
 use destage_policies::{ORDERED, POLICIES, info};
 use drive::{Drive, drive, ftl};
-use host_interface::today;
+use host_interface::interface;
 use map_cache::map_cache;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -80,26 +80,26 @@ pub fn vector(caches: Caches, ftls: Ftls) -> impl Strategy<Value = Value> {
     })
 }
 
-/// A vector of a drive of today that `docs/spec/device-today.md` 2 allows.
-pub fn vector_of_today(caches: Caches) -> impl Strategy<Value = Value> {
+/// A vector of a current SSD that `docs/spec/device-today.md` 2 allows.
+pub fn interface_vector(caches: Caches) -> impl Strategy<Value = Value> {
     let writer = match caches {
         Caches::Ahead => writer().prop_map(Some).boxed(),
         _ => Just(None).boxed(),
     };
-    let parts = (drive(), today(), load(), cache(caches), writer);
-    parts.prop_map(|(drive, today, load, mut cache, writer)| {
+    let parts = (drive(), interface(), load(), cache(caches), writer);
+    parts.prop_map(|(drive, interface, load, mut cache, writer)| {
         let looks = cache.looks_at_the_drive() || writer.is_some();
-        let today = if looks { today.without_future() } else { today };
-        let drive = drive.with_write_points(today.write_points());
-        if !today.foresees() {
+        let interface = if looks { interface.without_future() } else { interface };
+        let drive = drive.with_write_points(interface.write_points());
+        if !interface.foresees() {
             cache.params.remove("cqct");
         }
         let requests = load.with_control_commands(&drive, drive.logical_pages());
         // Frames that trims leave may be free at instants whose order the model does not know.
-        let today = match cache.policy {
-            "none" => today,
-            _ if drive.read_first() => today.without_trims(),
-            _ => today,
+        let interface = match cache.policy {
+            "none" => interface,
+            _ if drive.read_first() => interface.without_trims(),
+            _ => interface,
         };
         let mut vector = json!({
             "device": drive.table(),
@@ -110,7 +110,7 @@ pub fn vector_of_today(caches: Caches) -> impl Strategy<Value = Value> {
         if let Some(depth) = load.queue_depth.filter(|_| closed) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
-        today.add_to(&mut vector, &drive);
+        interface.add_to(&mut vector, &drive);
         for (key, value) in writer.into_iter().flatten() {
             vector["host"][key] = value;
         }
@@ -124,25 +124,26 @@ pub fn vector_with_map_cache(caches: Caches) -> impl Strategy<Value = Value> {
         Caches::Ahead => writer().prop_map(Some).boxed(),
         _ => Just(None).boxed(),
     };
-    let today = prop_oneof![1 => Just(None), 1 => today().prop_map(Some)];
-    let parts = (drive(), map_cache(), today, load(), cache(caches), writer);
-    parts.prop_map(|(drive, map, today, load, mut cache, writer)| {
+    let interface = prop_oneof![1 => Just(None), 1 => interface().prop_map(Some)];
+    let parts = (drive(), map_cache(), interface, load(), cache(caches), writer);
+    parts.prop_map(|(drive, map, interface, load, mut cache, writer)| {
         let looks = cache.looks_at_the_drive() || writer.is_some();
-        let today = today.map(|today| if looks { today.without_future() } else { today });
-        let drive = match &today {
-            Some(today) => drive.with_write_points(today.write_points()),
+        let interface =
+            interface.map(|interface| if looks { interface.without_future() } else { interface });
+        let drive = match &interface {
+            Some(interface) => drive.with_write_points(interface.write_points()),
             None => drive,
         };
         let drive = drive.with_map_cache(map);
         cache.params.remove("cqct");
-        let requests = match today {
+        let requests = match interface {
             Some(_) => load.with_control_commands(&drive, drive.logical_pages()),
             None => load.requests(&drive, drive.logical_pages()),
         };
         // Frames that trims leave may be free at instants whose order the model does not know.
-        let today = today.map(|today| match cache.policy {
-            "none" => today,
-            _ => today.without_trims(),
+        let interface = interface.map(|interface| match cache.policy {
+            "none" => interface,
+            _ => interface.without_trims(),
         });
         let mut vector = json!({
             "device": drive.table(),
@@ -154,8 +155,8 @@ pub fn vector_with_map_cache(caches: Caches) -> impl Strategy<Value = Value> {
         if let Some(depth) = load.queue_depth.filter(|_| closed) {
             vector["host"] = json!({"mode": "closed", "queue_depth": depth});
         }
-        if let Some(today) = today {
-            today.add_to(&mut vector, &drive);
+        if let Some(interface) = interface {
+            interface.add_to(&mut vector, &drive);
         }
         for (key, value) in writer.into_iter().flatten() {
             vector["host"][key] = value;

@@ -1,45 +1,46 @@
-"""Advice for KV caches of language models: the rule of the choice, and all that it consists of."""
+"""Configurations of DRAM and flash: wear, cost, and the rule that chooses one.
+
+Calculated from finished runs; `destage.advise_kv` makes them.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from destage.model.prices import YEAR_NS, Prices
-from destage.model.run import Run, TraceIdentity
+from destage.model.run import Run
 
 __all__ = [
     "ASSUMED_YEARS",
     "DAY_NS",
     "HIT",
-    "KvAdvised",
-    "KvConfiguration",
-    "KvRan",
-    "choose",
+    "Configuration",
+    "cheapest",
+    "chosen_by_size",
+    "other_filters",
     "rated",
 ]
 
-#: What advice for KV caches makes large.
+#: The metric that advice on KV caches maximises.
 HIT = "token_hit_ratio"
-#: A shorter trace says nothing that a setting should be made of.
-LEAST_NS = 600e9
-#: Fewer hits save so little that no cache is worth it.
-LEAST_HITS = 0.01
 #: A day.
 DAY_NS = 86_400e9
 #: Rating of the drive where none is given: drive writes a day, over the years of its warranty. That
 #: of SSDs for reading in data centres.
 ASSUMED_WRITES_PER_DAY, ASSUMED_YEARS = 1.0, 5.0
-#: Capacities in which SSDs are sold, bytes: those of data centres, less the smallest.
+#: Capacities of SSDs for data centres, bytes, without the smallest.
 SOLD = tuple(int(tb * 1e12) for tb in (0.48, 0.96, 1.92, 3.84, 7.68, 15.36, 30.72, 61.44, 122.88))
 #: Where no drive lasts: lives at least this share of the longest count as equal.
 LONG_LIVED = 0.5
 
 
 @dataclass(frozen=True)
-class KvConfiguration:
-    """A run as a cache that one can buy: DRAM, and flash below it or none."""
+class Configuration:
+    """A run as a cache to buy: DRAM, and flash below it or none."""
 
     run: Run
     """The run."""
@@ -81,7 +82,7 @@ class KvConfiguration:
 
     @property
     def rated_bytes(self) -> float:
-        """Rated writes of the drive; those of a drive write a day where none are given."""
+        """Rated writes of the drive; by default a drive write a day."""
         if self.prices.tbw is not None:
             return self.prices.tbw
         days = ASSUMED_YEARS * YEAR_NS / DAY_NS
@@ -137,7 +138,7 @@ class KvConfiguration:
 
     @property
     def bytes_per_token(self) -> float:
-        """Bytes of a cached token; those of a block's unused end among them."""
+        """Bytes of a cached token, including the unused end of its block."""
         return self.run.trace.page_bytes * int(self.run["blocks"]) / int(self.run["tokens"])
 
     @property
@@ -163,7 +164,7 @@ class KvConfiguration:
 
     @property
     def cost(self) -> tuple[float, ...]:
-        """What of two that are near enough is less.
+        """Order of configurations that are near enough, the cheapest first.
 
         Dollars where prices are given; else less DRAM, then less flash, then fewer flash writes.
         """
@@ -171,16 +172,16 @@ class KvConfiguration:
         return sizes if self.dollars is None else (self.dollars, *sizes)
 
 
-def rated(candidates: Sequence[KvConfiguration]) -> Sequence[KvConfiguration]:
+def rated(candidates: Sequence[Configuration]) -> Sequence[Configuration]:
     """Those that may be advised: with the rating of the drive given, those whose drive lasts."""
     lasting = [one for one in candidates if one.prices.tbw is None or one.lasts]
     return lasting or candidates
 
 
-def choose(candidates: Sequence[KvConfiguration], within: float) -> KvConfiguration:
+def cheapest(candidates: Sequence[Configuration], within: float) -> Configuration:
     """The cheapest whose hits are within a share of the most; of equals the first.
 
-    Of those near enough, one whose drive lasts is preferred; if none lasts, one that lives at least
+    Of the near ones, one whose drive lasts is preferred; if none lasts, one that lives at least
     half as long as the longest-lived.
     """
     known = rated(candidates)
@@ -193,105 +194,30 @@ def choose(candidates: Sequence[KvConfiguration], within: float) -> KvConfigurat
     return min(lasting, key=_cost)
 
 
-def _cost(one: KvConfiguration) -> tuple[float, ...]:
+def _cost(one: Configuration) -> tuple[float, ...]:
     return one.cost
 
 
-@dataclass(frozen=True)
-class KvRan:
-    """The runs behind advice."""
+def chosen_by_size(
+    candidates: Sequence[Configuration], chosen: Configuration, within: float
+) -> Iterator[Configuration]:
+    """The choice at each pair of sizes, ascending; the advice at its own."""
+    at: dict[tuple[int, int], list[Configuration]] = {}
+    for one in candidates:
+        at.setdefault(one.sizes, []).append(one)
+    for sizes in sorted(at):
+        yield chosen if sizes == chosen.sizes else cheapest(at[sizes], within)
 
-    runs: int
-    """Runs over the whole trace."""
-    warmup: str
-    """Part of the trace that is not measured."""
-    interrupted: bool = False
-    """Ctrl-C ended the runs."""
 
+def other_filters(
+    candidates: Sequence[Configuration], chosen: Configuration
+) -> Iterator[Configuration]:
+    """The configurations that differ from the advice in the filter alone."""
+    keys = ("policy", "frames", "tier2_policy", "tier2_frames", "offer", "promote")
 
-@dataclass(frozen=True, repr=False)
-class KvAdvised:
-    """Which policy, how much DRAM and flash, which admission filter, and how long a drive lasts."""
+    def but_filter(one: Configuration) -> tuple[Any, ...]:
+        row = one.run.to_dict()
+        return (json.dumps(dict(one.run.params)), *(row[key] for key in keys))
 
-    trace: TraceIdentity
-    """The trace that was replayed."""
-    within: float
-    """How near to the most hits is near enough, as a share of them."""
-    prices: Prices
-    """What was given of memory and drive."""
-    chosen: KvConfiguration
-    """The advice."""
-    best: KvConfiguration
-    """Most hits of all candidates; with a rating given, of those whose drive lasts."""
-    dram_only: KvConfiguration
-    """Most hits without flash, with at most the DRAM of the advice."""
-    gain: tuple[float, float] | None
-    """Where the hits of the advice less those without flash lie, with 95 % confidence."""
-    bound: float | None
-    """Share of the tokens that no policy passes at the largest size; None if it is not known."""
-    curve: tuple[KvConfiguration, ...]
-    """The choice at each pair of sizes, by the same rule among the runs of these sizes."""
-    filters: tuple[KvConfiguration, ...]
-    """The advice with each other filter."""
-    candidates: tuple[KvConfiguration, ...]
-    """Every configuration that could be advised."""
-    ran: KvRan
-    """The runs."""
-    force: bool = False
-    """Settings are printed whatever the trace."""
-    servers: int = 1
-    """Servers that each have such a cache and such a load."""
-    prefill_tokens_per_s: float | None = None
-    """Prompt tokens that a server computes in a second; None where it is not known."""
-    doubts: tuple[Mapping[str, str], ...] = ()
-    """Numbers of the trace that a workload can hardly have: `about`, `cause` and `remedy`."""
-
-    @property
-    def worth_reading_bytes_per_s(self) -> float | None:
-        """Rate above which reading a token from flash takes less time than computing it."""
-        rate = self.prefill_tokens_per_s
-        return None if rate is None else rate * self.chosen.bytes_per_token
-
-    @property
-    def run(self) -> Run:
-        """The run that is advised."""
-        return self.chosen.run
-
-    @property
-    def rises(self) -> str:
-        """The sizes that gain still at the largest that was tried: `DRAM`, `flash`; else empty.
-
-        A size gains if all smaller ones have fewer hits than are near the most.
-        """
-        found = []
-        for name in ("DRAM", "flash"):
-            sizes = [(one.sizes[name == "flash"], one) for one in self.candidates]
-            largest = max(size for size, _ in sizes)
-            smaller = [one.hits for size, one in sizes if size < largest]
-            most = max(one.hits for size, one in sizes if size == largest)
-            if smaller and max(smaller) < most * (1 - self.within):
-                found.append(name)
-        whole = max(sum(one.sizes) for one in self.candidates)
-        return "" if whole >= self.trace.footprint_bytes else " and ".join(found)
-
-    @property
-    def worth(self) -> bool:
-        """Whether a cache saves a share of the tokens that is worth anything."""
-        return self.chosen.hits >= LEAST_HITS
-
-    @property
-    def flash_worth(self) -> bool:
-        """Whether flash is part of the advice, and its gain is significant where it is known."""
-        return self.chosen.flash_bytes > 0 and (self.gain is None or self.gain[0] > 0)
-
-    @property
-    def withheld(self) -> str:
-        """Why no settings are printed; empty if they are."""
-        if self.force:
-            return ""
-        if not self.worth:
-            return f"fewer than {100 * LEAST_HITS:.0f} % of the prompt tokens are hits"
-        duration = self.trace.duration_ns
-        if duration is None or duration < LEAST_NS:
-            return "the trace is shorter than ten minutes"
-        return ""
+    if chosen.flash_bytes:
+        yield from (one for one in candidates if but_filter(one) == but_filter(chosen))

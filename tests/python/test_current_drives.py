@@ -1,4 +1,4 @@
-"""Presets of today: what `destage devices` says of them, and that the papers have none of it."""
+"""Presets of current SSDs: what `destage devices` says of them; papers' devices have none of it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_presets_are_those_of_section_11(name: str) -> None:
 
 
 #: Keys of `docs/spec/device-today.md` 3 that a device has none of at its defaults.
-TODAY = ("command_ns", "firmware_read_ns", "firmware_write_ns", "link_ps_per_byte",
+INTERFACE = ("command_ns", "firmware_read_ns", "firmware_write_ns", "link_ps_per_byte",
          "buffer_pages", "slc_blocks", "handles", "isolation", "gc_stream")  # fmt: skip
 
 
@@ -110,11 +110,11 @@ def test_the_papers_run_in_front_of_drives_without_any_of_it() -> None:
             assert "flush" not in runs
             assert "placement" not in runs
         said = strings(document.get("sensitivity", [])) + strings(document.get("runs", []))
-        for key in (*TODAY, "trim=", "flush=", "placement"):
+        for key in (*INTERFACE, "trim=", "flush=", "placement"):
             assert not [text for text in said if text.startswith(key)], (paper.name, key)
     assert len(drives) > 8
     for spec in drives:
         record = ds.open_device(spec, cache=False).record
-        assert not set(TODAY) & set(record["device"]), spec
+        assert not set(INTERFACE) & set(record["device"]), spec
         assert not {"trim", "flush"} & set(record["host"]), spec
         assert "placement" not in record, spec

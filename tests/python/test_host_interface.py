@@ -1,4 +1,4 @@
-"""Drives of today from the command and from Python: placement, flushes, SLC caches, provenance."""
+"""Current SSDs from the command and from Python: placement, flushes, SLC caches, provenance."""
 
 from __future__ import annotations
 

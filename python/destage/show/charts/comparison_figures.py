@@ -1,4 +1,4 @@
-"""The figures of a store: its charts with their rows, as SVG, PDF, PNG and CSV.
+"""The figures of a grid of runs: its charts with their rows, as SVG, PDF, PNG and CSV.
 
 Figures are drawn without a browser, with shared scales in all their panels, and the same runs give
 the same bytes. Needs the extra `report`.
@@ -16,7 +16,7 @@ from typing import Any
 from altair.utils.schemapi import debug_mode
 
 from destage.base.errors import UsageError
-from destage.base.io.files import made_folder, write_whole
+from destage.base.io.files import made_folder
 from destage.model.axes import Axis, along, axis_named, is_number
 from destage.model.choice import chosen
 from destage.model.metrics import Metric
@@ -35,17 +35,15 @@ from destage.model.settings import (
     usual_pair,
 )
 from destage.model.words import NONE, time_unit
-from destage.show.charts.comparison import (
-    size_ticks,
-)
+from destage.show.charts.comparison_grid import FAILED, GridCharts, filled
 from destage.show.charts.engine import engine
 from destage.show.charts.figure_style import UNSTYLED, FigureStyle
 from destage.show.charts.pdf import settled
-from destage.show.charts.plots import PNG_SCALE, in_points, numbered, rows_text
-from destage.show.charts.stored import FAILED, StoredCharts, filled
+from destage.show.charts.plots import PNG_SCALE, in_points, numbered, rows_text, write_files
+from destage.show.charts.series import size_ticks
 from destage.show.charts.value_axes import value_domain
 
-__all__ = ["save_stored"]
+__all__ = ["save_grid"]
 
 #: Panels of a picture: more are in several.
 MOST_PANELS = 12
@@ -56,7 +54,7 @@ _WHY = {"failed": FAILED, "missing": _MISSING, "undefined": _UNDEFINED}
 Row = Mapping[str, Any]
 
 
-def save_stored(
+def save_grid(
     folder: str | os.PathLike[str],
     rows: Sequence[Row],
     missing: Sequence[Row] = (),
@@ -80,15 +78,13 @@ def save_stored(
     with debug_mode(False):
         for name, chart, data in figures.every(metrics):
             svg = numbered(_fitted(chart, style.width_pt))
-            for suffix, content in (
-                (".svg", svg if style.width_pt is None else in_points(svg)),
-                (".pdf", settled(engine().svg_to_pdf(svg))),
-                (".png", engine().svg_to_png(svg, scale=PNG_SCALE)),
-                (".csv", rows_text(data)),
-            ):
-                path = target / f"{name}{suffix}"
-                write_whole(path, content)
-                written.append(path)
+            written += write_files(
+                target / name,
+                svg if style.width_pt is None else in_points(svg),
+                settled(engine().svg_to_pdf(svg)),
+                engine().svg_to_png(svg, scale=PNG_SCALE),
+                rows_text(data),
+            )
     return written
 
 
@@ -271,7 +267,7 @@ class _Figures:
         panels = () if name == "front" else tuple(p for p in self.panels if p in there)
         key = f"{name} {logs} {panels}"
         if key not in self._specs:
-            self._specs[key] = StoredCharts(
+            self._specs[key] = GridCharts(
                 self.labels, page=False, panels=panels, style=self.style, logs=logs
             ).spec(name)
         placed = [{**row, "place": self.labels.index(str(row["label"]))} for row in rows]

@@ -1,8 +1,9 @@
-"""The charts of a store: curves, heat maps, spreads and a front, on the page and as figures.
+"""The charts of a grid of runs: curves, heat maps, spreads and a front, on the page and as figures.
 
-A chart is one specification, whatever it shows: `filled` gives it rows and axes (`across`, `up`)
-for a figure, and the page's script does so for the page, each time that a filter changes.
-Runs that failed, are missing or have no such number are a cross, or a cell with a sign.
+A point stands for the runs that meet in one place. A chart is one specification, whatever it shows:
+`filled` gives it rows and axes (`across`, `up`) for a figure, and the page's script does so for the
+page, each time that a filter changes. Runs that failed, are missing or have no such number are a
+cross, or a cell with a sign.
 
 Needs the extra `report`.
 """
@@ -14,19 +15,13 @@ from typing import Any
 
 import altair as alt
 
-from destage.show.charts.comparison import (
-    SIZE,
-    Series,
-    configure,
-    finish,
-)
 from destage.show.charts.engine import engine
 from destage.show.charts.figure_style import UNSTYLED, FigureStyle
+from destage.show.charts.series import SIZE, Series, configure, finish
 from destage.show.charts.theme import LIGHT, VEGA_LITE, Theme
 
-__all__ = ["FAILED", "StoredCharts", "filled"]
+__all__ = ["FAILED", "GridCharts", "filled"]
 
-Row = Mapping[str, Any]
 #: Panels beside each other, and the width of one.
 ABREAST, WIDTH, HEIGHT = 3, 230, 170
 #: The least of a heat map.
@@ -37,7 +32,7 @@ _SIGNAL = "signal:"
 FAILED = "\u00d7"
 
 
-class StoredCharts(Series):
+class GridCharts(Series):
     """The charts of runs of these policies; `panels` stand side by side in a figure."""
 
     #: The charts of a page, by the names of their methods.
@@ -305,7 +300,9 @@ def _signals(spec: Any) -> Any:
     return spec
 
 
-def filled(spec: Mapping[str, Any], rows: Sequence[Row], **signals: Any) -> dict[str, Any]:
+def filled(
+    spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], **signals: Any
+) -> dict[str, Any]:
     """A chart with its rows and the values of its signals."""
     data = [d | {"values": rows} if d["name"] == "rows" else d for d in spec["data"]]
     told = [
