@@ -117,7 +117,7 @@ BASELINE = [
         "--stability",
         is_flag=True,
         section="Output",
-        help="Also run half and twice each size, to see where the order holds.",
+        help="Run half and twice each size too, for the stability line.",
     ),
 ]
 
@@ -162,15 +162,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     _check_against(arguments)
     policies, left, grid = arguments["policy"], Exclusions(), arguments["placement"] is not None
     drives = drives_of(arguments, left)
-    for drive in drives:
-        check_request(
-            policies,
-            cache=arguments["cache"],
-            device=drive,
-            jobs=arguments["jobs"],
-            **run_values(arguments),
-        )
-        _check_table(arguments, drive)
+    _check_requests(policies, drives, arguments)
     experiment = experiment_of(arguments)
     screens = check_screened(arguments, has_drive=drives[0] is not None)
     if grid:
@@ -213,14 +205,9 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
     if arguments["pe_cycles"] is not None:
         results = results.enduring(arguments["pe_cycles"])
     traces = [one for one, _ in pairs]
-    further: Sequence[Run] = ()
-    if arguments["stability"] and not interrupted:
-        try:
-            further = _further(results, pairs, arguments, experiment)
-        except Interrupted:
-            interrupted = True
-            note_interrupted()
-    _write(results, outputs, arguments, traces, found, further, apart=len(groups) > 1)
+    further = () if interrupted else _further(results, pairs, arguments, experiment)
+    interrupted |= further is None
+    _write(results, outputs, arguments, traces, found, further or (), apart=len(groups) > 1)
     if interrupted:
         click.get_current_context().exit(signals.status())
 
@@ -230,20 +217,26 @@ def _further(
     pairs: Sequence[Pair],
     arguments: Mapping[str, Any],
     experiment: Experiment | None,
-) -> Sequence[Run]:
-    """Runs at half and twice each size."""
+) -> Sequence[Run] | None:
+    """Runs at half and twice each size, for `--stability`; None where Ctrl-C ended them."""
+    if not arguments["stability"]:
+        return ()
     known = {run.frames for run in results if not run.has_no_cache}
     others = {n for frames in known for n in (frames // 2, 2 * frames)} - known - {0}
-    with progress(arguments["quiet"]) as callback:
-        found = compare_pairs(
-            pairs,
-            arguments["policy"],
-            cache=",".join(f"{frames}p" for frames in sorted(others)),
-            grid=arguments["placement"] is not None,
-            **run_values(arguments),
-            store=experiment,
-            progress=callback,
-        )
+    try:
+        with progress(arguments["quiet"]) as callback:
+            found = compare_pairs(
+                pairs,
+                arguments["policy"],
+                cache=",".join(f"{frames}p" for frames in sorted(others)),
+                grid=arguments["placement"] is not None,
+                **run_values(arguments),
+                store=experiment,
+                progress=callback,
+            )
+    except Interrupted:
+        note_interrupted()
+        return None
     return list(found)
 
 
@@ -277,6 +270,21 @@ def _write(
         list({one.fingerprint + one.name: one for one in traces}.values()),
         [found.curves] if found else (),
     )
+
+
+def _check_requests(
+    policies: str | None, drives: Sequence[Device | None], arguments: Mapping[str, Any]
+) -> None:
+    """Raise `UsageError` for runs that cannot be, before a trace is opened."""
+    for drive in drives:
+        check_request(
+            policies,
+            cache=arguments["cache"],
+            device=drive,
+            jobs=arguments["jobs"],
+            **run_values(arguments),
+        )
+        _check_table(arguments, drive)
 
 
 def _check_against(arguments: Mapping[str, Any]) -> None:

@@ -67,9 +67,9 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.requests, Kind::OPTIONAL_WHOLE, Nothing)
         .about("stop after this many requests"),
     field!(O.resample, Kind::OPTIONAL_WHOLE, Nothing)
-        .about("another trace of the same workload: blocks of its requests that this seed draws"),
+        .about("another trace of the workload: blocks that this seed draws"),
     field!(O.resample_block, Kind::OPTIONAL_WHOLE, Nothing)
-        .about("requests of a block of `resample` (default: a 32nd of the trace)"),
+        .about("requests of such a block (default: a 32nd of the trace)"),
     field!(O.ops, Kind::Form("read, write, trim, flush, or several"), Nothing, ops, AsValue::value)
         .about("keep only these operations"),
     field!(O.offset_from, ADDRESS, Nothing, optional_size, AsValue::value)

@@ -31,14 +31,7 @@ pub(super) struct Resampler {
 
 impl Resampler {
     pub(super) fn new(seed: u64, block: Option<u64>) -> Resampler {
-        Resampler {
-            state: seed,
-            block,
-            pool: Vec::new(),
-            begins: Vec::new(),
-            made: 0,
-            clock_ns: 0,
-        }
+        Resampler { state: seed, block, pool: Vec::new(), begins: Vec::new(), made: 0, clock_ns: 0 }
     }
 
     /// Takes requests of the trace, in order.
