@@ -115,7 +115,7 @@ def test_the_terminal_and_markdown_show_the_same_columns(
     assert "p99.99" in done.out
     head = (tmp_path / "tiny.md").read_text().splitlines()[0]
     shown = [title.rsplit(" (", 1)[0] for title in head.split(" | ")[4:]]
-    assert shown == ["mean response", "p99.99 response", "most worn block |"]
+    assert shown == ["mean response", "p99.99 response", "most worn block"]
 
 
 def test_tune_takes_short_names(destage: Destage, msr: Path) -> None:

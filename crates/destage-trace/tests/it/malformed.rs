@@ -403,7 +403,8 @@ fn files_without_a_request_are_errors() {
     let text = error_of(header, &[]);
     assert!(text.contains("0 requests in 1 lines") && text.contains("1 header lines"), "{text}");
     assert!(error_of(b"\n\n \n", &[("format", "msr")]).contains("3 blank lines"));
-    assert!(error_of(b"0,0,0,r,1.0\n", &[]).contains("1 of zero length"));
+    assert!(error_of(b"0,0,0,r,1.0\n", &[("format", "spc")]).contains("1 of zero length"));
+    assert!(error_of(b"0,0,0,r,1.0\n", &[]).contains("1 of its first lines have length 0"));
     assert!(
         error_of(b"0,0,8,r,1.0\n", &[("ops", "trim")])
             .contains("the slice or the filters leave nothing")

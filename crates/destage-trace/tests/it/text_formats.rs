@@ -487,7 +487,7 @@ fn tracefs_twin() {
             row(580_000, 1_048_576, 8192, W),
         ]
     );
-    let summary = read(&[sample("tracefs.txt")], &told()).unwrap().summary;
+    let summary = read(&[sample("tracefs.txt")], &options(&[])).unwrap().summary;
     assert_eq!(summary.warnings, ["the tracer lost events: CPU:1 [LOST 12 EVENTS]"]);
     let queued = read(&[sample("tracefs.txt")], &options(&[("event", "Q")])).unwrap();
     assert_eq!(queued.records.len(), 1);
