@@ -40,11 +40,11 @@ pub mod written;
 
 pub use clusters::EraseBlocks;
 use destage_core::{AnyPolicy, Dense, Directory, Hashed, Policy, Requirements};
+use destage_keys::{listed, question};
 pub use info::{
     Caveat, Circumstance, Counter, Family, FromRun, Gauge, Info, MultiSize, OneWritePoint, Pads,
     Shown, StackOrder, Takes,
 };
-use destage_keys::{listed, question};
 use params::{ParamError, Params, Value};
 use std::sync::Arc;
 
@@ -388,5 +388,7 @@ pub fn check_params<'a>(
 fn unknown(name: &str) -> BuildError {
     let names = || POLICIES.iter().map(|i| i.name);
     let (meant, known) = (question(name, names()), listed(name, names()));
-    BuildError::Unknown(format!("unknown policy {name:?}{meant} ({known}; `destage policies` lists all)"))
+    BuildError::Unknown(format!(
+        "unknown policy {name:?}{meant} ({known}; `destage policies` lists all)"
+    ))
 }

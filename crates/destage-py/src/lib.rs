@@ -93,7 +93,9 @@ mod _destage {
     #[pymodule_export]
     use crate::cache::{Access, Cache};
     #[pymodule_export]
-    use crate::catalogue::{formats, ftls, meant, metrics, nearest, policies, policy, reader_options};
+    use crate::catalogue::{
+        formats, ftls, meant, metrics, nearest, policies, policy, reader_options,
+    };
     #[pymodule_export]
     use crate::columns::counts_parquet;
     #[pymodule_export]
