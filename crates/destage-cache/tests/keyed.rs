@@ -40,7 +40,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// What the test knows of a cache: which keys are resident, and whose page a number has been.
+/// State of a cache as the test keeps it: resident keys, and whose page a number has been.
 #[derive(Default)]
 struct Model {
     resident: BTreeMap<u64, bool>,

@@ -66,7 +66,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What keeps the two from going together.
+    /// The reason why the two do not go together.
     #[doc(hidden)]
     fn decider(
         &self,

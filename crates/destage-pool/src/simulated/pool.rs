@@ -1,4 +1,4 @@
-//! What a pool says of the simulated SSD behind it.
+//! Counters and times of the simulated SSD behind a pool.
 
 use super::cache::DeviceCache;
 use crate::held;

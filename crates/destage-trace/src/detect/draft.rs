@@ -245,7 +245,7 @@ fn drafted(table: &Table) -> Option<Draft> {
     Some(draft)
 }
 
-/// What the columns that no role has taken may be; none if all are taken.
+/// Names the columns without a role and the roles that are open; none if all columns have one.
 fn left_out(table: &Table, places: &Places) -> Option<String> {
     let mut taken = places.device.clone();
     taken.extend([places.time, places.op, places.offset, places.length].into_iter().flatten());

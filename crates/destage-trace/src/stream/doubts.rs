@@ -130,7 +130,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) options: &'a ReaderOptions,
 }
 
-/// What the first requests of a file are beside their records.
+/// Counts over the first requests of a file.
 pub(crate) struct Sampled {
     pub(crate) devices: u64,
     pub(crate) zero_length: u64,

@@ -1,5 +1,5 @@
 //! Operations that may wait for others and need not: first come, first served on a private bus,
-//! with nobody that listens, they enter their queues by a sum and a maximum.
+//! without a listener, they enter their queues by a sum and a maximum.
 
 use super::{Late, NO_BLOCK};
 use crate::ftl::{Moves, Need};
