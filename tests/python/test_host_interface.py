@@ -347,7 +347,7 @@ def test_a_flush_is_a_request_that_waits_for_what_was_written(
     log = tmp_path / "flushes.log"
     log.write_text(iolog(requests(1000, ("write", "write", "read", "sync"))))
     # A read ends when its data are there; a flush then still waits for the writes before it.
-    done = destage("run", log, "-p", "none", "-d", drive, "--flush", "drain", *CLOSED)
+    done = destage("run", log, "-p", "none", "-d", drive, "--flush", "drain", "--all", *CLOSED)
     assert done.status == 0, done
     assert "Trims and flushes: a trimmed page leaves" in done.out
     count, wait = (re.search(rf"^  {name} +([\d.,]+)", done.out, re.M) for name in
@@ -435,7 +435,7 @@ def test_a_run_prints_these_numbers_in_groups_of_their_own(
     keys = "buffer_pages=8;link_ps_per_byte=298;command_ns=2000"
     placement = ["--placement", "by-size[thresholds=[65536]]"]
     done = destage("run", trace, "-p", "lru", "-c", "64p", "-d", f"{drive}[{keys}]", *placement,
-                   *CLOSED)  # fmt: skip
+                   "--all", *CLOSED)  # fmt: skip
     assert done.status == 0, done
     for group, names in (
         ("Host interface: ", ("commands", "buffer_wait_ns_mean", "link_wait_ns_mean")),
@@ -446,7 +446,7 @@ def test_a_run_prints_these_numbers_in_groups_of_their_own(
     assert "SLC cache" not in done.out
     assert "Counters of the policy" not in done.out
     (trace.parent / "slc.toml").write_text(SLC.replace("slc_idle", 'slc_policy = "fold"\nslc_idle'))
-    done = destage("run", trace, "-p", "none", "-d", "slc.toml", *CLOSED)
+    done = destage("run", trace, "-p", "none", "-d", "slc.toml", "--all", *CLOSED)
     part = done.out.partition("SLC cache: ")[2].partition("\n\n")[0]
     for name in ("slc_programs", "slc_folds", "slc_migrations"):
         assert re.search(rf"^  {name} +[1-9]", part, re.M), part

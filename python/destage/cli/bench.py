@@ -15,7 +15,7 @@ from destage.cli.output import command_line, file_flag, look_at_folder, print_ta
 from destage.cli.screen import note, progress, warn
 from destage.fit.bench import PATTERNS, STATES, Bench, BenchPoint, bench_device
 from destage.live.record.quantities import bytes_of
-from destage.model.words import duration, plain, significant, size
+from destage.model.words import column_unit, plain, significant, size
 from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["bench"]
@@ -134,28 +134,34 @@ def bench(device: tuple[str, ...], quiet: bool, **arguments: Any) -> None:
 def _print(made: Bench) -> None:
     """A line for each pattern, length, state and number of jobs: rates over depth."""
     depths = sorted({point.depth for point in made.points})
-    lines: dict[tuple[object, ...], dict[int, BenchPoint]] = {}
+    lines: dict[tuple[str, int, str, str, int], dict[int, BenchPoint]] = {}
     for point in made.points:
-        key = (point.rw, point.block_bytes, point.state, point.device, point.jobs)
-        lines.setdefault(key, {})[point.depth] = point
+        place = (point.rw, point.block_bytes, point.state, point.device, point.jobs)
+        lines.setdefault(place, {})[point.depth] = point
     several = len({point.device for point in made.points}) > 1
     jobs = len({point.jobs for point in made.points}) > 1
     heads = ["pattern", "block", "state"] + ["device"] * several + ["jobs"] * jobs
     last = max(depths)
     heads += [f"{depth}" for depth in depths]
-    heads += ["MB/s", f"mean, depth {depths[0]}", f"p99, depth {last}", "WAF"]
+    means = {key: points.get(depths[0]) for key, points in lines.items()}
+    tails = {key: points.get(last) for key, points in lines.items()}
+    mean = column_unit(point.mean_ns for point in means.values() if point)
+    p99 = column_unit(point.p99_ns for point in tails.values() if point)
+    heads += ["MB/s", f"mean, depth {depths[0]} ({plain(mean.name)})"]
+    heads += [f"p99, depth {last} ({plain(p99.name)})", "WAF"]
     rows = []
-    for (rw, block, state, name, count), points in lines.items():
-        first, deep = points.get(depths[0]), points.get(last)
+    for key, points in lines.items():
+        rw, block, state, name, count = key
+        first, deep = means[key], tails[key]
         rows.append(
             [
-                *(str(rw), plain(size(float(str(block)))), str(state)),
-                *([str(name)] if several else []),
+                *(rw, plain(size(block)), state),
+                *([name] if several else []),
                 *([str(count)] if jobs else []),
                 *(significant(points[depth].iops) if depth in points else "-" for depth in depths),
                 significant(max(point.mb_per_s for point in points.values())),
-                plain(duration(first.mean_ns if first else None)),
-                plain(duration(deep.p99_ns if deep else None)),
+                mean.text(first.mean_ns if first else None),
+                p99.text(deep.p99_ns if deep else None),
                 "-" if deep is None or deep.waf is None else f"{deep.waf:.2f}",
             ]
         )

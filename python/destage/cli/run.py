@@ -171,6 +171,8 @@ def _text(run: Run, every: bool) -> str:
         lines += ["", *(_line(metric, run) for metric in summary)]
         return plain("\n".join([*lines, "", f"{len(known)} metrics: --all."]))
     for group, members in grouped(list(known.values())):
+        if group.is_rare and not any(run[metric.name] for metric in members):
+            continue
         # Without a flash tier, the flash writes of a day belong to the prompts above.
         if group.group != "tiers" or run["tier2_policy"] is not None:
             about = f"{group.title}: {group.about}." if group.about else f"{group.title}:"
