@@ -105,3 +105,9 @@ def test_a_page_under_another_formats_name_is_refused(
         ds.write_report(tmp_path / name, result)
     with pytest.raises(ds.UsageError, match="a report is an HTML page"):
         ds.load_results(store).report(tmp_path / name)
+
+
+def test_pooled_rows_have_a_table(store: Path) -> None:
+    pooled = ds.load_results(store).pooled()
+    assert len(pooled.rows) > 1
+    assert "hit" in pooled.as_table(show="hit").markdown()

@@ -187,7 +187,7 @@ def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
     assert lru["flash_writes"] == 16
     assert bound["hit_blocks"] >= lru["hit_blocks"]
     assert bound["stranded_blocks"] == 0
-    done = destage("run", *base, "--kv", "-p", "lru", "--decisions", log)
+    done = destage("run", *base, "--kv", "-p", "lru", "--decisions", log, "--all")
     assert done.status == 0, done.err
     assert "Cached prefixes" in done.out
     # There is none; its heading would say that there is.

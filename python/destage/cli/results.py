@@ -121,9 +121,8 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
     if arguments["failed"]:
         found = found.only(status="failed")
     if all_runs and not found.rows:
-        asked = " ".join(f"--{k}" for k in ("where", *FIELDS, "failed") if arguments[k])
-        note(f"No run matches {asked}; the store has {counted(all_runs, 'run')}.")
-        click.get_current_context().exit(1)
+        _say_none(arguments, all_runs)
+        return
     if arguments["sql"] is not None:
         if arguments["pooled"] or arguments["show"] or arguments["sort"]:
             raise UsageError("--sql says itself what is shown: leave out --show, --sort, --pooled")
@@ -141,6 +140,17 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
     if outputs.to_screen:
         print_table(table)
     _say_holes(found.holes)
+
+
+def _say_none(arguments: dict[str, Any], runs: int) -> None:
+    """A selection without a run; no failed run is good news."""
+    asked = [f"--{name}" for name in ("where", *FIELDS) if arguments[name]]
+    if not asked:
+        note(f"None of the {counted(runs, 'run')} failed.")
+        return
+    asked += ["--failed"] * arguments["failed"]
+    note(f"No run matches {' '.join(asked)}; the store has {counted(runs, 'run')}.")
+    click.get_current_context().exit(1)
 
 
 def _say_damaged(found: Results) -> None:

@@ -253,7 +253,8 @@ class Results(Tabled):
             table = against_table(self.runs, against, show=show, sort=sort, view=view)
         else:
             table = self._source.table(show, sort, view)
-        table.notes += stability([*self.runs, *beside])
+        if self._source.has_runs:
+            table.notes += stability([*self.runs, *beside])
         return table
 
     @property

@@ -55,6 +55,8 @@ class Source(ABC):
     """Parts of stores that cannot be read."""
     is_filtered_page: bool = False
     """Whether its page is the one with filters."""
+    has_runs: bool = True
+    """Whether whole runs are at hand: a table may look at more than its rows."""
 
     @property
     @abstractmethod

@@ -49,6 +49,8 @@ class Stored(Source):
     """Rows of stores: one a run, in an order that does not depend on who made them."""
 
     is_filtered_page = True
+    #: Most runs that are read whole for a table.
+    MOST_READ = 500
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class Stored(Source):
         """Take rows; `there` are the keys of all rows of the stores: a filtered one is there."""
         self._rows, self.stores, self.damaged = tuple(rows), stores, damaged
         self.there, self.filters = there, filters
+        self.has_runs = bool(stores) and len(self._rows) <= self.MOST_READ
 
     @property
     def rows(self) -> tuple[Mapping[str, Any], ...]:
