@@ -21,6 +21,7 @@ from destage.base.io.files import together
 from destage.base.io.names import path_of, printable
 from destage.base.io.path_conflicts import Named, watching
 from destage.cli.candidates import completed
+from destage.cli.elsewhere import meant_elsewhere
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.lab import checks
@@ -157,13 +158,6 @@ def _flag_of(param: click.Parameter) -> str:
     return param.human_readable_name.rstrip(".")
 
 
-def _compares(option: str) -> bool:
-    """Whether `destage compare` has a flag."""
-    from destage.cli.compare import compare
-
-    return any(option in param.opts for param in compare.params)
-
-
 def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
     """Outputs and inputs of a command, from its arguments."""
     outputs: list[Named] = []
@@ -269,19 +263,13 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as e:
-            # Without the dashes, which all have in common.
             known = [name[2:] for p in self.params for name in p.opts if name.startswith("--")]
             name = e.option_name.lstrip("-")
-            if ctx.info_name != "compare" and _compares(e.option_name):
-                raise click.UsageError(
-                    f"unknown flag {e.option_name}: {ctx.command_path} does not have it,"
-                    " destage compare does",
-                    ctx,
-                ) from e
             called = WORDS.get(name)
             near = called if called in known else _destage.nearest(name, known)
             meant = f", did you mean --{near}?" if near else ""
-            raise click.UsageError(f"unknown flag {e.option_name}{meant}", ctx) from e
+            said = meant_elsewhere(ctx, e.option_name) or meant
+            raise click.UsageError(f"unknown flag {e.option_name}{said}", ctx) from e
         except click.UsageError as e:
             # The parser does not say which command it parses for.
             e.ctx = e.ctx or ctx
