@@ -126,6 +126,13 @@ fn step(lists: &mut Lists, tags: &[Tag; 3], model: &mut Model, step: Step) {
                 None => assert_eq!(taken, Err(ListError::NotHere(Page(page)))),
             }
         }
+        other => step_within(lists, tags, model, other),
+    }
+}
+
+/// The steps that take no page in or out but by eviction.
+fn step_within(lists: &mut Lists, tags: &[Tag; 3], model: &mut Model, step: Step) {
+    match step {
         Step::Front(list, page) => {
             let moved = lists.move_to_front(tags[list], Page(page));
             match model.place(Page(page)).filter(|&(on, _)| on == list) {
@@ -172,6 +179,7 @@ fn step(lists: &mut Lists, tags: &[Tag; 3], model: &mut Model, step: Step) {
                 model.0[list][place].1 = false;
             }
         }
+        _ => unreachable!("`step` has these"),
     }
 }
 

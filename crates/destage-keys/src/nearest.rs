@@ -30,14 +30,14 @@ pub fn nearest_alone<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -
 const MOST_LISTED: usize = 16;
 const NEAREST: usize = 5;
 
-/// `, did you mean a, b or c?`: the known names that begin with a word, if there are several and
-/// few, else the nearest one; nothing if none is near.
+/// `, did you mean a, b or c?`: the known names that begin with a word, if they are few, else the
+/// nearest one; nothing if none is near.
 pub fn question<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let start = plain(word);
     let begin = |name: &&&str| start.len() > 1 && plain(name).starts_with(&start);
     let mut meant: Vec<&str> = known.iter().filter(begin).copied().collect();
-    if !(2..=NEAREST).contains(&meant.len()) {
+    if !(1..=NEAREST).contains(&meant.len()) {
         meant = nearest(word, known).into_iter().collect();
     }
     match meant.split_last() {

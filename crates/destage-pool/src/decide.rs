@@ -48,8 +48,8 @@ pub trait Decider: Any + Send {
         follower: &mut Follower<'_>,
     ) -> io::Result<Option<u64>>;
 
-    /// Forgets `known`, of the pages of a trim, and tells `forgotten` those that were resident, with
-    /// their dirty bits.
+    /// Forgets `known`, of the pages of a trim, and tells `forgotten` those that were resident,
+    /// with their dirty bits.
     ///
     /// # Errors
     ///

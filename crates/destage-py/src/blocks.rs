@@ -1,8 +1,8 @@
 //! Building blocks of policies written in Python: lists of resident pages.
 //!
-//! All lists of a policy lie on one [`Shelf`]. What a hit does is a property of its list, and the
-//! policy (`PyPolicy`) does it here: Python is called on misses only. What is left to Python is what
-//! makes a policy one's own, the order of eviction and what becomes of a page that comes in.
+//! All lists of a policy lie on one [`Shelf`]. A hit's effect is a property of its list, and the
+//! policy (`PyPolicy`) has it here: Python is called on misses only. Python decides the order of
+//! eviction, and the list of a page that comes in.
 
 use crate::errors::usage;
 use crate::py_views::{Number, PyPlan, Request};

@@ -7,8 +7,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
 
-/// Curves under each other as the bytes of a file: `curves` has each curve's label and its number of
-/// sizes, from one page on. Columns: `policy`, `cache_pages`, then those given (64 bits a count,
+/// Curves under each other as the bytes of a file: `curves` has each curve's label and its number
+/// of sizes, from one page on. Columns: `policy`, `cache_pages`, then those given (64 bits a count,
 /// lowest byte first).
 #[pyfunction]
 pub fn counts_parquet<'py>(

@@ -42,12 +42,12 @@ fn schema<B>(columns: &[Counts<B>]) -> Result<Type, ParquetError> {
     Type::group_type_builder("curves").with_fields(fields).build()
 }
 
-/// Curves under each other as the bytes of a file: `curves` has each curve's label and its number of
-/// sizes, from one page on. Columns: `policy`, `cache_pages`, then those given.
+/// Curves under each other as the bytes of a file: `curves` has each curve's label and its number
+/// of sizes, from one page on. Columns: `policy`, `cache_pages`, then those given.
 ///
 /// # Errors
 ///
-/// A column whose curves are not as many, or not as long, as `curves` says, and errors of the library.
+/// A column whose curves are not as many, or not as long, as `curves` says; errors of the library.
 pub fn counts_bytes<B: AsRef<[u8]>>(
     curves: &[(String, usize)],
     columns: &[Counts<B>],

@@ -81,7 +81,8 @@ fn compare(vector: &Value) {
         let (model, ours) = (model.get(list).unwrap_or(&empty), ours.get(list).unwrap_or(&empty));
         assert_eq!(ours, model, "{vector}: {list}");
     }
-    let counts_interface = ours["counters"].get("commands").is_some(); // who counts it counts all of them
+    // Who counts commands counts all of the interface.
+    let counts_interface = ours["counters"].get("commands").is_some();
     for (counter, counted) in model["counters"].as_object().expect("counters") {
         let counts = counts_interface || !INTERFACE_COUNTERS.contains(&counter.as_str());
         if counter != "ftl" && counts {

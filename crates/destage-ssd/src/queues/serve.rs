@@ -2,6 +2,7 @@
 
 use super::counts::add;
 use super::{Order, Queues, Served};
+use crate::bus::Reservations;
 use crate::config::Suspend;
 use crate::ended::Undone;
 use crate::ftl::{Moves, Need, Sink};
@@ -111,19 +112,13 @@ impl Queues {
         let duration = self.timing.duration_ns(&op);
         let now = self.now;
         let start = self.tails[at].max(submission.ready.max(now));
-        let (mut end, mut transferred) = (start + duration, None);
-        if let Order::Shared(channels) = &mut self.order {
-            end = start;
-            for phase in self.timing.phases(&op) {
-                match phase {
-                    Phase::Cell(ns) => end += ns,
-                    Phase::Bus(ns) => {
-                        end = channels[channel as usize].reserve(end, ns);
-                        transferred = Some(end);
-                    }
-                }
+        let (end, transferred) = match &mut self.order {
+            Order::Shared(channels) => {
+                let phases = self.timing.phases(&op);
+                on_a_shared_bus(&mut channels[channel as usize], phases, start)
             }
-        }
+            _ => (start + duration, None),
+        };
         let worked = match &self.waits {
             None => self.worked_ns(unit, end - start),
             Some(_) => self.worked_late(&submission, unit, end - start),
@@ -135,15 +130,7 @@ impl Queues {
         if op.collection && !submission.class.is_of_map() {
             unit.gc_until = end;
         }
-        if let Some(idle_ns) = self.idle_ns {
-            // Reads first, it is set when the unit has nothing more to do.
-            let due = match self.order {
-                Order::ReadFirst(_) => NEVER,
-                _ if submission.by_timer => end,
-                _ => end + idle_ns,
-            };
-            self.set_timer(at, due);
-        }
+        self.arm(at, submission.by_timer, end);
         if let Some(logs) = &mut self.log {
             logs[at].push(now, end, op.kind);
         }
@@ -168,6 +155,19 @@ impl Queues {
             transferred: PendingTime::at(transferred),
             submission: number,
         }
+    }
+
+    /// Sets the idle timer of a unit whose last operation ends then.
+    #[inline(always)]
+    fn arm(&mut self, at: usize, by_timer: bool, end: u64) {
+        let Some(idle_ns) = self.idle_ns else { return };
+        // Reads first, it is set when the unit has nothing more to do.
+        let due = match self.order {
+            Order::ReadFirst(_) => NEVER,
+            _ if by_timer => end,
+            _ => end + idle_ns,
+        };
+        self.set_timer(at, due);
     }
 
     /// Reads first: an operation of this unit ends now.
@@ -469,4 +469,23 @@ impl Sink for Queues {
     fn collection(&mut self) {
         self.collections += 1;
     }
+}
+
+/// The end of an operation whose phases on the bus wait for it, and when its data are transferred.
+fn on_a_shared_bus(
+    bus: &mut Reservations,
+    phases: impl Iterator<Item = Phase>,
+    start: Nanos,
+) -> (Nanos, Option<Nanos>) {
+    let (mut end, mut transferred) = (start, None);
+    for phase in phases {
+        match phase {
+            Phase::Cell(ns) => end += ns,
+            Phase::Bus(ns) => {
+                end = bus.reserve(end, ns);
+                transferred = Some(end);
+            }
+        }
+    }
+    (end, transferred)
 }
