@@ -56,7 +56,7 @@ class Source(ABC):
     is_filtered_page: bool = False
     """Whether its page is the one with filters."""
     has_runs: bool = True
-    """Whether whole runs are at hand: a table may look at more than its rows."""
+    """Whether whole runs are available: a table may look at more than its rows."""
 
     @property
     @abstractmethod
