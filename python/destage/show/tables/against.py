@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from destage.model.choice import chosen, metric_named
@@ -22,7 +23,7 @@ from destage.show.tables.results import (
 )
 from destage.show.tables.table import Cell, Column, Table
 
-__all__ = ["against_table"]
+__all__ = ["against_table", "signed"]
 
 #: Behind a difference of which no interval is known.
 UNKNOWN = "(?)"
@@ -95,15 +96,18 @@ def _cell(metric: Metric, run: Run, base: Run) -> Cell:
         return Cell(NONE)
     scale = 100.0 if metric.kind == "ratio" else 100.0 / abs(old)
     interval = decisive(metric.name, run, base)
-    ends = UNKNOWN if interval is None else f"({_signed(interval, scale)})"
+    # Of numbers that are 0 or more, none can be less by more than all of it.
+    least = -math.inf if metric.kind == "ratio" or old < 0 else -100.0
+    ends = UNKNOWN if interval is None else f"({signed(interval, scale, least)})"
     if value == old and interval is None:
         ends = "(same)"
     text = f"{scale * (value - old):+.1f} {ends}"
     return Cell(text, sign=beside(metric, run, base))
 
 
-def _signed(ends: Sequence[float], scale: float) -> str:
-    return " to ".join(f"{scale * end:+.1f}" for end in ends)
+def signed(ends: Sequence[float], scale: float, least: float) -> str:
+    """The ends of an interval, scaled, with their signs, and none below `least`."""
+    return " to ".join(f"{max(scale * end, least):+.1f}" for end in ends)
 
 
 def _notes(table: Table, against: str) -> list[str]:

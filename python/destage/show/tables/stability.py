@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from destage.model.choice import metric_named
 from destage.model.run import Run
-from destage.model.words import counted, join, number
+from destage.model.winners import winner
+from destage.model.words import counted, number
 from destage.show.tables.results import grouped
 
 __all__ = ["stability"]
 
-#: Ordered metrics.
+#: The ordered metric.
 MEAN = "response_ns_mean"
-HALVES = ("first", "second")
 
 
 def stability(runs: Sequence[Run]) -> list[str]:
@@ -32,15 +33,28 @@ def stability(runs: Sequence[Run]) -> list[str]:
     # The order that most settings have; of several, that of the first.
     usual = Counter(orders).most_common(1)[0][0]
     best = usual[0]
-    said = [f"{best} is fastest in {_of(orders, lambda order: order[0] == best)}"]
+    lowest = sum(order[0] == best for order in orders)
     known = [pair for pair in halves if all(pair)]
-    if known:
-        both = sum(all(one[0] == best for one in pair) for pair in known)
-        said.append(
-            f"in both halves of the trace in {_share(both, len(known))}{_weak(known, best)}"
-        )
-    whole = f"the order {', '.join(usual)} holds in {_of(orders, lambda order: order == usual)}"
-    return [f"stability (mean response): {'; '.join([*said, *([whole] if most > 2 else [])])}"]
+    both = sum(all(one[0] == best for one in pair) for pair in known)
+    alone = sum(_is_sole(best, group) for group in groups)
+    if len(orders) == 1:
+        said = f"{best} has the lowest, {'' if alone else 'not '}significantly"
+        if known:
+            said += f"; {'' if both else 'not '}in both halves of the trace"
+    else:
+        said = f"{best} has the lowest in {_share(lowest, len(orders))}, significantly in {alone}"
+        if known:
+            said += f"; in both halves of the trace in {_share(both, len(known))}"
+        if most > 2:
+            same = sum(order == usual for order in orders)
+            said += f"; the order {', '.join(usual)} in {_share(same, len(orders))}"
+    return [f"stability (mean response): {said}"]
+
+
+def _is_sole(label: str, group: Sequence[Run]) -> bool:
+    """Whether a policy is ahead of all others by the rule of stars."""
+    found = winner(group, metric_named(MEAN))
+    return found is not None and found.sole and found.labels == (label,)
 
 
 def _rivals(group: Sequence[Run]) -> list[Run]:
@@ -71,15 +85,5 @@ def _order(group: Sequence[Run], mean: Callable[[Run], float | None]) -> tuple[s
     return tuple(label for _, label in sorted(means)) if len(means) == len(group) else ()
 
 
-def _of(orders: Sequence[tuple[str, ...]], holds: Callable[[tuple[str, ...]], bool]) -> str:
-    return _share(sum(map(holds, orders)), len(orders))
-
-
 def _share(some: int, every: int) -> str:
     return f"{number(some)} of {counted(every, 'setting')}"
-
-
-def _weak(known: Sequence[Sequence[tuple[str, ...]]], best: str) -> str:
-    """The halves in which another policy is fastest somewhere."""
-    weak = [HALVES[k] for k in (0, 1) if any(pair[k][0] != best for pair in known)]
-    return f" (another one somewhere in the {join(weak)} half)" if weak else ""
