@@ -13,6 +13,8 @@ use std::ops::Range;
 /// The policy, and all that has to follow its order.
 pub(crate) struct Core {
     pub(crate) cache: Box<dyn Decider>,
+    is_timed: bool, // as the decider says, as is the next: a hit asks it once
+    writes_through: bool,
     pub(crate) log: Log,
     /// Ranges whose pages are being trimmed: accesses to them wait.
     pub(crate) trimming: Vec<Range<u64>>,
@@ -22,7 +24,7 @@ pub(crate) struct Core {
 /// Who decides: the policy alone, or it and the simulated SSD behind it. Instants are nanoseconds;
 /// those that a call returns are when the SSD has served the request.
 pub trait Decider: Any + Send {
-    /// The simulated SSD has not come to its end.
+    /// The simulated SSD, if the instants matter, has not come to its end.
     ///
     /// # Errors
     ///
@@ -75,14 +77,16 @@ pub trait Decider: Any + Send {
 
 impl Core {
     pub(crate) fn new(cache: Box<dyn Decider>, clock: Clock) -> Core {
-        Core { cache, log: Log::default(), trimming: Vec::new(), clock }
+        let (is_timed, writes_through) = (cache.is_timed(), cache.writes_through());
+        Core { cache, is_timed, writes_through, log: Log::default(), trimming: Vec::new(), clock }
     }
 
     /// The instant of a request, nanoseconds, which the record has from here on; 0 if neither it
     /// nor a simulated SSD looks at it.
     fn arrive(&mut self, what: Recorded, bytes: &Range<u64>) -> io::Result<u64> {
-        self.cache.check()?;
-        if self.log.record.is_none() && !self.cache.is_timed() {
+        if self.is_timed {
+            self.cache.check()?;
+        } else if self.log.record.is_none() {
             return Ok(0);
         }
         let now_ns = self.clock.now_ns();
@@ -108,8 +112,8 @@ impl Core {
         let Asked { op, bytes, pages, .. } = asked;
         let what = if op.is_write() { Recorded::Write } else { Recorded::Read };
         let now_ns = self.arrive(what, bytes)?;
-        let Core { cache, log, .. } = self;
-        let (latches, through) = (asked.latches, cache.writes_through());
+        let Core { cache, log, writes_through, .. } = self;
+        let (latches, through) = (asked.latches, *writes_through);
         let mut follower = Follower { log, table, accesses, latches, work, through };
         let end = cache.request(now_ns, *op, pages, &mut follower)?;
         work.completion_ns = work.completion_ns.max(end);

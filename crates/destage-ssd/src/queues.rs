@@ -44,7 +44,7 @@ pub struct Queues {
     now: Nanos,
     plain: bool,       // private bus, first come, first served, no timers, no recorder
     sums: bool,        // the same, but for timers and who listens to the host's operations
-    quick: bool,       // operations may wait, and one that need not is served as if plain
+    quick: bool,       // operations may wait; without a reason to, they take the short way
     tails: Vec<Nanos>, // per unit, end of the last operation submitted
     units: Vec<Unit>,
     own: Vec<FtlOperations>, // by unit

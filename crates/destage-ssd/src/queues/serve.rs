@@ -123,14 +123,9 @@ impl Queues {
             None => self.worked_ns(unit, end - start),
             Some(_) => self.worked_late(&submission, unit, end - start),
         };
-        self.tails[at] = end;
         self.count(at, &op, 1);
-        let unit = &mut self.units[at];
-        unit.busy += end - start;
-        if op.collection && !submission.class.is_of_map() {
-            unit.gc_until = end;
-        }
-        self.arm(at, submission.by_timer, end);
+        let collects = op.collection && !submission.class.is_of_map();
+        self.serve_until(at, [end - start, end], collects, submission.by_timer);
         if let Some(logs) = &mut self.log {
             logs[at].push(now, end, op.kind);
         }
@@ -157,17 +152,30 @@ impl Queues {
         }
     }
 
-    /// Sets the idle timer of a unit whose last operation ends then.
+    /// A unit serves so many nanoseconds of work, up to an instant.
     #[inline(always)]
-    fn arm(&mut self, at: usize, by_timer: bool, end: u64) {
-        let Some(idle_ns) = self.idle_ns else { return };
-        // Reads first, it is set when the unit has nothing more to do.
-        let due = match self.order {
-            Order::ReadFirst(_) => NEVER,
-            _ if by_timer => end,
-            _ => end + idle_ns,
-        };
-        self.set_timer(at, due);
+    pub(super) fn serve_until(
+        &mut self,
+        at: usize,
+        [work, end]: [Nanos; 2],
+        collects: bool,
+        by_timer: bool,
+    ) {
+        self.tails[at] = end;
+        let unit = &mut self.units[at];
+        unit.busy += work;
+        if collects {
+            unit.gc_until = end;
+        }
+        if let Some(idle_ns) = self.idle_ns {
+            // Reads first, it is set when the unit has nothing more to do.
+            let due = match self.order {
+                Order::ReadFirst(_) => NEVER,
+                _ if by_timer => end,
+                _ => end + idle_ns,
+            };
+            self.set_timer(at, due);
+        }
     }
 
     /// Reads first: an operation of this unit ends now.

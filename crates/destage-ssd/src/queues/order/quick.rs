@@ -11,7 +11,7 @@ use destage_core::{NEVER, Nanos, UnitId};
 use std::cmp::Reverse;
 
 impl Queues {
-    /// Whether there is a short way at all, after a change of what is kept of each operation.
+    /// Decides whether there is a short way, after a recorder or listener came or went.
     pub(in crate::queues) fn choose_way(&mut self) {
         let is_private = matches!(self.order, Order::Private);
         let is_watched = self.log.is_some() || self.ends.is_some() || self.recorder.is_some();
@@ -109,7 +109,7 @@ impl Queues {
         let now = self.now;
         let Some(waits) = self.waits.as_deref_mut() else { return false };
         let at = (number - waits.first) as usize;
-        let late = waits.late[at].as_ref().expect("what is due waits");
+        let late = waits.late[at].as_ref().expect("a due operation waits");
         let Submission { class, number: of_host, .. } = late.submission;
         if class == Class::Zeros || class.is_copy() || (of_host != NEVER && self.fronted) {
             return false;
@@ -152,26 +152,6 @@ impl Queues {
         }
         let transferred = PendingTime::at(end.saturating_sub(self.after_transfer(op)));
         Served { end: PendingTime::at(end), transferred, submission: number }
-    }
-
-    /// A unit serves so many nanoseconds of work, up to an instant.
-    #[inline(always)]
-    pub(in crate::queues) fn serve_until(
-        &mut self,
-        at: usize,
-        [work, end]: [Nanos; 2],
-        collects: bool,
-        by_timer: bool,
-    ) {
-        self.tails[at] = end;
-        let unit = &mut self.units[at];
-        unit.busy += work;
-        if collects {
-            unit.gc_until = end;
-        }
-        if let Some(idle_ns) = self.idle_ns {
-            self.set_timer(at, if by_timer { end } else { end + idle_ns });
-        }
     }
 
     /// The moves of a collection may enter their queue as one.
