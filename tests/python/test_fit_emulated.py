@@ -169,6 +169,7 @@ def test_fio_on_an_emulated_ssd_gives_its_keys_back(tmp_path: Path) -> None:
         if added <= MOST_ADDED and kept_up(data):
             break
     else:
+        # Emulation needs a host that answers in time: times from a busy one are not the device's.
         pytest.skip(f"the host is too busy to emulate an SSD (it adds {added:.0%} to a read)")
     path = tmp_path / "fit.json"
     path.write_text(json.dumps(data))

@@ -28,7 +28,7 @@ impl Ghosts {
         self.shorten();
     }
 
-    /// Remembers a page as the newest, also one that was remembered already.
+    /// Remembers a page as the newest; a page that is remembered moves to the front.
     pub fn push(&mut self, page: Page) {
         match self.pages.find(page) {
             Some(slot) => self.list.touch(&mut self.pages, slot),

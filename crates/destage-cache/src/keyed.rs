@@ -2,7 +2,7 @@
 //!
 //! A key lives as long as the policy knows its page, resident or remembered. Code of the key's type
 //! can run where a key is compared and where one is dropped: comparing comes before anything is
-//! changed, and what is released is the caller's to drop.
+//! changed, and the caller drops the released keys.
 
 use crate::keys::{Found, Kept, Keys, State};
 use destage_core::{AnyPolicy, Op, Page};

@@ -61,7 +61,7 @@ impl<K> Keys<K> {
         }
     }
 
-    /// The page of a key that was looked up; one that has none gets one, and `key` is kept.
+    /// The page of a key that was looked up; a key without a page gets one, and `key` is kept.
     pub fn page(&mut self, found: Found, key: impl FnOnce() -> K) -> Page {
         if let Some(page) = found.page {
             return page;

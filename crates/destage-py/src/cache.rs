@@ -1,7 +1,7 @@
 //! A policy that Python steps (`docs/spec/tiers.md` 10): any hashable key is a page.
 //!
 //! Python code can run where a key is compared and where one is dropped: comparing comes before
-//! anything is changed, and what is released is dropped when the cache is free again.
+//! anything is changed, and released keys are dropped when the cache is free again.
 
 use crate::cache_arguments::{Own, options_of, own_of, spec_of, whole};
 use crate::errors::{ErrorClass, error, raise, usage};

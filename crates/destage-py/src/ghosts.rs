@@ -27,7 +27,7 @@ impl GhostList {
         self.0.set_capacity(capacity);
     }
 
-    /// Remembers a page as the newest, also one that was remembered already.
+    /// Remembers a page as the newest; a page that is remembered moves to the front.
     fn push(&mut self, page: Number) {
         self.0.push(Page(page.0));
     }

@@ -144,7 +144,7 @@ class ResultSet:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Cache sizes, frames, ascending; without a cache, a placeholder."""
+        """Cache sizes, frames, ascending; one entry without meaning for a run without a cache."""
         sized = {run.frames for run in self.runs if not run.has_no_cache}
         return sorted(sized or {run.frames for run in self.runs})
 

@@ -5,6 +5,7 @@ Needs the extra `report`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ def size_axis(
     }
 
 
-class Series:
+class Series(ABC):
     """Policies in charts, each with its look: colour, dash and marker."""
 
     def __init__(self, labels: Sequence[str], theme: Theme, *, page: bool) -> None:
@@ -75,8 +76,9 @@ class Series:
         values = [getattr(self.look[label], channel) for label in self.labels]
         return alt.Scale(domain=self.labels, range=values)
 
+    @abstractmethod
     def _legend(self) -> alt.Legend | None:
-        raise NotImplementedError
+        """The legend of the policies; None where the page has one for all charts."""
 
     def _color(self) -> Any:
         return alt.Color("label:N", scale=self._scale("color"), legend=self._legend())
