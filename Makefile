@@ -58,20 +58,22 @@ pcache: setup $(PAGE_CACHE) ## build SQLite's page cache, which `destage pcache`
 demo: setup ## compare policies on a small real trace; writes destage-report.html
 	@$(BIN)/destage demo
 
-# Processes of pytest; cases of each Rust property, which `test-all` leaves at the property's own.
+# Processes of pytest; cases of each Rust property: 16 in `test`, the property's own in `test-all`.
 PROCESSES ?= 2
-CASES ?= 16
-test: export PROPTEST_CASES := $(CASES)
+ifdef CASES
+export PROPTEST_CASES := $(CASES)
+endif
+test: export PROPTEST_CASES := $(or $(CASES),16)
 test: test-rust ## run the tests, each part once: at most ten minutes on two cores, once it is built
 	@$(MAKE) test-python SELECT='-m "not slow"'
 
-test-all: test-rust test-python ## run every test, with all cases: what CI runs
+test-all: test-rust test-python ## run every test, with all cases, or CASES=32 as CI does
 
 test-rust:
 	$(CARGO) test --workspace --locked --features destage-pool/uring
 
 test-python: setup pcache
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope --durations=20 $(SELECT)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadscope --no-loadscope-reorder --durations=20 $(SELECT)
 
 lint: lint-rust lint-python lint-supply ## formatting, clippy, rustdoc, ruff, mypy, stubs, licences
 
@@ -115,7 +117,7 @@ SHARD ?= 0/200
 mutants: ## whether the Rust tests notice faults, SHARD=0/200 of them; needs cargo-mutants
 	@$(CARGO) mutants --version >/dev/null 2>&1 \
 		|| { echo "make: cargo-mutants was not found: cargo install cargo-mutants" >&2; exit 1; }
-	PROPTEST_CASES=$(CASES) $(CARGO) mutants --output target --shard $(SHARD) --sharding round-robin
+	PROPTEST_CASES=$(or $(CASES),16) $(CARGO) mutants --output target --shard $(SHARD) --sharding round-robin
 
 # SQLITE is a source folder of SQLite 3.40, such as `apt-get source sqlite3` unpacks; not as root.
 POLICY ?= s3-fifo

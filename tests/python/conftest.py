@@ -58,6 +58,12 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Modules with slow tests first: begun last, one would keep a single process busy at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def without_device() -> list[ds.PolicyInfo]:
     """The policies that run without a device behind the cache."""
     return [p for p in ds.policies() if not p.needs_device]
