@@ -53,6 +53,8 @@ from .questions.runs import plan as plan
 from .questions.rerunning import rerun as rerun
 from .questions.divergence import why as why
 from .questions.divergence import Why as Why
+from .questions.simulators import check_simulator as check_simulator
+from .questions.simulators import CheckedSimulator as CheckedSimulator
 from .questions.demonstration import demo as demo
 from .questions.demonstration import demo_trace as demo_trace
 from .questions.runs import Recorded as Recorded

@@ -34,6 +34,7 @@ CALLS = [
     "ftls",
     "serve --help",
     "pcache --help",
+    "check-sim none.txt -p lru --trace small.csv -c 10%",
     f"conform {VECTORS / 'page-policies.jsonl'}",
     "reproduce --list",
     "rerun none.json",

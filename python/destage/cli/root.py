@@ -172,6 +172,9 @@ COMMANDS = {
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
     "serve": Place("destage.cli.serve", "serve", "Serve a file as a block device behind a cache."),
     "pcache": Place("destage.cli.pcache", "pcache", "Print the path of a page cache for SQLite."),
+    "check-sim": Place(
+        "destage.cli.check_sim", "check_sim", "Compare another simulator with a specification."
+    ),
     "conform": Place("destage.cli.conform", "conform", "Run conformance vectors."),
     "reproduce": Place("destage.cli.reproduce", "reproduce", "Reproduce a paper, claim by claim."),
     "rerun": Place("destage.cli.rerun", "rerun", "Repeat a saved result and compare."),
@@ -188,7 +191,7 @@ SECTIONS = {
     "Trace": ("trace", "record"),
     "Live": ("serve", "pcache"),
     "Catalogue": ("policies", "devices", "ftls", "new-policy"),
-    "Check": ("conform", "reproduce", "rerun", "doctor"),
+    "Check": ("conform", "check-sim", "reproduce", "rerun", "doctor"),
     "Shell": ("completion",),
 }
 
