@@ -37,9 +37,9 @@ $(VENV)/.tools: pyproject.toml
 # The package itself, with all extras; an unchanged crate is not compiled again.
 $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	@echo "Building Destage (the first time three to five minutes: the Rust half, optimised; then what has changed) ..."
-	@. $(BIN)/activate && { said=$$(PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
-		maturin develop --profile setup --features pyo3/extension-module --quiet --extras report,tune,polars,pandas,sql,cluster,docs 2>&1) \
-		|| { printf '%s\n' "$$said" >&2; exit 1; }; }
+	@. $(BIN)/activate && { PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TERM_COLOR=never \
+		maturin develop --profile setup --features pyo3/extension-module --extras report,tune,polars,pandas,sql,cluster,docs 2>&1; \
+		echo "status $$?"; } | awk -f .ci/progress.awk
 	@touch $@
 
 setup: $(VENV)/.built ## build and install into .venv

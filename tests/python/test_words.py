@@ -205,6 +205,8 @@ def test_policies_are_listed_by_family_with_year_and_source(destage: Destage) ->
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "progress.awk", tmp_path / ".ci")
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "Cargo.toml").touch()
     (tmp_path / "Cargo.lock").touch()
@@ -212,10 +214,11 @@ def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path:
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     (programs / "activate").write_text(f'PATH="{programs}:$PATH"\n')
-    for name, says in (("python", "pip speaks: $*"), ("maturin", ""), ("destage", "the demo")):
+    crates = "for i in $(seq 61); do echo \"   Compiling crate-$i v1\"; done"
+    for name, says in (("python", "pip speaks: $*"), ("maturin", crates), ("destage", "the demo")):
         program = programs / name
         quiet = '[ "$3" = --quiet ] && exit 0\n' if name == "python" else ""
-        program.write_text(f"#!/bin/sh\n{quiet}{f'echo {says}' if says else ''}\n")
+        program.write_text(f"#!/bin/sh\n{quiet}{says if name == 'maturin' else f'echo {says}'}\n")
         program.chmod(0o755)
 
     def make() -> list[str]:
@@ -225,6 +228,12 @@ def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path:
         return done.stdout.decode().splitlines()
 
     first = make()
-    assert [line.split()[0] for line in first] == ["Setting", "Building", "the"]
+    assert [line.split()[0] for line in first] == ["Setting", "Building", "30", "60", "the"]
     assert "minutes" in first[1]
+    assert first[3].endswith("now crate-60")
     assert make() == ["the demo"]
+    (programs / "maturin").write_text("#!/bin/sh\necho 'error: no compiler'\nexit 101\n")
+    (tmp_path / "Cargo.lock").touch()
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        make()
+    assert b"error: no compiler" in failed.value.stderr
