@@ -147,6 +147,22 @@ def test_what_is_not_worth_it_is_one_sentence() -> None:
     assert "Take" in ds.advise(once, "hit", cache="10%,40%", seeds=1, force=True).text()
 
 
+def test_a_policy_that_no_product_has_does_not_make_a_cache_worth_it(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    """Of products alone the best is as good as none; of all policies one is better."""
+    advice = advices["zipf", "mean"]
+    assert advice.worth
+    assert advice.nothing is not None
+    no_better = replace(advice.deployed[0], best=advice.nothing)
+    poor = replace(advice, deployed=(no_better,))
+    assert not poor.worth
+    text = " ".join(poor.text().split())
+    assert "no cache of a product up to" in text
+    assert " improves mean response significantly (" in text
+    assert "Take" not in text
+
+
 def test_nothing_is_typed_for_a_short_trace_unless_it_is_forced() -> None:
     short = trace("zipf")
     advice = ds.advise(short, "hit", cache="20%", seeds=1)

@@ -126,8 +126,17 @@ class Advised(Answered):
 
     @property
     def worth(self) -> bool:
-        """Whether any cache that was tried changes the first objective significantly."""
-        goal, best = self.goals[0], self.choices[0].best
+        """Whether the best cache that may be advised improves the first objective significantly."""
+        return self._improves(self.first.best)
+
+    @property
+    def worth_with_any_policy(self) -> bool:
+        """Whether the best of all policies does, products or not."""
+        return self._improves(self.choices[0].best)
+
+    def _improves(self, best: Run) -> bool:
+        """Whether a run is significantly better than no cache, where that is known."""
+        goal = self.first.goal
         if goal.column in HITS:
             value = goal.value(best)
             return value is not None and value > 1 - MOST_COMPULSORY

@@ -83,7 +83,7 @@ def _worth(advised: Advised) -> str:
 
 def not_worth(advised: Advised) -> str:
     """The one sentence where no cache helps."""
-    choice = advised.choices[0]
+    choice = advised.first
     goal, best = choice.goal, choice.best
     if goal.column in HITS or advised.nothing is None:
         most = goal.text(goal.value(best))
@@ -93,8 +93,9 @@ def not_worth(advised: Advised) -> str:
         )
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
     return (
-        "Worth it: no, or the trace is too short to say; no cache up to"
-        f" {size(choice.curve[-1].run.cache_bytes)} changes {title} significantly"
+        "Worth it: no, or the trace is too short to say; no cache"
+        f"{' of a product' if advised.deployed else ''} up to"
+        f" {size(choice.curve[-1].run.cache_bytes)} improves {title} significantly"
         f" ({goal.text(goal.value(advised.nothing))} without one, {goal.text(choice.best_value)} at"
         " best)."
     )
@@ -155,7 +156,7 @@ def _sure(choice: Choice) -> str:
 def _type(advised: Advised) -> str | None:
     """The command, or why there is none."""
     if advised.withheld and not advised.below:
-        return f"Nothing to type: {advised.withheld} (--force prints it). {RECORD}"
+        return f"No settings printed: {advised.withheld} (override: --force). {RECORD}"
     names = {one.name + one.setting for one in products_of(advised, advised.run)}
     mine = [s for s in advised.settings if s.system.name + s.system.setting in names and s.typed]
     if not mine:
@@ -185,14 +186,15 @@ def answer_lines(advised: Advised) -> list[str]:
     """
     lines: list[str | None]
     if not advised.worth and not advised.force:
-        lines = [not_worth(advised), RECORD]
+        better = _possible(advised) if advised.worth_with_any_policy else None
+        lines = [not_worth(advised), better, RECORD]
     else:
         possible = _possible(advised)
         third = _one_collection(advised) or possible
         lines = [_worth(advised), _take(advised), third, _sure(advised.first), _type(advised)]
     lines.append(advised.loop)
     if advised.ran.interrupted:
-        lines[0] = f"Interrupted: of what had run by then. {lines[0]}"
+        lines[0] = f"Interrupted: from the runs finished by then. {lines[0]}"
     return [plain(line) for line in lines if line]
 
 
@@ -244,7 +246,7 @@ def answer_table(advised: Advised) -> Table:
         table.notes.append("possible: the best policy there if it is significantly different")
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
-            "from best: with the writes that come after the last request at the cost of the others"
+            "from best: distance to the best, pending writes included at the mean cost of a write"
         )
     table.notes = [plain(note).replace(NBSP, " ") for note in table.notes]
     return table
@@ -297,7 +299,7 @@ def settings_of(advised: KvAdvised) -> Sequence[KvSetting]:
 def settings_line(advised: KvAdvised) -> str:
     """Where the settings are, or why they are withheld."""
     if advised.withheld:
-        return f"Settings: withheld, because {advised.withheld} (--force prints them)."
+        return f"Settings: withheld, because {advised.withheld} (override: --force)."
     hosts = ", ".join(setting.host for setting in settings_of(advised))
     return f"Settings: for {hosts} with --explain."
 
