@@ -309,7 +309,7 @@ def test_the_saved_time_adds_up(trace: ds.Trace) -> None:
     found = ds.why(timed, "lru", "arc", cache="64p", device=drive)
     shares = {share.what: share for share in found.shares}
     parts = ["flash time of misses", "flash time of write-backs"]
-    parts += ["of collections, transfers and the rest"]
+    parts += ["flash time of GC, transfers, other"]
     assert sum(shares[p].a for p in parts) == pytest.approx(shares["flash time of all units"].a)
     assert shares["dirty victims"].a == found.a["flash_programs"]
     assert shares["collections"].b == found.b["gc_runs"]

@@ -68,7 +68,7 @@ def test_table_page_and_tooltip_say_how_far_a_number_may_be_off(curves: ds.Curve
     text = curves.as_table().text()
     assert len(re.findall(r"\d ± \d", text)) == 8, text
     assert len(re.findall(r"\d ± \?", text)) == 3, text
-    assert "with 95 % confidence; ± ?: no interval is known (docs" in text
+    assert "±: 95 % confidence interval; ± ?: no interval for this policy or sample (docs" in text
     assert "± " in curves.as_table().markdown()
     rows = [row for row in chart_rows(curves.result_set) if "hit_ratio_low" in row]
     assert len(rows) == 6

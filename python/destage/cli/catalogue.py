@@ -79,8 +79,8 @@ def _list(found: tuple[PolicyInfo, ...]) -> None:
             named = f"{p.name:<11} {p.year or '':>4}  {p.title}. {source}"
             click.echo(textwrap.fill(named, 79, initial_indent="  ", subsequent_indent=" " * 20))
         click.echo()
-    click.echo("destage policies NAME describes one. Those that look into the device need one")
-    click.echo("(--device). -p takes groups as well:")
+    click.echo("destage policies NAME describes one. Device-aware policies need --device.")
+    click.echo("-p takes groups as well:")
     for name, what in GROUPS.items():
         click.echo(f"  -p {name:<8} {what}")
 

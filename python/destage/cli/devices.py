@@ -119,7 +119,7 @@ def _list(found: tuple[DeviceInfo, ...]) -> None:
         cells = [d.name, raw, logical, _percent(d.size["op"]), number(d.size["units"]), d.about]
         rows.append([Cell(c) for c in cells])
     print_table(Table("", columns, [rows]))
-    click.echo("destage devices NAME describes one; --keys lists what a file of yours may say.")
+    click.echo("destage devices NAME describes one; --keys lists all keys of a device file.")
 
 
 def _times(values: list[int]) -> str:

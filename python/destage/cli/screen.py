@@ -34,7 +34,7 @@ def note(message: str) -> None:
 
 def note_interrupted() -> None:
     """Say that a signal was heard, and that what had ended is not lost."""
-    say(f"{signals.said()}: what had ended is written; once more stops at once")
+    say(f"{signals.said()}: finished runs are written; a second signal stops at once")
 
 
 @contextmanager

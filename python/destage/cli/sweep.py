@@ -19,7 +19,7 @@ from destage.model.words import counted
 __all__ = ["sweep"]
 
 WORK = [
-    flag("--resume", is_flag=True, help="Continue: run only what the store lacks."),
+    flag("--resume", is_flag=True, help="Continue: run only the missing runs."),
     flag(
         "--dry-run",
         is_flag=True,
@@ -68,7 +68,7 @@ def sweep(spec: str, **arguments: Any) -> None:
                 progress=callback,
             )
     except KeyboardInterrupt:
-        note(f"{signals.said()}: what has ended is in {printable(store)}; --resume goes on")
+        note(f"{signals.said()}: finished runs are in {printable(store)}; --resume continues")
         click.get_current_context().exit(signals.status())
     if not arguments["quiet"]:
         note(_said(done))

@@ -82,7 +82,7 @@ def drive(folder: Path) -> Finding:
         said = f"{len(differing)} of {values} numbers differ, first {differing[0]}"
         return Finding("device", "wrong", said, data)
     runs = " and ".join(name.replace("/", " over ") for name in stored)
-    said = f"all {values} numbers of {runs} are those stored, to the nanosecond"
+    said = f"all {values} numbers of {runs} equal the stored ones, to the nanosecond"
     return Finding("device", "ok", said, data)
 
 

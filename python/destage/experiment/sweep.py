@@ -65,6 +65,6 @@ def sweep(
     if begun and experiment.part is None and not experiment.retry_failed:
         raise UsageError(
             f"store {printable(folder.folder)}: this sweep was begun there: --resume"
-            " (resume=True) runs what is missing"
+            " (resume=True) runs the missing runs"
         )
     return experiment.keep(plan, Path(asked.called).name)

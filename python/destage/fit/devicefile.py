@@ -23,8 +23,8 @@ UNSEEN = {
     "gc_mode": "see the mix steps",
     "link_duplex": "see the mix steps",
     "page_bytes": "see docs/spec/fit.md 14",
-    "slc_read_ns": "that of the flash",
-    "slc_erase_ns": "that of the flash",
+    "slc_read_ns": "as the flash",
+    "slc_erase_ns": "as the flash",
     "slc_pages_per_block": "a third of a block",
 }
 

@@ -220,8 +220,8 @@ def _check_pages(trace: Trace, drive: Device) -> None:
     """Raise `UsageError` unless the pages of the trace are pages of the device."""
     if trace.page_bytes != drive.page_bytes:
         raise UsageError(
-            f"{trace.name} was opened with pages of {trace.page_bytes} bytes, those of the"
-            f" device {drive.name} have {drive.page_bytes}: open it for this device (device=)"
+            f"{trace.name} was opened with pages of {trace.page_bytes} bytes, and device"
+            f" {drive.name} has {drive.page_bytes}: open it for this device (device=)"
         )
     if trace.end_page > drive.logical_pages:
         larger = trace.device is not None and trace.end_page <= trace.device.logical_pages

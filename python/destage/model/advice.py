@@ -216,11 +216,11 @@ def _plain(runs: Sequence[Run], goal: Goal, within: float) -> Run:
 def _nothing(runs: Sequence[Run], goal: Goal) -> str:
     """Why no run has a number."""
     if all(goal.value(run) is None for run in runs):
-        return f"objective {goal.name}: no run has it: nothing of what it counts happened"
+        return f"objective {goal.name}: no run has this metric: it has nothing to count"
     least = min(goal.put_off(run) for run in runs)
     return (
         f"objective {goal.name}: in every run {least:.0%} of the flash writes or more are pending"
-        " at the end, so that it says nothing: add --flush-at-end, or take a longer trace"
+        " at the end, too many for a comparison: add --flush-at-end, or take a longer trace"
     )
 
 

@@ -119,8 +119,8 @@ class TunedCurve:
     def warnings(self) -> tuple[str, ...]:
         """Warnings about the optimum."""
         said = [
-            "the optimum was found on the very trace that it is reported for: on another it may be"
-            " worse than the default; try it there (compare) before relying on it"
+            "tuned and evaluated on the same trace: validate the optimum on another"
+            " (compare) before relying on it"
         ]
         for size, best in self.best.items():
             said += [
@@ -128,7 +128,7 @@ class TunedCurve:
                 for key in best.at_the_end
             ]
             if best.equal == len(self.by_size()[size]) - 1 and best.equal:
-                said.append(f"{size}: all values are equally good: this trace does not tell them")
+                said.append(f"{size}: no significant difference between values on this trace")
         runs = [point.run for point in self.points]
         labels = {run.label for run in runs}
         # A warning of every value is printed once.

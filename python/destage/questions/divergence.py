@@ -343,6 +343,6 @@ def _times(timings: list[Mapping[str, Any]], drive: Device) -> Iterator[Share]:
     waited = [float(c["read_response_ns_sum"] + c["write_response_ns_sum"]) for c in counts]
     yield Share("flash time of misses", "ns", *reads)
     yield Share("flash time of write-backs", "ns", *programs)
-    yield Share("of collections, transfers and the rest", "ns", *rest)
+    yield Share("flash time of GC, transfers, other", "ns", *rest)
     yield Share("flash time of all units", "ns", *busy)
     yield Share("response time of all requests", "ns", *waited)

@@ -46,7 +46,7 @@ macro_rules! object {
 pub static SCHEMA: &[Object] = &[
     object!("result set", "What `--json` writes, `Results.to_json` gives and `rerun` reads.",
         schema: "text", "`destage.results`";
-        schema_version: "integer", "1; a change that a reader could trip over raises it";
+        schema_version: "integer", "1; incremented on incompatible changes";
         version: "text", "version of Destage";
         commit "?": "text", "commit that the engine was built from, with `-dirty` if its sources \
             were changed; absent where the build did not know it";

@@ -10,7 +10,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// Version of the schema below; a change that a reader could trip over raises it.
+/// Version of the schema below; incremented on incompatible changes.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Key that identifies a result set among other JSON.

@@ -138,7 +138,7 @@ def _check_cost(prices: Prices, drive: Device | None, pe_cycles: int | None) -> 
         )
     if prices.tbw is None and not pe_cycles and not drive.record["device"].get("pe_cycles"):
         raise UsageError(
-            "objective cost: what the device endures is not given: add tbw=600TB to --price, or"
+            "objective cost: the device's endurance is not given: add tbw=600TB to --price, or"
             " --pe-cycles"
         )
     if drive.queue_depth is not None:

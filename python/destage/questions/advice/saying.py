@@ -236,8 +236,8 @@ def _of_cost(advised: Advised) -> list[str]:
     unworn = sum(life.years is None for life in worn)
     if prices.tbw is None and unworn:
         said.append(
-            f"cost: in {counted(unworn, 'run')} of {len(worn)} nothing was erased in this time, so"
-            " that no wear is in their cost: tbw of --price counts what is written"
+            f"cost: in {counted(unworn, 'run')} of {len(worn)} nothing was erased, so"
+            " their cost has no wear: tbw of --price counts host writes instead"
         )
     if prices.assumed and prices.drive is not None:
         told = []
@@ -261,8 +261,8 @@ def _of_choice(choice: Choice) -> list[str]:
         )
     if choice.plain is not choice.run:
         said.append(
-            f"{goal.name}: what is written after the last request was judged as if it had cost what"
-            f" the rest did; as counted, {choice.plain.label} at"
+            f"{goal.name}: pending writes are charged at the mean cost of the others; without"
+            f" them {choice.plain.label} at"
             f" {counted(choice.plain.frames, 'page')} would do"
         )
     return said

@@ -48,7 +48,7 @@ class Screened:
         writes = ", or in flash writes" if len(_deciding(points)) > 1 else ""
         said = [
             f"Finalists, run over the whole trace: {len(self.results)} of {len(points)} policies"
-            f" and sizes, which nothing tells from the best in hits{writes}."
+            f" and sizes, with no significant difference from the best in hits{writes}."
         ]
         for frames, labels in self.passed_over.items():
             said.append(

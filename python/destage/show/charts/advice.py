@@ -115,7 +115,7 @@ def best_chart(choice: Choice, within: float, theme: Theme) -> Any:
     spot = alt.Chart(alt.InlineData(values=[mine | {"said": mine["label"]}])).encode(x=x, y=y)
     mark = _diamond(spot, theme).encode(tooltip=tooltip)
     word = spot.mark_text(dy=-16 if goal.largest else 18, fontWeight="bold", fill=theme.best)
-    about = f"{goal.title} over cache size: the best policy at each, and what is advised"
+    about = f"{goal.title} over cache size: the best policy at each size, and the advice"
     layers = alt.layer(_near(limit, theme), lines, dots, mark, word.encode(text="said:N"))
     return finish(layers, theme, f"advised_{goal.column}", about, 300, page=True)
 
@@ -157,7 +157,10 @@ def front_chart(runs: Sequence[Run], front: Sequence[Run], goals: Sequence[Goal]
     best = base.transform_filter("datum.front")
     line = best.mark_line(strokeWidth=1.4, stroke=th.series[0])
     dots = best.mark_point(filled=True, size=70, opacity=1, fill=th.series[0])
-    about = f"{first.title} and {second.title} of every run; those that no other beats are joined"
+    about = (
+        f"{first.title} and {second.title} of every run;"
+        " the line joins runs that no other beats in both"
+    )
     layers = alt.layer(rest.encode(tooltip=tooltip), line, dots.encode(tooltip=tooltip))
     return finish(layers, th, "front", about, 320, page=True)
 

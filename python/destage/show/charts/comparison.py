@@ -161,7 +161,7 @@ class Charts(Series):
             f"{metric.name}:Q",
             # Fixed, so that the bars can be compared while policies come and go.
             scale=alt.Scale(domain=[0, top], nice=False),
-            axis=alt.Axis(title=f"Flash writes / those of {BASELINE}", format=".2~f", tickCount=6),
+            axis=alt.Axis(title=f"Flash writes / {BASELINE}'s", format=".2~f", tickCount=6),
         )
         bars = base.mark_bar(cursor="default").encode(
             x=x,
@@ -175,7 +175,7 @@ class Charts(Series):
             .mark_rule(strokeDash=[4, 3], stroke=self.theme.ink)
             .encode(y=alt.Y("one:Q"))
         )
-        about = "Flash writes of each policy divided by those of lru, by cache size"
+        about = "Flash writes of each policy over the writes of lru, by cache size"
         return self._finish(alt.layer(bars, one), metric.name, about, 260)
 
     def _at_one_size(self, metric: Metric) -> Any:

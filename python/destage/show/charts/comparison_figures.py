@@ -362,7 +362,9 @@ class _Figures:
             name: _axis_of(metric, [row[key] for row in data])
             for name, key, metric in (("across", "x", mx), ("up", "y", my))
         }
-        note = "A point is a policy at a size; none beats those on the dashed front in both"
+        note = (
+            "A point is a policy at a size; no point beats one on the dashed front in both numbers"
+        )
         return self._drawn("front", data, note, **axes)
 
 

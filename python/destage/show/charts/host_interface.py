@@ -103,7 +103,7 @@ class HostInterfaceCharts(DeviceCharts):
 
 #: Name of the figure, and a sentence about it.
 _SLC = {
-    "mb_s": ("throughput_over_time", "What was programmed for the host in each period, over time"),
+    "mb_s": ("throughput_over_time", "Host data programmed in each period, over time"),
     "filled": ("slc_over_time", "How far the SLC cache is filled, over time"),
 }
 

@@ -219,7 +219,7 @@ class Plots(Figures):
     )
     cost = drawn("cost", "Cost of physical reads and flash writes, over cache size.")
     writes_vs_lru = drawn(
-        "writes_vs_lru", "Flash writes over those of lru at the same cache size, as bars."
+        "writes_vs_lru", "Flash writes over lru's at the same cache size, as bars."
     )
     response_ns_mean = drawn("response_ns_mean", "Mean response over cache size.")
     read_response_ns_mean = drawn(
@@ -302,7 +302,7 @@ class Plots(Figures):
     )
     throughput_over_time = _at_one_size(
         "throughput_over_time",
-        "What was programmed for the host in each period: where an SLC cache is full, less.",
+        "Host data programmed in each period: less where an SLC cache is full.",
     )
     slc_over_time = _at_one_size("slc_over_time", "How far the SLC cache is filled, over the run.")
     handle_wafs = _at_one_size("handle_wafs", "WAF of each placement handle, as bars.")

@@ -213,7 +213,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
         _written_back(model, charts),
         _section(f"Device activity{_over(result, ', ')}", drive, legend),
         _host_interface(model, charts),
-        _section(f"What the FTL did besides{_over(result, ', ')}", ftl, legend),
+        _section(f"Other work of the FTL{_over(result, ', ')}", ftl, legend),
         _units(model, charts),
     ]
 
@@ -297,7 +297,7 @@ def _host_interface(model: Part, charts: HostInterfaceCharts) -> Part:
     if slc:
         data["slc"] = slc
         for what, name, title in (
-            ("mb_s", "throughput_over_time", "What is written, over time"),
+            ("mb_s", "throughput_over_time", "Write throughput over time"),
             ("filled", "slc_over_time", "The SLC cache, over time"),
         ):
             part = chart_part(group, name, title, charts.slc_over_time(what), result.name)

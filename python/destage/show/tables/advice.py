@@ -120,12 +120,12 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
         )
     ties = choice.point.ties
     if ties:
-        said.append(f"This trace cannot tell {run.label} from {several(ties)} at that size.")
+        said.append(f"{run.label} and {several(ties)}: no significant difference at that size.")
     share = goal.put_off(run)
     if share > 0.0005:
         said.append(
             f"{percent(share, 1)} of its flash writes come after the last request, or are pending;"
-            " it was judged as if they had cost what the others did."
+            " they are charged at the mean cost of the others."
         )
     return said
 
@@ -213,9 +213,9 @@ def wrong_lines(choice: Choice) -> list[str]:
 def _wrong(choice: Choice, wrong: Wrong) -> str:
     goal, run = choice.goal, wrong.run
     value = goal.text(goal.value(run))
-    far = _behind(wrong.worse_by, "what is advised")
+    far = _behind(wrong.worse_by, "the advice")
     if not wrong.significant and run.frames == choice.run.frames:
-        far = "which the trace does not tell from what is advised"
+        far = "not significantly different from the advice"
     names = {
         "the usual": f"{run.label}, the usual choice, at that size",
         "the worst": f"{run.label}, the worst at that size",
@@ -240,8 +240,8 @@ def joint_line(advised: Advised) -> str:
     near = share_text(advised.within)
     if advised.joint is None:
         return (
-            f"No run is within {near} of the best in all of {names}: the front below has those that"
-            " no other beats in all, and each objective has its own choice."
+            f"No run is within {near} of the best in all of {names}: the front below has the runs"
+            " that no other beats in all, and each objective has its own choice."
         )
     return f"{_whole(advised.joint)} is the smallest within {near} of the best in {names}."
 

@@ -117,13 +117,13 @@ def _hits(run: Run | None) -> str:
 
 def _how_sure(curves: ResultSet) -> str:
     """Notes on intervals and marks."""
-    said = "a ± b: the whole trace has a - b to a + b, with 95 % confidence"
+    said = "±: 95 % confidence interval"
     if any(run.sampled and not run.bounds for run in curves.runs):
-        said += "; ± ?: no interval is known (docs/sampling.md)"
+        said += "; ± ?: no interval for this policy or sample (docs/sampling.md)"
     if exact := sum(not run.sampled for run in curves.runs):
         said += f"; without ±: exact, of the whole trace ({exact} of {len(curves.runs)})"
     if len(curves.labels) > 1:
-        said += ". * ahead of every other of which an interval is known"
+        said += ". * ahead of every other policy with an interval"
     return f"{said}."
 
 

@@ -367,7 +367,7 @@ def queued(runs: Sequence[Run]) -> list[str]:
     most = max(float((run.queue or {})["outstanding_max"]) for run in found)
     return [
         f"open loop: response times of {who} are the length of a queue (up to {most:,.0f}"
-        " requests); --queue-depth 8 shows what the device can do"
+        " requests); --queue-depth 8 shows the device's own limit"
     ]
 
 
@@ -418,7 +418,7 @@ def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
         return []
     who = list(best)[:3] + ([f"{len(best) - 3} more"] if len(best) > 3 else [])
     return [
-        f"{MARK} while the cache still filled for half of what was measured: {', '.join(who)}"
+        f"{MARK} while the cache still filled for half of the measured part: {', '.join(who)}"
         " (--warmup auto measures after that)"
     ]
 

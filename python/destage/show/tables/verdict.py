@@ -214,5 +214,5 @@ def _how_large(result: ResultSet) -> str:
         )
     return (
         f"{size(enough.cache_bytes)} is enough: its best mean response time is within "
-        f"{percent(NEAR, 0)} of that of any size ({valued(metric, least)}){over}."
+        f"{percent(NEAR, 0)} of the best at any size ({valued(metric, least)}){over}."
     )
