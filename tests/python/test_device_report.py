@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import math
 import re
@@ -248,6 +249,14 @@ def test_heat_maps_hold_the_time_that_the_units_were_busy(timed: ds.Results) -> 
         drawn = sum(row["host"]) * row["step_s"] * 1e9
         assert drawn == pytest.approx(sum(busy) - sum(collecting), rel=0.03)
     assert any(sum(row["collecting"]) > 0 for row in rows)
+
+
+def test_the_page_has_the_table_s_line_on_stability(timed: ds.Results) -> None:
+    from destage.show.tables.stability import stability
+
+    (line,) = stability(timed.result_sets[0].runs)
+    page = render_report(results=timed.sets)
+    assert html.escape(f"S{line[1:]}.") in page
 
 
 def test_without_a_profile_nothing_is_drawn_over_time(timed: ds.Results) -> None:

@@ -142,6 +142,22 @@ def test_memory_and_threads_of_a_query_are_bounded(
         ds.load_results(store).sql("select * from range(1_000_000_000_000) order by range desc")
 
 
+def until_it_computes(process: subprocess.Popen[bytes]) -> None:
+    """Wait until the query runs: DuckDB is loaded, and a second of processor time went by since."""
+    place, hertz = Path(f"/proc/{process.pid}"), os.sysconf("SC_CLK_TCK")
+
+    def used() -> float:
+        fields = (place / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / hertz
+
+    while process.poll() is None and "duckdb" not in (place / "maps").read_text():
+        time.sleep(0.01)
+    begun = used()
+    while process.poll() is None and used() < begun + 1:
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
 def test_ctrl_c_ends_a_query(store: Path) -> None:
     query = (
         "select count(*) from range(10_000_000) a, range(10_000_000) b where a.range * b.range = 7"
@@ -152,7 +168,7 @@ def test_ctrl_c_ends_a_query(store: Path) -> None:
         stderr=subprocess.PIPE,
     )
     try:
-        time.sleep(5)
+        until_it_computes(process)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)

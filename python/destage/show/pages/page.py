@@ -33,6 +33,7 @@ from destage.show.pages.trace import facts, profile_charts
 from destage.show.pages.workload import workload
 from destage.show.tables.against import against_table
 from destage.show.tables.curves import curves_summary
+from destage.show.tables.stability import stability
 from destage.show.tables.summary import summary
 from destage.show.tables.verdict import verdict
 
@@ -126,7 +127,8 @@ def _section(
     section["against"] = None
     if result is not None:
         section["lead"] = _lead(result)
-        section["summary"] = verdict(result) + summary(result)
+        stable = [f"{line[:1].upper()}{line[1:]}." for line in stability(result.runs)]
+        section["summary"] = verdict(result) + summary(result) + stable
         section["warnings"] = _warnings(result)
         section["group"] = comparison(f"c{k}", result, groups)
         section["tiles"] = _tiles(result) if len(result.runs) == 1 else None
