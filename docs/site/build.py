@@ -28,7 +28,7 @@ BELOW = {
     "advise": ("reference/advise",),
     "add-a-policy": ("reference/policy-calls",),
     "curves": ("sampling",),
-    "report": ("reference/report-sections", "profile", "reference/profile-figures"),
+    "report": ("reference/report-sections", "reference/profile-figures"),
     "sweeps": ("reference/sweep-spec",),
     "kv-on-flash": ("tiers", "reference/tiers", "vllm"),
     "troubleshooting": ("trust",),

@@ -29,6 +29,7 @@ from .live.record.recording import Recording as Recording
 # devices
 from .lab.ssd import open_device as open_device
 from .lab.ssd import Device as Device
+from .experiment.schema import device_schema as device_schema
 from .fit.script import fit_script as fit_script
 from .fit.fitting import fit as fit
 from .fit.fitting import Fit as Fit
@@ -90,6 +91,7 @@ from .questions.reports import write_report as write_report
 from .experiment.experiment import Experiment as Experiment
 from .experiment.sweep import sweep as sweep
 from .experiment.estimate import estimate as estimate
+from .experiment.schema import sweep_schema as sweep_schema
 from .experiment.results import load_results as load_results
 from .questions.joining import merge_results as merge_results
 from .questions.joining import pack_results as pack_results

@@ -59,7 +59,7 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with slow tests first: begun last, one would keep a single process busy at the end."""
+    """Modules with slow tests first: begun last, one would keep a single process busy."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

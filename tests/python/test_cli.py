@@ -32,6 +32,7 @@ CALLS = [
     "policies",
     "devices small",
     "ftls",
+    "schema device",
     "serve --help",
     "pcache --help",
     "check-sim none.txt -p lru --trace small.csv -c 10%",

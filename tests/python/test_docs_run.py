@@ -133,7 +133,7 @@ def test_the_python_of_the_pages_runs(desk: Path) -> None:
     results = names["results"]
     assert isinstance(results, ds.Results)
     assert len(results) == 2
-    exec(blocks(DOCS / "profile.md", "python")[0], names)
+    exec(blocks(DOCS / "reference" / "profile-figures.md", "python")[0], names)
     # The chart's size is one that this small trace has no use for, and drawing all takes long.
     trace = ds.open_trace("TRACE", device="small")
     names["results"] = ds.compare(trace, "lru,ecr", cache="16p", device="small", profile=True)

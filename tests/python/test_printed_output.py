@@ -19,7 +19,7 @@ from destage.questions.demonstration import TRACE
 
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "read-a-result", "asking")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("cookbook", "tutorial", "read-a-result", "asking")),
     *sorted((ROOT / "docs").glob("start-*.md")),
 ]
 #: Read before the tests leave the environment of the caller.

@@ -7,7 +7,7 @@ use destage_engine::run::Mounted;
 use destage_replay::error::RunError;
 use destage_ssd::PRESETS;
 use destage_ssd::config::{Key, takes};
-use destage_ssd::drive::{DEVICE_OPTIONS, DriveError, Fault};
+use destage_ssd::drive::{DEVICE_OPTIONS, DriveError, Fault, spelling_of};
 use destage_ssd::tables::KEYS;
 use destage_trace::ReaderOptions;
 use pyo3::prelude::*;
@@ -202,6 +202,7 @@ pub fn describe_key(table: &str, key: &Key) -> Value {
         "default": key.default.to_string(),
         "unit": key.unit,
         "about": key.about,
+        "spelled": spelling_of(key.name).filter(|_| table == "device"),
     })
 }
 

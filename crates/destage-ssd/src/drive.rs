@@ -25,6 +25,7 @@ mod tables;
 pub use error::{DriveError, Fault};
 pub use options::{DEVICE_OPTIONS, DeviceOption};
 pub use presets::{PRESETS, Preset};
+pub use spelled::spelling_of;
 pub use tables::TABLES;
 
 use crate::config::{ConfigError, DeviceConfig, PlacementConfig, Table, Value, nearest};

@@ -170,6 +170,9 @@ COMMANDS = {
         },
     ),
     "ftls": Place("destage.cli.devices", "ftls", "List the flash translation layers."),
+    "schema": Place(
+        "destage.cli.schema", "schema", "Print the JSON schema of a device or sweep file."
+    ),
     "serve": Place("destage.cli.serve", "serve", "Serve a file as a block device behind a cache."),
     "pcache": Place("destage.cli.pcache", "pcache", "Print the path of a page cache for SQLite."),
     "check-sim": Place(
@@ -190,7 +193,7 @@ SECTIONS = {
     "Many runs": ("sweep", "results", "report", "cite"),
     "Trace": ("trace", "record"),
     "Live": ("serve", "pcache"),
-    "Catalogue": ("policies", "devices", "ftls", "new-policy"),
+    "Catalogue": ("policies", "devices", "ftls", "schema", "new-policy"),
     "Check": ("conform", "check-sim", "reproduce", "rerun", "doctor"),
     "Shell": ("completion",),
 }

@@ -236,6 +236,8 @@ class DeviceKey:
     """Unit of the value."""
     about: str
     """Description."""
+    spelled: str | None = None
+    """The same key with a unit, `read = "60us"` for `read_ns`; None if there is none."""
 
 
 def device_keys() -> tuple[DeviceKey, ...]:

@@ -82,9 +82,10 @@ class TraceInfo:
 
 @dataclass(frozen=True, repr=False)
 class TraceProfile(Tidy):
-    """Statistics of figures 2 to 6 of BPAC and 1 to 3 of AALRU, of one trace; docs/profile.md.
+    """Statistics of figures 2 to 6 of BPAC and 1 to 3 of AALRU, of one trace.
 
-    Distances count references, in virtual time: page writes, or all accesses.
+    docs/reference/profile-figures.md has the definitions. Distances count references, in virtual
+    time: page writes, or all accesses.
     """
 
     data: Mapping[str, Any]

@@ -57,6 +57,11 @@ pub(super) fn is_spelled(name: &str) -> bool {
     SPELLED.iter().any(|key| key.name == name)
 }
 
+/// The spelling with a unit of an exact key of `[device]`: `read` of `read_ns`.
+pub fn spelling_of(exact: &str) -> Option<&'static str> {
+    SPELLED.iter().find(|key| key.exact[0] == exact).map(|key| key.name)
+}
+
 /// Takes away keys that the upper table decides in the other spelling.
 pub(super) fn give_way(lower: &mut Table, upper: &Table) {
     for Spelled { name, exact, .. } in SPELLED {
