@@ -31,7 +31,7 @@ BELOW = {
     "report": ("reference/report-sections", "reference/profile-figures"),
     "sweeps": ("reference/sweep-spec",),
     "kv-on-flash": ("tiers", "reference/tiers", "vllm"),
-    "troubleshooting": ("trust",),
+    "troubleshooting": ("reference/trust",),
     "devices": ("reference/device-keys", "drives/index", "ftls", "layers/index"),
     "papers/README": (
         "papers/beyond",

@@ -78,8 +78,8 @@ def run_all(page: Path) -> int:
 
 
 RUN = [
-    *("ace", "add-a-policy", "advise", "curves", "devices", "ftls", "profile", "writer"),
-    "sampling",
+    *("ace", "add-a-policy", "advise", "curves", "devices", "ftls", "writer"),
+    *("sampling", "reference/profile-figures"),
     *("start-paper", "start-drive", "start-store"),
 ]
 
@@ -156,13 +156,14 @@ def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
 #: Blocks of the pages by language, where they are run: in this file and in `test_docs.py`.
 HELD = {
     "python": {
-        *("install", "add-a-policy", "advise", "curves", "devices", "profile", "report", "sweeps"),
+        *("install", "add-a-policy", "advise", "curves", "devices", "report", "sweeps"),
         *("cache-object", "start-builder"),  # test_cache_object.py
     },
     "toml": {"choose-a-device", "devices", "sweeps", "writer"},
     # test_printed_output.py
     "console": {
         "README",
+        "cookbook",
         "tutorial",
         "read-a-result",
         "start-store",
@@ -175,7 +176,7 @@ HELD = {
 NOT_RUN = {
     ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
     ("choose-a-device", "sh"): "a device of 1 TB; test_docs.py opens it",
-    ("cite", "bibtex"): "a reference, not code",
+    ("start-paper", "bibtex"): "a reference, not code",
     ("install", "sh"): "installs a wheel; test_dist.py does",
     ("advise", "sh"): "a server's process; test_postgresql.py starts one",
     ("fit", "sh"): "erases a device; test_fit.py plays the script on simulated ones",

@@ -39,7 +39,7 @@ or CSV with a column hit, and page to check the order.
             "--policy",
             required=True,
             metavar="NAME",
-            help="The policy that it is meant to be, with parameters if it has any.",
+            help="Policy whose specification it is to meet.",
         )
     ],
     FILES,
