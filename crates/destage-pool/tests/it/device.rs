@@ -28,14 +28,8 @@ const DRIVES: [(&str, &str); 4] = [
     ("buffer_pages = 4\nfirmware_read_ns = 700\n", "[host]\nflush = \"drain\"\n"),
 ];
 
-/// A quarter of the map in memory, on flash of its own.
-const MAP_CACHE: (&str, &str) = ("map_cache = 320\nmap_granularity = \"entry\"\n", "");
-
 fn drive(number: usize) -> SimulatedDevice {
-    with_keys(DRIVES[number % DRIVES.len()])
-}
-
-fn with_keys((device, others): (&str, &str)) -> SimulatedDevice {
+    let (device, others) = DRIVES[number % DRIVES.len()];
     let text = format!(
         "[device]\npage_bytes = 512\nchannels = 2\nchips_per_channel = 2\nblocks_per_plane = 14\n\
          pages_per_block = 8\nlogical_pages = 320\nprecondition = \"sequential\"\n{device}{others}"
@@ -62,36 +56,24 @@ fn pool(policy: &str, batch: u32, device: SimulatedDevice) -> Pool<DeviceStore<M
 }
 
 fn live(policy: &str, batch: u32, seed: u64) -> Live {
-    live_on(drive(seed as usize), policy, batch, seed, 1)
-}
-
-/// The same on this drive, with gaps between requests that are so many times as long.
-fn live_on(device: SimulatedDevice, policy: &str, batch: u32, seed: u64, slower: u64) -> Live {
-    let pool = pool(policy, batch, device);
+    let pool = pool(policy, batch, drive(seed as usize));
     let (record, decisions) = (Kept::default(), Kept::default());
     pool.record(Box::new(record.clone())).unwrap();
     pool.decisions(Box::new(decisions.clone())).unwrap();
     let mut completions = Vec::new();
-    workload(&pool, seed, batch, slower, &mut completions);
+    workload(&pool, seed, batch, &mut completions);
     pool.flush_record().unwrap();
     Live { pool, completions, decisions: decisions.take(), record: record.take() }
 }
 
 /// The workload of a seed, at instants of its own: bursts, and gaps in which units are idle.
-fn workload(
-    pool: &Pool<impl Store>,
-    seed: u64,
-    batch: u32,
-    slower: u64,
-    completions: &mut Vec<u64>,
-) {
+fn workload(pool: &Pool<impl Store>, seed: u64, batch: u32, completions: &mut Vec<u64>) {
     let random = &mut Random::new(seed);
     let mut now_ns = 0;
     let mut done = |done: Done| completions.extend(done.completion_ns);
     for call in 0..500 {
         if call > 0 {
-            let gap = if random.below(16) == 0 { 5_000_000 } else { random.below(200_000) };
-            now_ns += slower * gap;
+            now_ns += if random.below(16) == 0 { 5_000_000 } else { random.below(200_000) };
         }
         pool.set_now_ns(now_ns);
         let page = if random.below(4) == 0 { random.below(PAGES) } else { random.below(60) };
@@ -186,43 +168,6 @@ fn a_record_replayed_has_counters_times_and_wear_of_the_simulated_ssd() {
         }
     }
     assert!(erases > 10_000, "{erases}");
-}
-
-/// A live run says a completion at once, as if no request came any more (`docs/spec/map-cache.md`
-/// 9): what it counts is a replay's, and so are its times where no request comes meanwhile.
-#[test]
-fn with_a_map_cache_counts_are_a_replay_s_and_times_of_single_requests() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut misses = 0;
-    for policy in ["none", "lru", "cflru", "sac"] {
-        for (seed, slower) in [(0, 1), (1, 1), (2, 1_000), (3, 1_000)] {
-            let live = live_on(with_keys(MAP_CACHE), policy, 1, seed, slower);
-            let what = format!("{policy}, workload {seed}, gaps {slower} times as long");
-            let (result, decisions, completions) =
-                replayed(folder.path(), policy, &live, with_keys(MAP_CACHE));
-            assert_eq!(live.completions.len(), completions.len(), "{what}");
-            let metrics = live.pool.device_metrics().unwrap().unwrap();
-            let timing = result.timing.as_ref().unwrap();
-            misses += timing.counters.device.map.as_ref().unwrap().map_misses;
-            if slower > 1 {
-                assert_eq!(live.completions, completions, "{what}");
-                for metric in METRICS.iter() {
-                    let of_run = metric.value(&result);
-                    assert_eq!(metrics[metric.name], of_run, "{what}: {}", metric.name);
-                }
-            }
-            if slower > 1 || policy != "sac" {
-                // A policy that asks the device sees what is submitted earlier.
-                same_lines(&live.decisions, &decisions, &what);
-                assert_eq!(live.pool.counters().policy, counters_of(&result.counters), "{what}");
-                for name in ["map_hits", "map_misses", "map_reads", "map_writes", "erases"] {
-                    let metric = METRICS.iter().find(|metric| metric.name == name).unwrap();
-                    assert_eq!(metrics[name], metric.value(&result), "{what}: {name}");
-                }
-            }
-        }
-    }
-    assert!(misses > 1_000, "{misses}");
 }
 
 #[test]
