@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import DATA, Destage
+from test_fit import Hidden
 
 import destage as ds
 from destage.fit.curve import hosts_of, points_of
@@ -181,3 +184,61 @@ def test_held_out_depths_and_writes_are_not_fitted(tmp_path: Path) -> None:
         assert not fitted & expected
         assert len(fitted) + len(expected) == len(rows)
         assert found.worst.residual == max((s.residual for s in found.steps), key=abs)
+
+
+#: A device of 256 MiB, whose map has 64 pages.
+MAPPED = Hidden(units=8, capacity=256 << 20)
+
+
+def parts_of_a_map(folder: Path) -> Path:
+    """Random reads of one device with its whole map in memory, a half and a quarter of it."""
+    rows = []
+    for pages in (64, 32, 16):
+        hidden = replace(MAPPED, map_pages=0 if pages == 64 else pages)
+        axes: dict[str, Any] = {"rw": ["randread"], "block_bytes": [4096], "state": ["fresh"]}
+        axes |= {"depth": [1, 2, 4, 8, 16, 32, 64], "requests": 20_000}
+        bench = ds.bench_device(hidden.write(folder / "hidden.toml"), **axes)
+        rows += [("randread", 4 * pages, p.depth, p.iops) for p in bench.points]
+    path = folder / "parts.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("rw", "map_cache_kib", "iodepth", "iops"), *rows])
+    return path
+
+
+def test_the_whole_map_predicts_parts_of_it(destage: Destage, tmp_path: Path) -> None:
+    path = parts_of_a_map(tmp_path)
+    flags = ["--assume-written", "--capacity", "256MiB", "--json", "-", "--hold-out"]
+    done = destage("devices", "validate", path.name, *flags, "map-cache")
+    assert done.status == 0, done
+    (found,) = json.loads(done.out)["devices"]
+    assert (found["device"], found["fitted"], found["held_out"]) == ("parts.csv", 7, 14)
+    sizes = {step["step"].partition(", ")[2] for step in found["steps"]}
+    assert sizes == {"map cache 128 KiB", "map cache 64 KiB"}
+    assert found["worst_error"] < 0.1, found["steps"]
+    # Without a map cache the same device would be far off.
+    quarter = [step for step in found["steps"] if step["step"].endswith("cache 64 KiB")]
+    (alone,) = (step for step in quarter if step["iodepth"] == 1)
+    assert alone["measured"]["iops"] < 0.7 * 1e9 / (MAPPED.read_ns + MAPPED.firmware_read_ns)
+    # Otherwise each size is a device of its own.
+    done = destage("devices", "validate", path.name, *flags, "half")
+    each = json.loads(done.out)["devices"]
+    names = [one["device"] for one in each]
+    assert names == ["map cache 256 KiB", "map cache 128 KiB", "map cache 64 KiB"]
+    assert max(one["worst_error"] for one in each) < 0.2
+
+
+def test_held_out_parts_of_a_map_need_both_types_of_points(
+    destage: Destage, tmp_path: Path
+) -> None:
+    path = grid([("randread", 4096, n, 1, 9_000.0 * n) for n in (1, 2, 4)], tmp_path / "g.csv")
+    done = destage("devices", "validate", path.name, "--assume-written", "--hold-out", "map-cache")
+    assert done.status == 65
+    assert "with a part of it in memory (column map_cache_kib of a CSV), found 3 and 0" in done.err
+    path.write_text("rw,map_cache_kib,iops\nrandread,-1,5\n")
+    done = destage("devices", "fit", path.name, "--assume-written", "--capacity", "1GiB")
+    assert "column map_cache_kib: expected a whole number of at least 0, found -1" in done.err
+    path.write_text("rw,map_cache_kib,iops\nrandread,64,5\nrandread,0,9\n")
+    done = destage("devices", "fit", path.name, "--assume-written", "--capacity", "1GiB")
+    assert (
+        "has 2 devices: map cache 64 KiB; whole map. Choose one: --where map_cache_kib=" in done.err
+    )

@@ -28,7 +28,7 @@ def trace() -> ds.Trace:
 def test_its_vectors_pass() -> None:
     report = ds.conform([VECTORS / "writer.jsonl"])
     assert report.ok, report
-    assert (report.passed, report.skipped) == (13, 0)
+    assert (report.passed, report.skipped) == (22, 0)
 
 
 def drive(low_pages: int | None) -> str:

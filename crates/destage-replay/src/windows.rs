@@ -40,10 +40,12 @@ impl WindowBounds {
         self.first + past as u64 // at most `requests`
     }
 
-    /// The window of a request that is one of them.
-    fn window(&self, request: u64) -> usize {
+    /// The window of a request that is one of them; `None` if nothing is cut: a live run knows no
+    /// end.
+    fn window(&self, request: u64) -> Option<usize> {
         let past = u128::from(request - self.first) + 1;
-        ((past * WINDOWS as u128 - 1) / u128::from(self.requests)) as usize
+        let window = (past * WINDOWS as u128 - 1).checked_div(u128::from(self.requests))?;
+        Some(window as usize) // below `WINDOWS`
     }
 }
 
@@ -202,8 +204,8 @@ impl WindowCounts {
 
     /// One of an earlier window, perhaps.
     pub(crate) fn respond_late(&mut self, request: u64, op: Op, ns: Nanos) {
-        let window = self.cuts.window(request);
-        self.windows.get_mut(window).unwrap_or(&mut self.open).responses.add(op, ns);
+        let cut = self.cuts.window(request).and_then(|window| self.windows.get_mut(window));
+        cut.unwrap_or(&mut self.open).responses.add(op, ns);
     }
 
     /// The windows, if there are enough requests for them; `physical` completes their counters.
@@ -387,10 +389,11 @@ mod tests {
         ) {
             let cuts = WindowBounds::of(first..first + requests);
             let request = first + (share * requests as f64) as u64;
-            let window = cuts.window(request);
+            let window = cuts.window(request).expect("a request of a run that is cut");
             prop_assert!(window < WINDOWS);
             prop_assert!((cuts.start(window)..cuts.start(window + 1)).contains(&request));
             prop_assert_eq!((cuts.start(0), cuts.start(WINDOWS)), (first, first + requests));
+            prop_assert_eq!(WindowBounds::of(first..first).window(request), None);
         }
     }
 

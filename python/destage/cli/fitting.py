@@ -31,7 +31,7 @@ VALIDATE = [
         "--hold-out",
         type=click.Choice(HOLD_OUT),
         default="half",
-        help="Part that is predicted: points, every second depth, writes. [half]",
+        help="Part predicted: points, depths, writes, map-cache. [half]",
     ),
     flag("--by", metavar="COLUMN,..", help="CSV: columns that name a device."),
     flag("--capacity", metavar="SIZE", help="The device's size, where no file has it."),

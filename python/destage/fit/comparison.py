@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from destage.base.errors import UsageError
@@ -77,8 +77,21 @@ def _compared(step: Measured, one: Simulated, fitted: bool, hosts: Hosts = _NO_L
 
 
 def compared(model: Model, made: Measurement, hosts: Hosts = _NO_LIMIT) -> list[Compared]:
-    """Every recognised step on the SSD that was fitted, from jobs with these limits."""
-    return _played(model.device(model.keys()), made, hosts)
+    """Every recognised step on the SSD that was fitted, from jobs with these limits.
+
+    Points of a grid with a part of the map in memory are those of the SSD with that part.
+    """
+    points = [*made.grid["read"], *made.grid["write"]]
+    found: list[Compared] = []
+    for share in sorted({1.0, *(point.map_share for point in points)}, reverse=True):
+        own = model if share == 1 else model.with_map_share(share)
+        part = {
+            direction: [point for point in some if point.map_share == share]
+            for direction, some in made.grid.items()
+        }
+        steps = made.steps if share == 1 else {}
+        found += _played(own.device(own.keys()), replace(made, grid=part, steps=steps), hosts)
+    return found
 
 
 def _played(

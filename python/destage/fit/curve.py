@@ -145,13 +145,16 @@ def _chosen(depths: Sequence[int]) -> list[int]:
 
 
 def _between(rates: Mapping[int, float], depth: int) -> float:
-    """A rate between two that were simulated, along a line in the logarithms."""
+    """A rate between two that were simulated: the response time along a line.
+
+    That is constant before a queue begins, and grows with the depth when all is busy.
+    """
     if depth in rates:
         return rates[depth]
     below = max(known for known in rates if known < depth)
     above = min(known for known in rates if known > depth)
-    share = math.log(depth / below) / math.log(above / below)
-    return math.exp((1 - share) * math.log(rates[below]) + share * math.log(rates[above]))
+    share = (depth - below) / (above - below)
+    return depth / ((1 - share) * below / rates[below] + share * above / rates[above])
 
 
 class _Search:
@@ -216,6 +219,14 @@ def _found(
     return nelder_mead(cost, start, evaluations)
 
 
+def _with_and_without_a_ceiling(
+    search: _Search, busy: float, model_of: Callable[[float, float, float | None], Model]
+) -> tuple[list[float], float]:
+    """The better of two searches: from a ceiling that the points show, and from none."""
+    starts = [(busy, math.log(one)) for one in (search.command_ns, 0.01 * search.alone_ns)]
+    return min((_found(search, start, model_of) for start in starts), key=lambda one: one[1])
+
+
 def _polished(
     search: _Search,
     known: tuple[list[float], float],
@@ -252,9 +263,8 @@ def curve_of(points: Sequence[Measured], model: Model, hosts: Hosts) -> Curve | 
         return made
 
     def tried(units: int) -> tuple[float, int, list[float]]:
-        busy = min(0.8 * alone, units * 1e9 / search.pages_per_s)
-        start = (math.log(busy), math.log(search.command_ns))
-        best, cost = _found(search, start, model_of(units))
+        busy = math.log(min(0.8 * alone, units * 1e9 / search.pages_per_s))
+        best, cost = _with_and_without_a_ceiling(search, busy, model_of(units))
         return cost, units, best
 
     with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
@@ -295,9 +305,7 @@ def writes_over_depth(points: Sequence[Measured], model: Model, hosts: Hosts) ->
 
         busy = units * 1e9 / search.pages_per_s
         busy = math.log(busy if slots else min(busy, 0.8 * alone))
-        # A ceiling that the points show, or none.
-        starts = [(busy, math.log(one)) for one in (search.command_ns, 0.01 * alone)]
-        found = min((_found(search, start, made) for start in starts), key=lambda one: one[1])
+        found = _with_and_without_a_ceiling(search, busy, made)
         best, cost = _polished(search, found, made)
         return cost, slots, best
 

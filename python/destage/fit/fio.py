@@ -71,6 +71,8 @@ class Measured:
     write: Direction | None
     level_percent: float | None
     order: int
+    map_share: float = 1.0
+    """Of the map in memory."""
 
     @property
     def direction(self) -> Direction:
@@ -233,9 +235,12 @@ def _of_point(point: Point, order: int) -> Measured:
     # How many requests it had is not stated: a mean of one direction has no weight.
     one = Direction(1, mean, 0.0, point.percentiles, ())
     direction = _GRID[point.rw]
+    job = f"{point.rw} {point.block_bytes // 1024}k {point.depth} x {point.numjobs}"
+    if point.map_share < 1:
+        job += f", map cache {point.map_cache_kib} KiB"
     return Measured(
         name="grid",
-        job=f"{point.rw} {point.block_bytes // 1024}k {point.depth} x {point.numjobs}",
+        job=job,
         file=point.path,
         rw=point.rw,
         depth=point.depth,
@@ -246,6 +251,7 @@ def _of_point(point: Point, order: int) -> Measured:
         write=one if direction == "write" else None,
         level_percent=None,
         order=order,
+        map_share=point.map_share,
     )
 
 

@@ -11,10 +11,12 @@ from destage.base.errors import DataError, UsageError
 from destage.base.io.names import printable
 from destage.fit.fiotext import UNKNOWN
 
-__all__ = ["NAMING", "Point", "chosen", "is_grid", "names_of", "points"]
+__all__ = ["MAP_CACHE", "NAMING", "Point", "chosen", "is_grid", "names_of", "points"]
 
+#: Size of the map's part in memory, KiB: 0, or the largest of the device, is the whole map.
+MAP_CACHE = "map_cache_kib"
 #: Columns that name a device.
-NAMING = ("drive", "device", "interface")
+NAMING = ("drive", "device", "interface", MAP_CACHE)
 #: Columns of whole numbers, and what they are where they are missing or empty.
 _COUNTS = {"iodepth": 1, "numjobs": 1, "block_bytes": 4096}
 _TIMES = {"clat_mean_us": None, "clat_p50_us": 50.0, "clat_p99_us": 99.0, "clat_p999_us": 99.9}
@@ -33,6 +35,9 @@ class Point:
         self.depth, self.numjobs = counts["iodepth"], counts["numjobs"]
         self.block_bytes = counts["block_bytes"]
         self.iops = self._positive("iops")
+        self.map_cache_kib = self._count(MAP_CACHE, 0, least=0)
+        self.map_share = 1.0
+        """Of the map in memory."""
         self.percentiles = {
             share: 1000 * self._positive(name)
             for name, share in _TIMES.items()
@@ -44,12 +49,12 @@ class Point:
         place = f"{printable(self.path)}:{self.line}: column {column}"
         return DataError(f"{place}: expected {expected}, found {found}")
 
-    def _count(self, column: str, usual: int) -> int:
+    def _count(self, column: str, usual: int, least: int = 1) -> int:
         text = self.row.get(column) or ""
         if not text:
             return usual
-        if not (text.isdecimal() and int(text) > 0):
-            raise self._error(column, "a whole number of at least 1")
+        if not (text.isdecimal() and int(text) >= least):
+            raise self._error(column, f"a whole number of at least {least}")
         return int(text)
 
     def _positive(self, column: str) -> float:
@@ -95,8 +100,14 @@ def points(text: str, path: str) -> list[Point]:
     return found
 
 
-def names_of(some: Sequence[Point], by: Sequence[str] = ()) -> dict[str, list[Point]]:
-    """The points of each device, by the columns that name it."""
+def names_of(
+    some: Sequence[Point], by: Sequence[str] = (), *, maps_apart: bool = True
+) -> dict[str, list[Point]]:
+    """The points of each device, by the columns that name it.
+
+    A device with another part of its map in memory is another one, unless `maps_apart` is false:
+    then its points have their shares of the map.
+    """
     first = some[0].row
     for column in by:
         if column not in first:
@@ -105,11 +116,23 @@ def names_of(some: Sequence[Point], by: Sequence[str] = ()) -> dict[str, list[Po
                 f" it has {', '.join(map(printable, first))}"
             )
     columns = by or [column for column in NAMING if column in first]
+    columns = [column for column in columns if maps_apart or column != MAP_CACHE]
     found: dict[str, list[Point]] = {}
     for point in some:
-        name = ", ".join(value for column in columns if (value := point.row[column]))
-        found.setdefault(name, []).append(point)
+        values = [(column, value) for column in columns if (value := point.row[column])]
+        found.setdefault(", ".join(map(_named, values)), []).append(point)
+    for own in () if maps_apart else found.values():
+        whole = max(point.map_cache_kib for point in own)
+        for point in own:
+            point.map_share = point.map_cache_kib / whole if point.map_cache_kib else 1.0
     return found
+
+
+def _named(column_and_value: tuple[str, str]) -> str:
+    column, value = column_and_value
+    if column != MAP_CACHE:
+        return value
+    return f"map cache {value} KiB" if int(value) else "whole map"
 
 
 def chosen(some: Sequence[Point], where: Mapping[str, str]) -> list[Point]:
@@ -124,8 +147,9 @@ def chosen(some: Sequence[Point], where: Mapping[str, str]) -> list[Point]:
     kept = [p for p in some if all(p.row[column] == value for column, value in where.items())]
     found = names_of(kept)
     if len(found) > 1:
+        each = (column for column in NAMING if len({p.row.get(column) for p in kept}) > 1)
         raise DataError(
             f"{printable(some[0].path)} has {len(found)} devices: {'; '.join(found)}."
-            " Choose one: --where drive=NAME"
+            f" Choose one: --where {next(each)}=VALUE"
         )
     return kept

@@ -108,6 +108,10 @@ class Model:
         kept = 4 * self.pages_per_block * self.units
         return self.with_(op=max(self.op, kept / (self.pages + kept)))
 
+    def with_map_share(self, share: float) -> Model:
+        """The same with this share of the map in memory."""
+        return self.with_(map_pages=max(1, round(share * self.pages_of_map))).with_room()
+
     def shifted(self, pages: int) -> Model:
         """The same with so many more pages a unit: its collections begin that much later."""
         raw = int(self.pages / (1 - self.op) / self.units) + pages + 0.5

@@ -114,7 +114,7 @@ def _never_written(made: Measurement, assume_written: bool) -> None:
         )
     if read.mean_ns <= 1.3 * write.mean_ns or _reads_are_of_two_kinds(read.direction):
         raise DataError(
-            f"reads take {_us(read.mean_ns)}, as long as buffered writes"
+            f"reads take {_us(read.mean_ns)}, no longer than writes"
             f" ({_us(write.mean_ns)}): these addresses were probably never written, and the device"
             " answered without reading flash. Write the device once (fill-1, fill-2), or give"
             " --assume-written"

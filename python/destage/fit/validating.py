@@ -16,14 +16,14 @@ from destage.fit.comparison import Compared, compared
 from destage.fit.curve import direction_of
 from destage.fit.fio import Measured, Measurement, measurement, of_points, read_fio
 from destage.fit.fitting import Fit, fitted
-from destage.fit.gridcsv import is_grid, names_of, points
+from destage.fit.gridcsv import MAP_CACHE, is_grid, names_of, points
 from destage.fit.refusals import check
 from destage.lab.ssd import open_device
 
 __all__ = ["HOLD_OUT", "OFF", "Validation", "validate_device"]
 
 #: Parts that are held out.
-HOLD_OUT = ("half", "depth", "direction")
+HOLD_OUT = ("half", "depth", "direction", "map-cache")
 #: Points are named that are further off than this share of the measured rate.
 OFF = 0.3
 #: Held out with the script's steps: what no estimate needs.
@@ -123,10 +123,16 @@ def _direction(points: Sequence[Measured], _: int) -> list[Measured]:
     return [point for point in points if direction_of(point) == "write"]
 
 
+def _map_cache(points: Sequence[Measured], _: int) -> list[Measured]:
+    """All points with a part of the map in memory."""
+    return [point for point in points if point.map_share < 1]
+
+
 _PARTS: Mapping[str, Callable[[Sequence[Measured], int], list[Measured]]] = {
     "half": _half,
     "depth": _depth,
     "direction": _direction,
+    "map-cache": _map_cache,
 }
 
 
@@ -147,8 +153,9 @@ def _parted(made: Measurement, hold_out: str, seed: int) -> tuple[Measurement, M
     return part(is_held=False), part(is_held=True)
 
 
-def _devices(paths: Sequence[str], by: Sequence[str]) -> dict[str, Measurement]:
+def _devices(paths: Sequence[str], by: Sequence[str], hold_out: str) -> dict[str, Measurement]:
     """The measurements of each device: a CSV may have several."""
+    maps_apart = hold_out != "map-cache"
     found: dict[str, Measurement] = {}
     others = []
     for path in paths:
@@ -156,8 +163,8 @@ def _devices(paths: Sequence[str], by: Sequence[str]) -> dict[str, Measurement]:
         if not is_grid(text):
             others.append(path)
             continue
-        for name, rows in names_of(points(text, path), by).items():
-            of_points(rows, found.setdefault(name, measurement(paths)))
+        for name, rows in names_of(points(text, path), by, maps_apart=maps_apart).items():
+            of_points(rows, found.setdefault(name or path, measurement(paths)))
     if others:
         made = read_fio(others)
         found[made.target or ", ".join(others)] = made
@@ -179,9 +186,10 @@ def validate_device(
     Parameters:
         paths: what `fit` takes. A CSV may have several devices.
         hold_out: `half`, a random half of the points; `depth`, every second number of requests in
-            flight; `direction`, the writes. With the steps of `fit_script`, those that no estimate
-            needs.
-        by: columns of a CSV that name a device; by default drive, device and interface
+            flight; `direction`, the writes; `map-cache`, the points of a CSV with a part of the map
+            in memory (its column `map_cache_kib`). With the steps of `fit_script`, those that no
+            estimate needs.
+        by: columns of a CSV that name a device; by default drive, device, interface and map cache
             that it has.
         base, assume_written: as in `fit`.
         seed: of the half, and of the intervals.
@@ -196,7 +204,7 @@ def validate_device(
     whole = capacity or open_device(base).logical_bytes
     return tuple(
         _validated(name, made, hold_out, seed, whole, assume_written, base)
-        for name, made in _devices(names, by).items()
+        for name, made in _devices(names, by, hold_out).items()
     )
 
 
@@ -212,6 +220,13 @@ def _validated(
     size = made.capacity or capacity
     check(made, assume_written=assume_written, steady=True, capacity=size)
     known, rest = _parted(made, hold_out, seed)
+    if hold_out == "map-cache":
+        whole, parts = ([*one.grid["read"], *one.grid["write"]] for one in (known, rest))
+        if not (whole and parts):
+            raise DataError(
+                f"{name}: hold_out=map-cache: expected points with the whole map and with a part of"
+                f" it in memory (column {MAP_CACHE} of a CSV), found {len(whole)} and {len(parts)}"
+            )
     if not any((rest.steps, rest.grid["read"], rest.grid["write"])):
         raise DataError(f"{name}: nothing is left to predict with hold_out={hold_out}")
     fit = fitted(known, size, base=base, seed=seed, name=name)

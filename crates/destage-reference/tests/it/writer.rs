@@ -118,9 +118,44 @@ fn other_inputs() -> Vec<Input> {
     ]
 }
 
+/// Vectors over an FTL on several units, where an operation that waited enters the queue of a unit
+/// at the instant at which that has become idle (2).
+fn ftl_inputs() -> Vec<Input> {
+    let no = || json!({});
+    let low = |pages: u64| json!({"writer_low_pages": pages});
+    let dftl = || json!({"cmt_entries": 24, "entries_per_translation_page": 16});
+    let log = || json!({"log_blocks": 5});
+    let staged = || json!({"evict_wait": "staged", "staging_pages": 4});
+    let first = || json!({"sched": "read_first"});
+    [
+        ("dftl, lru", 21, no(), "lru", no(), low(10), dftl()),
+        ("dftl, cflru, staging pages", 22, no(), "cflru", staged(), low(12), dftl()),
+        ("dftl, lru, reads first", 23, first(), "lru", no(), low(10), dftl()),
+        ("dftl, clock-sweep", 24, no(), "clock-sweep", no(), low(24), dftl()),
+        ("bast, clock", 25, no(), "clock", no(), low(10), log()),
+        ("bast, lru-wsr, reads first", 26, first(), "lru-wsr", no(), low(8), log()),
+        ("fast, fifo", 27, no(), "fifo", no(), low(10), log()),
+        ("fast, lru, shared bus", 28, json!({"bus": "shared"}), "lru", no(), low(10), log()),
+        ("page-ideal, lru", 29, no(), "lru", no(), low(10), no()),
+    ]
+    .into_iter()
+    .map(|(name, seed, device, policy, cache, host, ftl)| {
+        let kind = name.split(',').next().expect("a name");
+        let mut keys = object(json!({"queue_level": "plane", "ftl": kind}));
+        keys.extend(object(device));
+        let name = format!("writer, {name}");
+        let mut vector = input(&name, seed, Value::Object(keys), policy, cache, host);
+        vector["device"].as_object_mut().expect("a table").remove("gc_low_pages");
+        vector.insert("ftl".to_string(), ftl);
+        vector
+    })
+    .collect()
+}
+
 #[test]
 fn vectors_are_what_the_model_says() {
-    let lines: Vec<String> = inputs().into_iter().chain(other_inputs()).map(line).collect();
+    let all = inputs().into_iter().chain(other_inputs()).chain(ftl_inputs());
+    let lines: Vec<String> = all.map(line).collect();
     holds("writer.jsonl", &lines);
 }
 
