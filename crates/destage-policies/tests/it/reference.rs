@@ -220,6 +220,10 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
         // Without a device, nothing waits and nothing collects.
         ("ecr", vec![], "cflru-e"),
         ("ecr-e", vec![], "lru"),
+        ("ecr-over", vec![], "lru"),
+        ("ecr-over", vec![("base".to_string(), Value::from("cflru"))], "cflru"),
+        ("ecr-over", vec![("base".to_string(), Value::from("2q"))], "2q"),
+        ("ecr-over", vec![("base".to_string(), Value::from("arc"))], "arc"),
         ("gcar-lru", vec![], "lru"),
         ("gcar-cflru", vec![], "cflru"),
         ("sac", vec![], "dual-queue"),
