@@ -309,6 +309,10 @@ fn the_ends_of_every_range_are_taken() {
                 Kind::Choice(words) => {
                     [words[0], words[words.len() - 1]].map(|word| Value::Text(word.to_string()))
                 }
+                Kind::Form(_) if policy.bases.contains(&"arc") => {
+                    ["arc", "2q[in_fraction=1.0;out_fraction=16.0]"]
+                        .map(|base| Value::Text(base.to_string()))
+                }
                 Kind::Form(_) => ["lru", "clock-sweep[max_usage=255;initial_usage=0]"]
                     .map(|base| Value::Text(base.to_string())),
                 Kind::Ints { .. } | Kind::OptionalBool => {
