@@ -55,9 +55,9 @@ use destage_core::{
     UnitId,
 };
 
-pub(crate) const SOURCE: &str = "Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management Policy for \
-                      Page-Level Flash-Based SSDs. Concurrency and Computation: Practice and \
-                      Experience, 2019";
+pub(crate) const SOURCE: &str = "Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management \
+                                 Policy for Page-Level Flash-Based SSDs. Concurrency and \
+                                 Computation: Practice and Experience, 2019";
 
 /// Catalogue entry of `ecr`.
 pub static INFO: Info = Info {

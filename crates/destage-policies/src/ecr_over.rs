@@ -1,8 +1,9 @@
 //! ECR over other policies: each chip's pages are managed by one, and the chip with the shortest
 //! queue gives up the page that its policy would.
 //!
-//! Chen, Pan, Li, Xu. ECR (see `ecr.rs`), section 3: "the cached data in each chip can be managed by
-//! other algorithms, and just use CQMU module to select a target chip with shortest waiting time."
+//! Chen, Pan, Li, Xu. ECR (see `ecr.rs`), section 3: "the cached data in each chip can be managed
+//! by other algorithms, and just use CQMU module to select a target chip with shortest waiting
+//! time."
 //! Defined in `docs/spec/device-policies.md` 3.4.
 //!
 //! Rules. Every chip has a base policy of its own: LRU, CFLRU, 2Q or ARC. A page, clean or dirty,

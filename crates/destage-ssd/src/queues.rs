@@ -426,7 +426,8 @@ impl Queues {
         (longest, each.sum())
     }
 
-    /// A collection operation of the unit has not ended, or by another reading, is in service (4.6).
+    /// A collection operation of the unit has not ended, or with `in_gc = executing` is in service
+    /// (4.6).
     #[inline]
     pub fn in_gc(&self, unit: UnitId) -> bool {
         let is_queued = match &self.order {

@@ -49,8 +49,8 @@ impl Cqct {
         matches!(self, Cqct::Eq1Strict | Cqct::Eq1)
     }
 
-    /// CQCT of every unit, list U after the last of them; of one without a candidate, any. `dynamic`:
-    /// under dynamic allocation only list U says where its pages go.
+    /// CQCT of every unit, list U after the last of them; of one without a candidate, any.
+    /// `dynamic`: under dynamic allocation only list U says where its pages go.
     #[inline(always)]
     pub(crate) fn costs_ns(
         self,
