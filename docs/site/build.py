@@ -33,15 +33,7 @@ BELOW = {
     "kv-on-flash": ("tiers", "reference/tiers", "vllm"),
     "troubleshooting": ("reference/trust",),
     "devices": ("reference/device-keys", "drives/index", "ftls", "layers/index"),
-    "papers/README": (
-        "papers/beyond",
-        "reproduce",
-        "asking",
-        "waf",
-        "ace",
-        "writer",
-        "reference/policies-wanted",
-    ),
+    "papers/README": ("reproduce", "asking", "waf", "ace", "writer", "reference/policies-wanted"),
 }
 #: The page below which every page goes that no list names.
 REST = "repository/CONTRIBUTING"

@@ -140,6 +140,20 @@ def test_caches_and_drives_shrink_as_the_requests_do() -> None:
     assert scaled_drive("ecr", "", 0.001).record["device"]["blocks_per_plane"] == 32
 
 
+def test_a_map_cache_shrinks_as_the_device_does_and_holds_some_entries() -> None:
+    keys = "map_cache=2MiB;map_granularity=entry"
+    for scale in (1.0, 0.1, 0.01, 0.001):
+        device = scaled_drive(f"sac[{keys}]", "", scale).record["device"]
+        part = max(scale, 32 / 1024)
+        assert device["map_cache"] == pytest.approx((2 << 20) * part, rel=0.01), scale
+        # Pages of the host and of the map have an open block each.
+        assert device["gc_low_pages"] >= 2 * device["pages_per_block"]
+    small = scaled_drive("sac[map_cache=1KiB;map_granularity=entry]", "", 0.1).record["device"]
+    assert small["map_cache"] == 64 * small["map_entry_bytes"]
+    whole = scaled_drive("sac[map_cache=8KiB]", "", 0.1).record["device"]
+    assert whole["map_cache"] == whole["page_bytes"]
+
+
 def test_what_a_policy_counts_in_requests_shrinks_as_they_do() -> None:
     assert scaled_policy("bpac[pird_sampling=p_list]", 1.0) == "bpac[pird_sampling=p_list]"
     made = scaled_policy("bpac[pird_sampling=p_list]", 0.1)

@@ -142,7 +142,7 @@ pub(crate) fn build<D: Directory + 'static, V: Visitor>(
     directory: D,
     visitor: V,
 ) -> Result<V::Output, BuildError> {
-    let (base, params) = written::base(INFO.name, "base", &setup.params)?;
+    let (base, params) = written::base(&INFO, &setup.params)?;
     let writes = setup.params.int("writes") as u32; // in range
     let over = Over { visitor, writes };
     build_ordered(base, &Setup { params, ..setup.clone() }, directory, over)

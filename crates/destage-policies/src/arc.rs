@@ -22,9 +22,11 @@
 //!
 //! Cost. O(1); two links per page, resident or ghost, at most `2c` of them.
 
+use crate::elastic::Elastic;
 use crate::info::INTERVAL_FRAMES_ADAPTIVE;
+use crate::params::Params;
 use crate::{Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Pages, Plan, Policy, Request, Slot};
+use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -84,10 +86,16 @@ impl<D: Directory> Arc<D> {
         }
     }
 
+    /// REPLACE takes the LRU page of T1.
+    #[inline(always)]
+    fn is_from_t1(&self, in_b2: bool) -> bool {
+        let t1 = f64::from(self.t1.len());
+        !self.t1.is_empty() && (t1 > self.p || in_b2 && t1 == self.p)
+    }
+
     #[inline(always)]
     fn replace(&mut self, in_b2: bool, plan: &mut Plan) {
-        let t1 = f64::from(self.t1.len());
-        let from_t1 = !self.t1.is_empty() && (t1 > self.p || in_b2 && t1 == self.p);
+        let from_t1 = self.is_from_t1(in_b2);
         let (t, b) =
             if from_t1 { (&mut self.t1, &mut self.b1) } else { (&mut self.t2, &mut self.b2) };
         let victim = t.pop_lru(&mut self.pages).expect("a full buffer has a page to replace");
@@ -111,6 +119,26 @@ impl<D: Directory> Arc<D> {
     fn drop_ghost(pages: &mut Pages<D>, b: &mut List) {
         let ghost = b.pop_lru(pages).expect("what is dropped is there");
         pages.remove(ghost);
+    }
+}
+
+impl<D: Directory> Elastic for Arc<D> {
+    fn resize(&mut self, frames: u32, _: &Params) {
+        self.c = frames;
+        self.p = self.p.min(f64::from(frames));
+        while self.t1.len() + self.b1.len() > frames && !self.b1.is_empty() {
+            Self::drop_ghost(&mut self.pages, &mut self.b1);
+        }
+        while self.b1.len() + self.b2.len() > frames && !self.b2.is_empty() {
+            Self::drop_ghost(&mut self.pages, &mut self.b2);
+        }
+    }
+
+    fn candidate(&self, miss: &Miss) -> Option<Page> {
+        let is_all_t1 = *miss == Miss::New && self.t1.len() == self.c;
+        let from_t1 = is_all_t1 || self.is_from_t1(matches!(miss, Miss::InB2(_)));
+        let list = if from_t1 { &self.t1 } else { &self.t2 };
+        Some(self.pages.page(list.lru(&self.pages)?))
     }
 }
 

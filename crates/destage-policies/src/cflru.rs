@@ -30,8 +30,9 @@
 //!
 //! Cost. O(1).
 
+use crate::elastic::Elastic;
 use crate::info::INTERVAL_FRAMES;
-use crate::params::{IfAbsent, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, PerSlot, Plan, Policy, Request, Slot, share,
@@ -236,6 +237,25 @@ impl<D: Directory> Policy for Cflru<D> {
             "the window holds the w oldest pages, or all there are"
         );
         assert!(self.resident() <= self.frames);
+    }
+}
+
+impl<D: Directory> Elastic for Cflru<D> {
+    /// Pages of the window stay there if it is to hold fewer.
+    fn resize(&mut self, frames: u32, params: &Params) {
+        self.frames = frames;
+        self.window = share(params.real("window_fraction"), frames);
+        self.fill_window();
+    }
+
+    fn candidate(&self, (): &()) -> Option<Page> {
+        let lists = [&self.clean, &self.dirty, &self.working];
+        Some(self.pages.page(lists.into_iter().find_map(|list| list.lru(&self.pages))?))
+    }
+
+    fn leave(&mut self, page: Page, params: &Params) {
+        self.resize(self.resident() - 1, params);
+        self.forget(page);
     }
 }
 

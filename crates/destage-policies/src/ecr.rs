@@ -43,39 +43,21 @@
 //!
 //! Cost. O(1) per access, O(chips) per eviction; `eq1` and `eq1_strict` count queues.
 
+pub(crate) mod cqct;
 #[cfg(test)]
 mod tests;
 
-use crate::info::OneWritePoint;
-use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::unit_lists::{EMPTY, UnitLists, set_by_frame};
 use crate::{Caveat, Circumstance, Info, Setup};
+use cqct::{CQCT, Cqct, ONE_WRITE_POINT};
 use destage_core::{
-    DeviceView, Directory, Lookup, Lpn, Nanos, NominalTimes, Page, Plan, PlaneId, Policy, Request,
-    Requirements, Slot, Unfinished, UnitId,
+    DeviceView, Directory, Lookup, Lpn, Nanos, Page, Plan, Policy, Request, Requirements, Slot,
+    UnitId,
 };
 
-const SOURCE: &str = "Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management Policy for \
-                      Page-Level Flash-Based SSDs. Concurrency and Computation: Practice and \
-                      Experience, 2019";
-
-const PARAMS: &[Param] = &[Param {
-    name: "cqct",
-    symbol: "CQCT",
-    kind: Kind::Choice(&["backlog", "wait", "eq1_strict", "eq1"]),
-    default: IfAbsent::Word("backlog"),
-    about: "Chip queue complete time: remaining work; that and the collection to come; unfinished \
-            operations at nominal times (equation 1), without and with the collection to come. \
-            Default: table 1's reading.",
-    ..Param::BLANK
-}];
-
-/// With several write points a plane the next collection is not that of the fullest block.
-const ONE_WRITE_POINT: Option<OneWritePoint> = Some(OneWritePoint {
-    param: "cqct",
-    values: &["wait", "eq1"],
-    instead: "cqct = backlog or eq1_strict",
-});
+pub(crate) const SOURCE: &str = "Chen, Pan, Li, Xu. ECR: Eviction-Cost-Aware Cache Management \
+                                 Policy for Page-Level Flash-Based SSDs. Concurrency and \
+                                 Computation: Practice and Experience, 2019";
 
 /// Catalogue entry of `ecr`.
 pub static INFO: Info = Info {
@@ -85,7 +67,7 @@ pub static INFO: Info = Info {
     about: "Evict clean pages first, then the dirty page whose chip's queue is shortest.",
     flash_aware: true,
     time: "O(1), eviction O(chips)",
-    params: PARAMS,
+    params: &[CQCT],
     caveats: &[Caveat {
         when: Circumstance::NoUnitWhileDirty,
         says: "no dirty page has a unit before it is written (alloc = dynamic, or an FTL other \
@@ -103,30 +85,10 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     about: "Evict the page, clean or dirty, whose chip's queue is shortest.",
     flash_aware: true,
     time: "O(1), eviction O(chips)",
-    params: PARAMS,
+    params: &[CQCT],
     one_write_point: ONE_WRITE_POINT,
     ..Info::BLANK
 };
-
-/// The reading of CQCT.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Cqct {
-    Backlog,
-    Wait,
-    Eq1Strict,
-    Eq1,
-}
-
-impl Cqct {
-    fn of(params: &Params) -> Self {
-        match params.word("cqct") {
-            "wait" => Cqct::Wait,
-            "eq1_strict" => Cqct::Eq1Strict,
-            "eq1" => Cqct::Eq1,
-            _ => Cqct::Backlog,
-        }
-    }
-}
 
 /// The Clean list; a unit's list is the next one after its number. Empty in `ecr-e`.
 const CLEAN: u32 = 0;
@@ -178,50 +140,14 @@ impl<D: Directory, const CLEAN_LIST: bool> Ecr<D, CLEAN_LIST> {
     fn cheapest(&mut self, device: &dyn DeviceView) -> Option<u32> {
         let mut costs = std::mem::take(&mut self.costs);
         costs.resize(self.lists.lists().saturating_sub(1) as usize, 0);
-        match self.cqct {
-            Cqct::Backlog => device.backlogs_ns(&mut costs),
-            _ => self.cqcts_ns(device, &mut costs),
-        }
+        let oldest = |unit| {
+            let oldest = self.lists.oldest_of(list_of(unit))?;
+            Some(self.lpns[oldest as usize])
+        };
+        self.cqct.costs_ns(device, &mut costs, self.dynamic, oldest);
         let unit = cheapest(&costs, self.lists.oldest_stamps().get(1..).unwrap_or_default());
         self.costs = costs;
         self.lists.oldest_of(list_of(unit?))
-    }
-
-    /// CQCT of every unit's oldest page, in the readings that look further than its queue. Where
-    /// the queue alone is longer than the smallest CQCT before, the collection to come is left out:
-    /// to predict one takes a look at every page of its block.
-    #[inline(never)]
-    fn cqcts_ns(&self, device: &dyn DeviceView, costs: &mut [Nanos]) {
-        let mut least = Nanos::MAX;
-        for (unit, cost) in (0..).map(UnitId).zip(costs) {
-            let Some(oldest) = self.lists.oldest_of(list_of(unit)) else { continue };
-            *cost = self.queue_ns(device, unit);
-            // Under dynamic allocation only list U says where its pages go.
-            let has_target = !self.dynamic || unit.0 >= device.units();
-            if has_target && *cost <= least {
-                *cost += self.collection_ns(device, self.lpns[oldest as usize]);
-            }
-            least = least.min(*cost);
-        }
-    }
-
-    /// CQCT of the operations in the queue.
-    fn queue_ns(&self, device: &dyn DeviceView, unit: UnitId) -> Nanos {
-        match (self.cqct, device.nominal_times()) {
-            (Cqct::Eq1Strict | Cqct::Eq1, Some(times)) => {
-                equation_1_ns(device.unfinished(unit), times)
-            }
-            _ => device.backlog_ns(unit),
-        }
-    }
-
-    /// CQCT of the collection that a write-back of this page would set off.
-    fn collection_ns(&self, device: &dyn DeviceView, lpn: Lpn) -> Nanos {
-        match self.cqct {
-            Cqct::Backlog | Cqct::Eq1Strict => 0,
-            Cqct::Wait => device.gc_cost_ns(device.target(lpn)),
-            Cqct::Eq1 => equations_3_and_4_ns(device, device.target(lpn)),
-        }
     }
 }
 
@@ -265,32 +191,6 @@ impl Cheapest {
             *self = Cheapest { key, unit };
         }
     }
-}
-
-/// Equation 1 without S: L_r N_r + L_w N_w and the collections that are queued, in which a move
-/// counts as a read and a write ("imposed by GC").
-fn equation_1_ns(n: Unfinished, l: NominalTimes) -> Nanos {
-    let Unfinished { reads, writes, moves, erases, summaries } = n;
-    l.read_ns * (Nanos::from(reads) + Nanos::from(moves))
-        + l.program_ns * (Nanos::from(writes) + Nanos::from(moves))
-        + l.erase_ns * Nanos::from(erases)
-        + l.summary_ns.unwrap_or(0) * Nanos::from(summaries)
-}
-
-/// S times T_gc: equation 3 with N_v the valid pages of the block that would be collected, and the
-/// summary pages of equation 4, in whole numbers and with N_w = 0, since queued writes have theirs
-/// in the queue.
-fn equations_3_and_4_ns(device: &dyn DeviceView, plane: PlaneId) -> Nanos {
-    let (Some(valid), Some(l)) = (device.gc_victim_pages(plane), device.nominal_times()) else {
-        return 0;
-    };
-    let t_gc = l.erase_ns + Nanos::from(valid) * (l.read_ns + l.program_ns);
-    let Some(l_sp) = l.summary_ns else { return t_gc };
-    // What the active block takes before it is full and its summary page due.
-    let room = device.active_block_free_pages(plane).saturating_sub(1);
-    let data_pages = device.pages_per_block().saturating_sub(1).max(1);
-    let n_sp = if valid < room { 0 } else { 1 + (valid - room) / data_pages };
-    t_gc + l_sp * Nanos::from(n_sp)
 }
 
 impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
@@ -337,7 +237,7 @@ impl<D: Directory, const CLEAN_LIST: bool> Policy for Ecr<D, CLEAN_LIST> {
     in_unit_lists! { self.lists; frames: self.frames }
 
     fn counts_operations(&self) -> bool {
-        matches!(self.cqct, Cqct::Eq1Strict | Cqct::Eq1)
+        self.cqct.counts_operations()
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {

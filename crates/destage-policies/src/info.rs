@@ -36,9 +36,10 @@ pub struct Info {
     pub time: &'static str,
     /// Parameters; empty if it has none.
     pub params: &'static [Param],
-    /// Parameter that names the policy that this one wraps, one of
-    /// [`ORDERED`](crate::ORDERED) with its parameters.
+    /// Parameter that names the policy that this one wraps, with its parameters.
     pub over: Option<&'static str>,
+    /// Policies that it wraps; empty: those of [`ORDERED`](crate::ORDERED).
+    pub bases: &'static [&'static str],
     /// Parameters that a run supplies, where it knows their value and the user gives none.
     pub takes: &'static [Takes],
     /// Counters that only it has: the names of
@@ -70,8 +71,8 @@ impl Info {
     /// Family of the policy, which requires this of a run.
     pub fn family(&self, requirements: Requirements) -> Family {
         match () {
-            () if self.over.is_some() => Family::Over,
             () if requirements.device() => Family::Drive,
+            () if self.over.is_some() => Family::Over,
             () if self.clusters => Family::Blocks,
             () if self.admission => Family::Admission,
             () if self.flash_aware => Family::Flash,
@@ -100,6 +101,7 @@ impl Info {
         time: "",
         params: &[],
         over: None,
+        bases: &[],
         takes: &[],
         counters: &[],
         gauges: &[],

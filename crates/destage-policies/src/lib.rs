@@ -26,6 +26,7 @@ pub mod admission;
 #[macro_use]
 mod alike;
 mod clusters;
+mod elastic;
 mod fifos;
 mod frames;
 pub mod info;
@@ -238,6 +239,7 @@ pub mod clock_pro;
 pub mod clock_sweep;
 pub mod dual_queue;
 pub mod ecr;
+pub mod ecr_over;
 pub mod fab;
 pub mod fifo;
 pub mod gcar_bplru;
@@ -311,6 +313,7 @@ policies! {
     bpac::INFO => plain(bpac::Bpac::new);
     aalru::INFO => aalru::Aalru::build;
     lb_clock::INFO => plain(lb_clock::LbClock::new);
+    ecr_over::INFO => ecr_over::EcrOver::build;
     [over an order] ace::INFO => ace::build;
 }
 
@@ -379,8 +382,8 @@ pub fn check_params<'a>(
 ) -> Result<Params, BuildError> {
     let info = info(name)?;
     let params = Params::check(name, info.params, given)?;
-    if let Some(key) = info.over {
-        written::base(name, key, &params)?;
+    if info.over.is_some() {
+        written::base(info, &params)?;
     }
     Ok(params)
 }

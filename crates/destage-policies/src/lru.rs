@@ -8,7 +8,9 @@
 //!
 //! Cost. O(1); two links per page.
 
+use crate::elastic::Elastic;
 use crate::info::{INTERVAL_FRAMES, StackOrder};
+use crate::params::Params;
 use crate::{Info, Setup, VICTIMS_AHEAD};
 use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
 
@@ -99,6 +101,16 @@ impl<D: Directory> Policy for Lru<D> {
     fn check(&self) {
         self.list.check(&self.pages);
         assert!(self.list.len() <= self.frames);
+    }
+}
+
+impl<D: Directory> Elastic for Lru<D> {
+    fn resize(&mut self, frames: u32, _: &Params) {
+        self.frames = frames;
+    }
+
+    fn candidate(&self, (): &()) -> Option<Page> {
+        Some(self.pages.page(self.list.lru(&self.pages)?))
     }
 }
 

@@ -18,9 +18,10 @@
 //!
 //! Cost. O(1); two links per page of `Am`, a word per page of `A1in`, two per ghost.
 
+use crate::elastic::Elastic;
 use crate::fifos::take;
 use crate::info::INTERVAL_FRAMES;
-use crate::params::{IfAbsent, Kind, Param};
+use crate::params::{IfAbsent, Kind, Param, Params};
 use crate::{Info, Setup};
 use destage_core::{
     DeviceView, Directory, List, Lookup, Page, Pages, Places, Plan, Policy, Queue, Request, Slot,
@@ -110,6 +111,27 @@ impl<D: Directory> TwoQ<D> {
         }
         self.pages[slot].list = A1OUT;
         self.a1out.push(slot, &mut self.places);
+    }
+}
+
+impl<D: Directory> Elastic for TwoQ<D> {
+    fn resize(&mut self, frames: u32, params: &Params) {
+        self.frames = frames;
+        self.kin = share(params.real("in_fraction"), frames);
+        self.kout = share(params.real("out_fraction"), frames);
+        while self.a1out.len() > self.kout
+            && let Some(oldest) = self.a1out.pop()
+        {
+            self.pages.remove(oldest);
+        }
+    }
+
+    fn candidate(&self, _: &bool) -> Option<Page> {
+        let slot = match self.a1in.len() > self.kin as usize || self.am.is_empty() {
+            true => *self.a1in.front()?,
+            false => self.am.lru(&self.pages)?,
+        };
+        Some(self.pages.page(slot))
     }
 }
 

@@ -4,7 +4,7 @@
 //! another one stands.
 
 use crate::params::{ParamError, Params, Value, nearest};
-use crate::{BuildError, ORDERED, check_params, info};
+use crate::{BuildError, Info, ORDERED, check_params, info};
 pub use destage_keys::parts;
 use destage_keys::with_semicolons;
 
@@ -44,15 +44,14 @@ pub fn read(text: &str) -> Result<Written, BuildError> {
     Ok((name.trim().to_string(), given))
 }
 
-/// The policy on which `policy` stands, by its parameter `key`: its name, and all its parameters.
-pub(crate) fn base(
-    policy: &str,
-    key: &str,
-    params: &Params,
-) -> Result<(&'static str, Params), BuildError> {
+/// The policy on which another one stands: its name, and all its parameters.
+pub(crate) fn base(wrapper: &Info, params: &Params) -> Result<(&'static str, Params), BuildError> {
+    let (policy, key) = (wrapper.name, wrapper.over.expect("it stands on another one"));
     let value = params.get(key);
     let wrong = |what: String| ParamError(format!("{policy}: {key} = {value}: {what}"));
-    let bases = || ORDERED.iter().map(|info| info.name);
+    let ordered = ORDERED.iter().map(|info| info.name).filter(|_| wrapper.bases.is_empty());
+    let all: Vec<&str> = ordered.chain(wrapper.bases.iter().copied()).collect();
+    let bases = || all.iter().copied();
     let known = || bases().collect::<Vec<_>>().join(", ");
     let Value::Text(text) = value else {
         return Err(wrong(format!("expected a policy, one of {}", known())).into());
@@ -61,7 +60,10 @@ pub(crate) fn base(
     let Some(base) = bases().find(|&base| base == name) else {
         let meant = nearest(&name, bases()).map(|meant| format!(", did you mean {meant}?"));
         let what = match info(&name) {
-            Ok(_) => format!("{name} shows no order of eviction to stand on"),
+            Ok(_) if wrapper.bases.is_empty() => {
+                format!("{name} shows no order of eviction to stand on")
+            }
+            Ok(_) => format!("{name} has a fixed number of frames"),
             Err(_) => format!("unknown policy {name:?}{}", meant.unwrap_or_default()),
         };
         return Err(wrong(format!("{what} (expected one of {})", known())).into());

@@ -28,7 +28,7 @@ pub use streams::StreamsConfig;
 pub use table::{ConfigError, Table};
 pub(crate) use table::{Reader, nearest};
 pub use words::{
-    AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode, Isolation,
-    LinkDuplex, MapGranularity, MapPolicy, Precondition, PreconditionEnd, QueueLevel, ReadWait,
-    Sched, SlcPolicy, Steps, Striping, Suspend, TrimMode, UnmappedRead, Writer,
+    AddressMode, Alloc, Bus, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode, InGc,
+    Isolation, LinkDuplex, MapGranularity, MapPolicy, Precondition, PreconditionEnd, QueueLevel,
+    ReadWait, Sched, SlcPolicy, Steps, Striping, Suspend, TrimMode, UnmappedRead, Writer,
 };

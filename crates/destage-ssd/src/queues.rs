@@ -4,6 +4,7 @@
 //! Whatever needs more (a shared bus, reads first, idle timers, recorders) leaves that
 //! plain path at its first branch.
 
+mod collecting;
 mod counts;
 mod lanes;
 mod order;
@@ -13,13 +14,14 @@ mod unfinished;
 pub use counts::{ChannelCounters, Totals};
 
 use crate::bus::Reservations;
-use crate::config::{Bus, DeviceConfig, GcMode, GcStepsConfig, Sched, Suspend};
+use crate::config::{Bus, DeviceConfig, GcMode, GcStepsConfig, InGc, Sched, Suspend};
 use crate::ended::{Released, Undone};
 use crate::geometry::{Geometry, PlaneLocation};
 use crate::pending_time::{PendingTime, PendingTimes};
 use crate::read_first::ReadFirstQueue;
 use crate::records::{Numbering, OperationRecord, Recorder};
 use crate::timing::{OperationKind, Timing};
+use collecting::Stretches;
 use counts::{FtlOperations, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
 use order::Waits;
@@ -63,6 +65,8 @@ pub struct Queues {
     times: PendingTimes,
     // Operations that have not ended, per unit, if a policy wants to count them (fcfs only).
     log: Option<Vec<Log>>,
+    // By unit: collections in service, if these alone make it one in GC (fcfs only).
+    collecting: Option<Vec<Stretches>>,
     // Ends of host operations and how long they were served, if a policy wants to hear of them.
     ends: Option<BinaryHeap<Reverse<(Nanos, u64, Nanos)>>>,
     // By unit: the page of the host that it worked for last, and how long. Kept with `ends`.
@@ -104,7 +108,7 @@ impl Queues {
         let sums = (config.sched, config.bus) == (Sched::Fcfs, Bus::Private);
         let mut queues = Queues {
             now: 0,
-            plain: sums && idle_ns.is_none(),
+            plain: sums && idle_ns.is_none() && config.in_gc == InGc::Queued,
             sums,
             quick: false,
             tails: vec![0; units],
@@ -130,6 +134,8 @@ impl Queues {
             idle_ns,
             times: PendingTimes::default(),
             log: None,
+            collecting: (config.in_gc == InGc::Executing)
+                .then(|| vec![Stretches::default(); units]),
             ends: None,
             works: Vec::new(),
             pages: 0,
@@ -420,12 +426,22 @@ impl Queues {
         (longest, each.sum())
     }
 
-    /// A collection operation of the unit has not ended (4.6).
+    /// A collection operation of the unit has not ended, or with `in_gc = executing` is in service
+    /// (4.6).
     #[inline]
     pub fn in_gc(&self, unit: UnitId) -> bool {
-        match &self.order {
+        let is_queued = match &self.order {
             Order::ReadFirst(lanes) => lanes[unit.index()].in_gc(),
             _ => self.units[unit.index()].gc_until > self.now,
+        };
+        is_queued && self.collecting.as_ref().is_none_or(|all| self.collects(all, unit))
+    }
+
+    /// A collection operation of the unit has begun and not ended.
+    fn collects(&self, collecting: &[Stretches], unit: UnitId) -> bool {
+        match &self.order {
+            Order::ReadFirst(lanes) => lanes[unit.index()].collects(),
+            _ => collecting[unit.index()].holds(self.now),
         }
     }
 

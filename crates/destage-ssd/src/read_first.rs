@@ -238,6 +238,12 @@ impl ReadFirstQueue {
         self.collections > 0
     }
 
+    /// A collection operation has begun and not ended.
+    pub(crate) fn collects(&self) -> bool {
+        let mut begun = self.serving.iter().chain(&self.suspended);
+        begun.any(|(op, _)| op.collection)
+    }
+
     /// Operations that have not ended, by kind.
     pub(crate) fn unfinished(&self) -> Unfinished {
         let mut counts = Unfinished::default();

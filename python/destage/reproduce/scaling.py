@@ -144,6 +144,12 @@ def scaled_drive(spec: str, ftl: str, share: float) -> Device:
     }
     if device["precondition_writes"]:
         keys["precondition_writes"] = round(device["precondition_writes"] * part)
+    if "map_cache" in device:
+        is_whole = device["map_granularity"] == "page"
+        least = device["page_bytes"] if is_whole else LEAST_ENTRIES * device["map_entry_bytes"]
+        keys["map_cache"] = max(least, round(device["map_cache"] * part))
+        # Map pages have an open block of their own.
+        keys["gc_low_pages"] = max(2 * block, int(keys["gc_low_pages"]))
     # The device's own FTL may need more room than there is, before it is made smaller, too.
     keys["ftl"] = "page"
     smaller = with_keys(spec, ";".join(f"{key}={value}" for key, value in keys.items()))

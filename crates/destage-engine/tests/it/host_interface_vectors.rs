@@ -56,6 +56,11 @@ fn every_vector_of_another_ftl_on_several_units_passes() {
 }
 
 #[test]
+fn every_vector_of_choices_by_unit_passes() {
+    all_pass(&["choices.jsonl"], 15);
+}
+
+#[test]
 fn every_vector_of_gcar_over_bplru_passes() {
     all_pass(&["gcar-bplru.jsonl"], 11);
 }

@@ -1,10 +1,11 @@
 //! Tests of the rules at the head of `ecr.rs`: the paper's own cases, then the corners.
 
+use super::cqct::{equation_1_ns, equations_3_and_4_ns};
 use super::*;
 use crate::cflru_e::CflruE;
 use crate::params::Value;
 use crate::testing::{Chips, drive_on, mixed, setup, victims};
-use destage_core::{Dense, Op, Op::*};
+use destage_core::{Dense, NominalTimes, Op, Op::*, PlaneId, Unfinished};
 
 fn policy<const CLEAN_LIST: bool>(frames: u32, cqct: &str) -> Ecr<Dense, CLEAN_LIST> {
     let name = if CLEAN_LIST { INFO.name } else { WITHOUT_CLEAN_LIST.name };

@@ -220,6 +220,10 @@ fn policies_with_extreme_parameters_are_simpler_policies() {
         // Without a device, nothing waits and nothing collects.
         ("ecr", vec![], "cflru-e"),
         ("ecr-e", vec![], "lru"),
+        ("ecr-over", vec![], "lru"),
+        ("ecr-over", vec![("base".to_string(), Value::from("cflru"))], "cflru"),
+        ("ecr-over", vec![("base".to_string(), Value::from("2q"))], "2q"),
+        ("ecr-over", vec![("base".to_string(), Value::from("arc"))], "arc"),
         ("gcar-lru", vec![], "lru"),
         ("gcar-cflru", vec![], "cflru"),
         ("sac", vec![], "dual-queue"),
@@ -304,6 +308,10 @@ fn the_ends_of_every_range_are_taken() {
                 Kind::Bool => [Value::Bool(false), Value::Bool(true)],
                 Kind::Choice(words) => {
                     [words[0], words[words.len() - 1]].map(|word| Value::Text(word.to_string()))
+                }
+                Kind::Form(_) if policy.bases.contains(&"arc") => {
+                    ["arc", "2q[in_fraction=1.0;out_fraction=16.0]"]
+                        .map(|base| Value::Text(base.to_string()))
                 }
                 Kind::Form(_) => ["lru", "clock-sweep[max_usage=255;initial_usage=0]"]
                     .map(|base| Value::Text(base.to_string())),

@@ -206,7 +206,7 @@ fn model_run(policy: &str, frames: u32, params: &[(String, Value)], steps: &[Ste
             given.insert("window_fraction".into(), 1.0.into());
             "cflru"
         }
-        "ecr-e" | "gcar-lru" => {
+        "ecr-e" | "ecr-over" | "gcar-lru" => {
             given.clear();
             "lru"
         }
@@ -258,7 +258,7 @@ fn decides_as_its_model(policy: &'static str) {
     let clusters = destage_policies::info(policy).expect("a policy of the table").clusters;
     let params = if clusters { block_params(policy) } else { params(policy).boxed() };
     let params = match policy {
-        "ecr" | "ecr-e" | "sac" => Just(Vec::new()).boxed(),
+        "ecr" | "ecr-e" | "ecr-over" | "sac" => Just(Vec::new()).boxed(),
         _ => params,
     };
     // Few cases, since each trim looks through the whole cache.
@@ -306,7 +306,7 @@ with_trims! {
     data_die_at_a_trim: ["min"];
     clusters_lose_trimmed_pages: ["cfdc", "fab", "bplru", "clc", "lb-clock", "bpac", "aalru"];
     lists_of_units_lose_trimmed_pages:
-        ["ecr", "ecr-e", "gcar-lru", "gcar-cflru", "gcar-bplru", "sac"];
+        ["ecr", "ecr-e", "ecr-over", "gcar-lru", "gcar-cflru", "gcar-bplru", "sac"];
     a_policy_over_another_forgets_what_that_forgets: ["ace"];
 }
 

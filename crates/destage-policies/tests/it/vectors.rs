@@ -142,10 +142,12 @@ fn every_vector_is_decided_and_counted_as_written() {
 fn every_policy_of_the_table_has_vectors() {
     let mut with_vectors: BTreeSet<String> = vectors().into_iter().map(|v| v.policy).collect();
     // Those in front of a device are run with it, where it is known.
-    for line in read("device-policies.jsonl").lines() {
-        let vector: Value = serde_json::from_str(line).expect("one JSON object a line");
-        let policy = vector["cache"]["policy"].as_str().expect("a string");
-        with_vectors.insert(policy.to_string());
+    for file in ["device-policies.jsonl", "choices.jsonl"] {
+        for line in read(file).lines() {
+            let vector: Value = serde_json::from_str(line).expect("one JSON object a line");
+            let policy = vector["cache"]["policy"].as_str().expect("a string");
+            with_vectors.insert(policy.to_string());
+        }
     }
     // Those of block policies have a layout of their own (`blocks.rs`).
     for policy in POLICIES.iter().filter(|policy| !policy.clusters) {

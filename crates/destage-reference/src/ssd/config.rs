@@ -75,6 +75,7 @@ pub(crate) struct Config {
     pub(crate) gc_low_pages: u64,  // F
     pub(crate) gc_high_pages: u64, // H
     pub(crate) gc_idle_ns: u64,
+    pub(crate) in_gc_if_begun: bool,
     pub(crate) wrap: bool,
     pub(crate) unmapped_read_is_free: bool,
     pub(crate) precondition: Precondition,
@@ -207,6 +208,7 @@ impl Config {
             gc_low_pages: n("gc_low_pages"),
             gc_high_pages: n("gc_high_pages"),
             gc_idle_ns: n("gc_idle_ns"),
+            in_gc_if_begun: is("in_gc", "executing"),
             wrap: is("address_mode", "wrap"),
             unmapped_read_is_free: is("unmapped_read", "free"),
             precondition: Precondition::of(s.text("precondition")),

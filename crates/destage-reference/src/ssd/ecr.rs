@@ -50,7 +50,7 @@ impl Cache for Ecr {
 }
 
 /// CQCT for a candidate page.
-fn cqct_of(ssd: &Ssd, cqct: Cqct, Resident { page, dirty, list }: Resident) -> u64 {
+pub(super) fn cqct_of(ssd: &Ssd, cqct: Cqct, Resident { page, dirty, list }: Resident) -> u64 {
     if ssd.config.places_late() && !dirty {
         // "is `backlog` (or the counted queue, 3.2) of its unit"
         return match cqct {

@@ -36,6 +36,7 @@ mod clusters;
 mod collectors;
 mod config;
 mod ecr;
+mod ecr_over;
 mod flash;
 mod gcar;
 mod host;

@@ -4,6 +4,7 @@
 use super::clusters::Clusters;
 use super::config::Config;
 use super::ecr::{Cqct, Ecr};
+use super::ecr_over::EcrOver;
 use super::gcar::Gcar;
 use super::queue::Ssd;
 use super::sac::Sac;
@@ -12,7 +13,8 @@ use crate::block::{self, Group};
 use crate::{Model, Op, Params, Step, model_with_trims, ordered, share};
 
 /// Policies that only make sense in front of a device, and `cflru-e`, which came with them.
-pub const DEVICE_POLICIES: &[&str] = &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"];
+pub const DEVICE_POLICIES: &[&str] =
+    &["cflru-e", "ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac", "ecr-over"];
 
 /// The decision of one page access.
 pub(crate) struct Answer {
@@ -229,22 +231,19 @@ pub(crate) fn cache(s: &Params<'_>, device: &Config, trace: &[Step]) -> Option<B
     let frames = s.integer("frames").expect("a record has the frames");
     let frames = usize::try_from(frames).expect("few frames");
     let recency = Recency { frames, pages: Vec::new() };
-    let ecr = |recency, clean_list| Ecr {
-        recency,
-        clean_list,
-        cqct: match s.text("cqct") {
-            Some("wait") => Cqct::Wait,
-            Some("eq1_strict") => Cqct::Eq1Strict,
-            Some("eq1") => Cqct::Eq1,
-            _ => Cqct::Backlog,
-        },
+    let cqct = match s.text("cqct") {
+        Some("wait") => Cqct::Wait,
+        Some("eq1_strict") => Cqct::Eq1Strict,
+        Some("eq1") => Cqct::Eq1,
+        _ => Cqct::Backlog,
     };
     let mut own = s.0.clone();
     own.retain(|key, _| !HOST_KEYS.contains(&key.as_str()));
     Some(match policy {
         "cflru-e" => Box::new(CleanFirst(recency)),
-        "ecr" => Box::new(ecr(recency, true)),
-        "ecr-e" => Box::new(ecr(recency, false)),
+        "ecr" => Box::new(Ecr { recency, clean_list: true, cqct }),
+        "ecr-e" => Box::new(Ecr { recency, clean_list: false, cqct }),
+        "ecr-over" => Box::new(EcrOver::new(recency, cqct, s)),
         "gcar-lru" => Box::new(Gcar { recency, window: 0 }),
         "gcar-cflru" => {
             let window = share(s.fraction("window_fraction", 0.5), frames);

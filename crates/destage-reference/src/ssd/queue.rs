@@ -485,7 +485,10 @@ impl Ssd {
 
     /// Whether a unit is in GC (4.6).
     pub(crate) fn in_gc(&self, unit: usize) -> bool {
-        self.unfinished(unit).any(|operation| operation.collection)
+        let begun = |operation: &Operation| operation.start.is_some_and(|at| at <= self.now);
+        self.unfinished(unit).any(|operation| {
+            operation.collection && (!self.config.in_gc_if_begun || begun(operation))
+        })
     }
 
     /// How long a unit worked for the page of an operation: for the operation and, but where reads

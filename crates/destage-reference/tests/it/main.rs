@@ -3,6 +3,7 @@
 
 mod ace;
 mod block_vectors;
+mod choices;
 mod combinations;
 mod common;
 mod corners;

@@ -8,7 +8,7 @@ use super::slc::SlcConfig;
 use super::steps::{GcStepsConfig, StepPages};
 use super::streams::StreamsConfig;
 use super::words::{
-    AddressMode, Alloc, Bus, GcMode, GcVictim, Isolation, Precondition, PreconditionEnd,
+    AddressMode, Alloc, Bus, GcMode, GcVictim, InGc, Isolation, Precondition, PreconditionEnd,
     QueueLevel, Sched, Striping, UnmappedRead,
 };
 use destage_core::Nanos;
@@ -45,6 +45,8 @@ pub struct DeviceConfig {
     pub gc_low_pages: u32,
     pub gc_high_pages: u64,
     pub gc_idle_ns: Nanos,
+    #[serde(skip_serializing_if = "is_queued")]
+    pub in_gc: InGc,
     pub address_mode: AddressMode,
     pub unmapped_read: UnmappedRead,
     pub precondition: Precondition,
@@ -74,6 +76,12 @@ pub struct DeviceConfig {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_unknown(pe_cycles: &u32) -> bool {
     *pe_cycles == 0
+}
+
+/// Whether a queued collection counts, as by default; the record then leaves the key out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_queued(in_gc: &InGc) -> bool {
+    *in_gc == InGc::Queued
 }
 
 impl DeviceConfig {

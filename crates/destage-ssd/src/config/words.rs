@@ -60,6 +60,16 @@ words! {
 }
 
 words! {
+    /// Collection operations by which a unit is in GC (4.6).
+    InGc {
+        /// Those in service, and those that wait in its queue.
+        Queued = "queued",
+        /// Those in service.
+        Executing = "executing",
+    }
+}
+
+words! {
     /// Treatment of page numbers beyond the device's capacity.
     AddressMode {
         /// It is taken modulo L.

@@ -166,6 +166,9 @@ impl Queues {
         unit.busy += work;
         if collects {
             unit.gc_until = end;
+            if let Some(collecting) = &mut self.collecting {
+                collecting[at].push(self.now, end - work, end);
+            }
         }
         if let Some(idle_ns) = self.idle_ns {
             // Reads first, it is set when the unit has nothing more to do.

@@ -217,6 +217,7 @@ impl DeviceConfig {
             gc_low_pages: low as u32,
             gc_high_pages: keys.or("gc_high_pages", 0, 2 * low)?,
             gc_idle_ns: keys.get("gc_idle_ns")?,
+            in_gc: keys.get("in_gc")?,
             address_mode: keys.get("address_mode")?,
             unmapped_read: keys.get("unmapped_read")?,
             precondition,

@@ -6,9 +6,9 @@
 use crate::config::IfAbsent::{Bool, From, Int, List};
 use crate::config::{
     AddressMode, Alloc, Bus, COUNT, EvictWait, FlushMode, GcMode, GcStream, GcVictim, HostMode,
-    IfAbsent, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, MapGranularity, MapPolicy,
-    PlacementConfig, Precondition, PreconditionEnd, QueueLevel, ReadWait, Reader, Sched, SlcPolicy,
-    Steps, Suspend, Table, TrimMode, UnmappedRead, Writer, key,
+    IfAbsent, InGc, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MOST_PAGES, MapGranularity,
+    MapPolicy, PlacementConfig, Precondition, PreconditionEnd, QueueLevel, ReadWait, Reader, Sched,
+    SlcPolicy, Steps, Suspend, Table, TrimMode, UnmappedRead, Writer, key,
 };
 use crate::ftl::{FTLS, NAMES};
 
@@ -93,6 +93,9 @@ static DEVICE: &[Key] = &[
         "free pages at which idle collection stops"),
     key("gc_idle_ns", Kind::int(0, u64::MAX / 4), Int(1_000_000), "ns",
         "idle time before an idle collection"),
+    key("in_gc", Kind::Choice(InGc::NAMES), word("queued"), "",
+        "a unit is in GC while a collection waits in its queue or is served, or while one is \
+         served: for GCaR and the ratio of victims in GC"),
     key("address_mode", Kind::Choice(AddressMode::NAMES), word("wrap"), "",
         "a page number beyond the device: taken modulo its size, or an error"),
     key("unmapped_read", Kind::Choice(UnmappedRead::NAMES), word("home"), "",

@@ -460,6 +460,9 @@ impl Drive {
         if seed % 2 == 1 {
             table["precondition_end"] = "high".into(); // without idle collection of no effect
         }
+        if seed % 3 == 1 {
+            table["in_gc"] = "executing".into();
+        }
         if self.strict {
             table["address_mode"] = "error".into();
         }

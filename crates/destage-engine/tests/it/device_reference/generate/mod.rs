@@ -350,6 +350,17 @@ const BASES: &[&str] = &[
     "clock-sweep[max_usage=2;initial_usage=0]",
 ];
 
+/// Policies that manage the pages of a unit.
+const BASES_OF_UNITS: &[&str] = &[
+    "lru",
+    "cflru",
+    "cflru[window_fraction=1.0]",
+    "2q",
+    "2q[in_fraction=0.6;out_fraction=2.0]",
+    "arc",
+    "arc",
+];
+
 /// The page policies that both sides have.
 fn page_policies() -> Vec<&'static str> {
     let table = POLICIES.iter().map(|info| info.name);
@@ -359,7 +370,7 @@ fn page_policies() -> Vec<&'static str> {
 /// Some of the parameters that the policy declares.
 fn params(policy: &str) -> BoxedStrategy<Map<String, Value>> {
     let Ok(info) = info(policy) else { return Just(Map::new()).boxed() };
-    let values: Vec<_> = info.params.iter().map(value).collect();
+    let values: Vec<_> = info.params.iter().map(|param| value(policy, param)).collect();
     values
         .prop_map(|values| {
             let given = info.params.iter().zip(values);
@@ -369,7 +380,7 @@ fn params(policy: &str) -> BoxedStrategy<Map<String, Value>> {
 }
 
 /// The default of a parameter, an end of its range, or something between.
-fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
+fn value(policy: &str, param: &'static Param) -> BoxedStrategy<Option<Value>> {
     let int = |min: u64, max: u64| {
         let most = max.min(100);
         prop_oneof![min..=most.min(min + 8), min..=most].prop_map(Value::from)
@@ -388,6 +399,9 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
         Kind::OptionalReal { min, .. } => (min..=min + 1.0).prop_map(Value::from).boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::from).boxed(),
+        Kind::Form(_) if policy == "ecr-over" => {
+            select(BASES_OF_UNITS).prop_map(Value::from).boxed()
+        }
         Kind::Form(_) => select(BASES).prop_map(Value::from).boxed(),
         Kind::Ints { .. } | Kind::OptionalBool => {
             unreachable!("no policy has {}, of this kind", param.name)
