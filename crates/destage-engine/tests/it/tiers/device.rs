@@ -350,7 +350,11 @@ proptest! {
         // Trims that are ignored are no part of the run, but time goes on.
         let is_part = |step: &Step| behind.trims || !is_trim(step);
         let steps: Vec<Step> = case.steps.iter().copied().filter(is_part).collect();
-        let model = model(&Case { steps, ..case.clone() });
+        let times: Vec<u64> = (case.steps.iter().zip(0..))
+            .filter(|(step, _)| !is_trim(step))
+            .map(|(_, at)| at * behind.gap_ns)
+            .collect();
+        let model = model_at(&Case { steps, ..case.clone() }, &times);
         for (counter, got) in outcome.pages.tiers.iter() {
             prop_assert_eq!(got, model.counters[counter], "{}", counter);
         }

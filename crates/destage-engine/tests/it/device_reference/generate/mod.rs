@@ -389,7 +389,11 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
         Kind::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Kind::Choice(words) => select(words).prop_map(Value::from).boxed(),
         Kind::Form(_) => select(BASES).prop_map(Value::from).boxed(),
-        Kind::Ints { .. } | Kind::OptionalBool => {
+        Kind::Ints { .. }
+        | Kind::OptionalBool
+        | Kind::Bytes
+        | Kind::OptionalBytes
+        | Kind::Duration => {
             unreachable!("no policy has {}, of this kind", param.name)
         }
     };
