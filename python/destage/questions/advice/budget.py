@@ -25,6 +25,7 @@ from destage.model.budget import (
     front_of,
     write_budget,
 )
+from destage.model.metrics import BASELINE, NO_CACHE
 from destage.model.prices import Prices, prices_of
 from destage.model.words import plain, significant, volume
 from destage.questions.advice.answers import Answer
@@ -35,22 +36,14 @@ from destage.show.tables.table import Table
 __all__ = ["BudgetAdvice", "advise_writes", "budget_of", "endurance_of"]
 
 #: Candidates: no DRAM above a cache of pages, lru above one of blocks; policies of the flash tier.
-ABOVE, ABOVE_PROMPTS = "none", "lru"
+ABOVE, ABOVE_PROMPTS = NO_CACHE, BASELINE
 TIER2 = "lru,fifo,sieve,s3-fifo,arc,2q,w-tinylfu"
 #: Size of the flash tier where none is given, of the trace's pages.
 FLASH = "10%"
 #: Filters that know no budget.
 FILTERS = (
-    "always",
-    "nth",
-    "nth[n=3]",
-    "larc",
-    "tinylfu[threshold=2]",
-    "reject-first",
-    "probability[p=0.5]",
-    "probability[p=0.25]",
-    "probability[p=0.1]",
-    "probability[p=0.05]",
+    "always,nth,nth[n=3],larc,tinylfu[threshold=2],reject-first"
+    ",probability[p=0.5],probability[p=0.25],probability[p=0.1],probability[p=0.05]"
 )
 #: Windows of that filter in a trace that is too short for its own, of 60 s.
 WINDOWS, SHORT_NS = 200, 200 * 60_000_000_000
@@ -234,7 +227,7 @@ def candidates(
     window = f";window={max(1, span_ns // WINDOWS // 1_000_000)}ms" if span_ns < SHORT_NS else ""
     targets = (round(share * budget.bytes_per_day) for share in TARGETS)
     rates = [f"rate[bytes_per_day={target}{window}]" for target in targets]
-    admit = given.get("admit") or ",".join((*FILTERS, *rates))
+    admit = given.get("admit") or ",".join((FILTERS, *rates))
     common = {
         "tier2_cache": given.get("tier2_cache") or FLASH,
         "admit": admit,
