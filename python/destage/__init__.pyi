@@ -64,7 +64,11 @@ from .questions.curves.screening import Screened as Screened
 from .questions.tuning import Tuned as Tuned
 from .questions.advice.answers import Advice as Advice
 from .questions.advice.answers import KvAdvice as KvAdvice
+from .questions.advice.budget import BudgetAdvice as BudgetAdvice
+from .questions.advice.budget import advise_writes as advise_writes
 from .questions.advice.calls import advise_kv as advise_kv
+from .questions.smart import SmartAnswer as SmartAnswer
+from .questions.smart import read_smart as read_smart
 from .questions.rerunning import Rerun as Rerun
 from .questions.runs import Planned as Planned
 from .lab.policy_base import PolicyLike as PolicyLike

@@ -5,7 +5,7 @@ use super::read::{
     Count, Frames, List, Malformed, Named, Object, PageNumber, Params, Text, malformed,
     one_for_each, present, read, row, values, worded,
 };
-use super::tiers::Tier2Line;
+use super::tiers::{Tier2Line, arrivals};
 use destage_core::{AnyPolicy, NEVER, Page};
 use destage_engine::spec::PolicySpec;
 use destage_engine::tiers::Tier2Spec;
@@ -87,6 +87,7 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
     let tier2 = line.tier2.map(|Object(tier2)| tier2.spec(false)).transpose()?;
     if let Some(tier2) = &tier2 {
         tier2.suits(&policy).map_err(|error| malformed("tier2", error.to_string()))?;
+        arrivals(None, tier2, 0)?; // requests of a vector have no times
     }
     let KvLine { touch, block_tokens, warmup_requests } = line.kv.0;
     let block_tokens = block_tokens.map_or(512, |BlockTokens(tokens)| tokens);

@@ -2,15 +2,15 @@
 
 use super::objects::{Expectation, ObjectOutcome, ObjectVector};
 use super::read::{
-    Access, Frames, List, Malformed, Named, Object, Params, Text, malformed, one_for_each, option,
-    present, read, values, worded,
+    Access, Count, Frames, List, Malformed, Named, Object, Params, Text, malformed, one_for_each,
+    option, present, read, values, worded,
 };
 use super::vector::Decision;
 use destage_core::{Op, Page, Plan, Policy, Request};
 use destage_engine::spec::PolicySpec;
 use destage_engine::tiers::{AdmissionSpec, Tier2Spec};
 use destage_keys::Word;
-use destage_policies::{Setup, dense, hashed};
+use destage_policies::{Setup, admission, dense, hashed};
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
@@ -18,6 +18,7 @@ use destage_replay::input::{Input, NextUses};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replay;
 use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{TierDecision, untimed};
 use destage_replay::warmup::Warmup;
 use serde::Deserialize;
@@ -31,6 +32,7 @@ pub(super) struct TierVector {
     tier2: Tier2Spec,
     flush_at_end: bool,
     accesses: Vec<(Op, u64)>,
+    arrivals_ns: Vec<u64>,
     expected: Expectation,
 }
 
@@ -60,6 +62,7 @@ pub(super) struct Tier2Line {
     #[serde(default)]
     admit_params: Params,
     admit_dirty: Option<Dirty>,
+    page_bytes: Option<Frames>,
 }
 
 impl Tier2Line {
@@ -82,6 +85,7 @@ impl Tier2Line {
                 admit_dirty: self.admit_dirty.map(|Dirty(dirty)| dirty).unwrap_or_default(),
                 fetch_on_write_miss,
             },
+            page_bytes: self.page_bytes.map_or(4096, |Frames(bytes)| bytes.into()),
         })
     }
 }
@@ -96,6 +100,8 @@ struct Line {
     frames: Frames,
     tier2: Object<Tier2Line>,
     accesses: List<Access>,
+    #[serde(default, deserialize_with = "present")]
+    arrivals_ns: Option<List<Count>>,
     #[serde(default, deserialize_with = "present")]
     decisions: Option<List<Named>>,
     #[serde(default, deserialize_with = "present")]
@@ -114,6 +120,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     tier2.suits(&policy).map_err(|error| malformed("tier2", error.to_string()))?;
     let accesses: Vec<(Op, u64)> = line.accesses.0.into_iter().map(Into::into).collect();
     let decisions = one_for_each("decisions", line.decisions, ("access", accesses.len()))?;
+    let arrivals_ns = arrivals(line.arrivals_ns, &tier2, accesses.len())?;
     Ok(TierVector {
         name: line.name.0,
         policy,
@@ -121,6 +128,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
         tier2,
         flush_at_end,
         accesses,
+        arrivals_ns,
         expected: Expectation {
             step: "access",
             decisions,
@@ -129,6 +137,24 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
             unknown_keys,
         },
     })
+}
+
+/// Arrivals of the accesses, which a filter that reads times needs.
+pub(super) fn arrivals(
+    given: Option<List<Count>>,
+    tier2: &Tier2Spec,
+    accesses: usize,
+) -> Result<Vec<u64>, Malformed> {
+    let wrong = |what: &str| Err(malformed("arrivals_ns", what.to_owned()));
+    let Some(given) = given else {
+        let needed = admission::info(tier2.admit.name).is_ok_and(|info| info.reads_time);
+        return if needed { wrong("missing, and the filter reads times") } else { Ok(Vec::new()) };
+    };
+    let arrivals = given.counts();
+    if arrivals.len() != accesses || !arrivals.is_sorted() {
+        return wrong("expected a time for each access, not decreasing");
+    }
+    Ok(arrivals)
 }
 
 impl ObjectVector for TierVector {
@@ -157,6 +183,12 @@ impl ObjectVector for TierVector {
         lpns.sort_unstable();
         lpns.dedup();
         let pages = lpns.len() as u32;
+        if self.policy.is_none() {
+            return Ok([
+                self.replay(Through::default(), &lpns)?,
+                self.replay(Through::default(), &lpns)?,
+            ]);
+        }
         let params = self.policy.params(&[])?;
         let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(self.frames) };
         let over_dense = dense(self.policy.name, &setup, pages)?;
@@ -173,7 +205,11 @@ impl TierVector {
         let extents: Vec<u32> = self.accesses.iter().map(|&(op, _)| one_page(op)).collect();
         let next_uses = super::run::next_uses(&self.accesses);
         let columns = Columns { first_ids: &first_ids, extents: &extents, lpns };
-        let input = Input { next_uses: NextUses::Long(&next_uses), ..Input::of(columns) };
+        let input = Input {
+            next_uses: NextUses::Long(&next_uses),
+            arrivals_ns: &self.arrivals_ns,
+            ..Input::of(columns)
+        };
         let replay = Replay::of(&input, Warmup::None);
         let tier2 = self.tier2.build(lpns, &[])?;
         let mut recorder = Recorder { lpns, below: TierDecision::default(), decisions: Vec::new() };

@@ -41,6 +41,7 @@ fn main() {
                 policy: PolicySpec::parse("lru").expect("a policy"),
                 frames: large,
                 admit: AdmissionSpec::parse(admit).expect("a filter"),
+                page_bytes: 4096,
                 rules: TierRules::default(),
             };
             let two = rate(|| {

@@ -25,6 +25,9 @@ pub struct TierOptions {
     /// Pages of the device that a page of the trace takes; known once both are.
     #[serde(skip)]
     pub slot_pages: Option<u32>,
+    /// Bytes of a page of the trace; known once that is, and 1 until then.
+    #[serde(skip)]
+    pub page_bytes: Option<u64>,
     /// Time of a read from the backing store, nanoseconds, with a device.
     #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
     pub backing_read_ns: Option<u64>,
@@ -103,6 +106,7 @@ impl TierOptions {
                 admit_dirty: self.admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
             },
+            page_bytes: self.page_bytes.unwrap_or(1),
         }))
     }
 

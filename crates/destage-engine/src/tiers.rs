@@ -1,6 +1,6 @@
 //! The flash tier of a run, as people write it and as it is built (`docs/spec/tiers.md` 2).
 
-use crate::spec::{NONE, PolicySpec, json_of, label};
+use crate::spec::{PolicySpec, json_of, label};
 use destage_core::Requirements;
 use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
@@ -73,6 +73,8 @@ pub struct Tier2Spec {
     pub admit: AdmissionSpec,
     /// Rules between the tiers.
     pub rules: TierRules,
+    /// Bytes of a page, for filters that count bytes.
+    pub page_bytes: u64,
 }
 
 impl Tier2Spec {
@@ -84,6 +86,12 @@ impl Tier2Spec {
     pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
         let Tier2Spec { policy: tier2, admit, rules, .. } = self;
         let refused = |what: String| Err(RunError::Impossible(what));
+        if tier1.is_none() && rules.promote == Promote::Move {
+            return refused(
+                "tier 1 none excludes promote = move: a page that moves up leaves again at once"
+                    .into(),
+            );
+        }
         if let Some(why) = unsuited(tier1) {
             let label = tier1.label();
             return refused(format!("tier 1 cannot be {label} with a tier 2: {why}"));
@@ -134,7 +142,8 @@ impl Tier2Spec {
         let pages = lpns.len() as u32;
         let (params, frames) = (self.policy.params(says)?, self.frames);
         let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
-        let admission = Admission::new(self.admit.name, &self.admit.params()?, frames, pages)?;
+        let (name, given) = (self.admit.name, self.admit.params()?);
+        let admission = Admission::new(name, &given, (frames, pages), self.page_bytes)?;
         Ok(Tier2Parts { policy: self.policy.name, setup, admission, rules: self.rules, lpns })
     }
 
@@ -163,9 +172,6 @@ fn requirements(spec: &PolicySpec) -> Requirements {
 
 /// Why a policy is no tier of two.
 fn unsuited(spec: &PolicySpec) -> Option<&'static str> {
-    if spec.name == NONE {
-        return Some("it keeps no page that could be offered");
-    }
     if spec.is_prefix_min() {
         return Some("it is the bound of one tier");
     }
@@ -195,7 +201,7 @@ mod tests {
     fn tier2(policy: &str, admit: &str, rules: TierRules) -> Tier2Spec {
         let policy = PolicySpec::parse(policy).expect("a policy");
         let admit = AdmissionSpec::parse(admit).expect("a filter");
-        Tier2Spec { policy, frames: 10, admit, rules }
+        Tier2Spec { policy, frames: 10, admit, rules, page_bytes: 4096 }
     }
 
     #[test]

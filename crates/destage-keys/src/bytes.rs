@@ -1,4 +1,4 @@
-//! Amounts of bytes as people write them.
+//! Amounts of bytes, and durations, as people write them.
 
 /// Name, and power, of the units above a byte.
 const UNITS: [(&str, u32); 4] = [("k", 1), ("m", 2), ("g", 3), ("t", 4)];
@@ -35,6 +35,43 @@ pub fn bytes(bytes: u64) -> String {
     let (binary, decimal) = (spelled(whole(1024), "iB"), spelled(whole(1000), "B"));
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
     if digits(&decimal) < digits(&binary) { decimal } else { binary }
+}
+
+/// A number with its unit, in whole parts of it that are `unit` long: no more than nine decimals.
+fn scaled(text: &str, unit: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let text = text.trim();
+    let end = text.bytes().take_while(|c| c.is_ascii_digit() || *c == b'.').count();
+    let unit = u128::from(unit(&text[end..])?);
+    let (whole, fraction) = text[..end].split_once('.').unwrap_or((&text[..end], ""));
+    if whole.is_empty() || fraction.len() > 9 {
+        return None;
+    }
+    let mut sum = u128::from(whole.parse::<u64>().ok()?) * unit;
+    if !fraction.is_empty() {
+        sum += fraction.parse::<u128>().ok()? * unit / 10u128.pow(fraction.len() as u32);
+    }
+    u64::try_from(sum).ok()
+}
+
+/// Bytes of an amount with its unit: `300GB`, `1.5TiB`.
+pub fn amount(text: &str) -> Option<u64> {
+    scaled(text, unit_bytes)
+}
+
+/// Nanoseconds of `90s`, `1.5h`, `250ms`. A bare number has no unit and is refused.
+pub fn duration_ns(text: &str) -> Option<u64> {
+    scaled(text, |unit| {
+        Some(match unit {
+            "ns" => 1,
+            "us" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "d" => 86_400_000_000_000,
+            _ => return None,
+        })
+    })
 }
 
 #[cfg(test)]

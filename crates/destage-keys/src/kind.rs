@@ -1,6 +1,7 @@
 //! Type and range of a key's values.
 
 use crate::Value;
+use crate::bytes::{amount, duration_ns};
 use std::fmt;
 
 /// Type and range of a key's values. Ends are included unless a kind says otherwise.
@@ -26,6 +27,12 @@ pub enum Kind {
     Bool,
     /// `none`, `true` or `false`.
     OptionalBool,
+    /// An amount of bytes, at least 1, with a unit or without: `300GB`.
+    Bytes,
+    /// `none` or an amount of bytes, at least 1.
+    OptionalBytes,
+    /// A time above 0, with its unit: `60s`; nanoseconds once it is read.
+    Duration,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A form of its own, in words: the owner of the value checks it.
@@ -88,7 +95,10 @@ impl Kind {
     fn read_exact(&self, value: &Value) -> Option<Value> {
         match (*self, value) {
             (
-                Kind::OptionalInt { .. } | Kind::OptionalReal { .. } | Kind::OptionalBool,
+                Kind::OptionalInt { .. }
+                | Kind::OptionalReal { .. }
+                | Kind::OptionalBool
+                | Kind::OptionalBytes,
                 Value::None,
             ) => Some(Value::None),
             (Kind::Int { min, max } | Kind::OptionalInt { min, max }, _) => whole(value, min, max),
@@ -105,6 +115,13 @@ impl Kind {
             (Kind::Bool | Kind::OptionalBool, Value::Bool(_)) => Some(value.clone()),
             (Kind::Choice(words), Value::Text(text)) => {
                 words.contains(&text.as_str()).then(|| value.clone())
+            }
+            (Kind::Bytes | Kind::OptionalBytes, Value::Text(text)) => {
+                amount(text).filter(|&bytes| bytes > 0).map(Value::from)
+            }
+            (Kind::Bytes | Kind::OptionalBytes, _) => whole(value, 1, u64::MAX),
+            (Kind::Duration, Value::Text(text)) => {
+                duration_ns(text).filter(|&ns| ns > 0).map(Value::from)
             }
             (Kind::Form(_), _) => Some(value.clone()),
             _ => None,
@@ -131,7 +148,11 @@ impl Kind {
                 let listed = words.iter().find(|word| word.eq_ignore_ascii_case(plain));
                 listed.map_or_else(given, |&word| word.into())
             }
-            Kind::Ints { .. } | Kind::Form(_) => given(),
+            Kind::Ints { .. }
+            | Kind::Form(_)
+            | Kind::Bytes
+            | Kind::OptionalBytes
+            | Kind::Duration => given(),
         }
     }
 }
@@ -163,6 +184,9 @@ impl fmt::Display for Kind {
             Kind::OptionalReal { min, max } => write!(f, "none or {min}..{max}"),
             Kind::Bool => f.write_str("true or false"),
             Kind::OptionalBool => f.write_str("none, true or false"),
+            Kind::Bytes => f.write_str("an amount such as 300GB"),
+            Kind::OptionalBytes => f.write_str("none or an amount such as 300GB"),
+            Kind::Duration => f.write_str("a duration such as 60s, 30m, 1h"),
             Kind::Choice(words) => f.write_str(&words.join(", ")),
             Kind::Form(words) => f.write_str(words),
         }
@@ -177,7 +201,10 @@ fn integers(f: &mut fmt::Formatter<'_>, what: &str, min: u64, max: u64) -> fmt::
 mod tests {
     use super::*;
 
-    const CASES: [(Kind, &str); 10] = [
+    const CASES: [(Kind, &str); 13] = [
+        (Kind::Bytes, "an amount such as 300GB"),
+        (Kind::OptionalBytes, "none or an amount such as 300GB"),
+        (Kind::Duration, "a duration such as 60s, 30m, 1h"),
         (Kind::int(1, 8), "integer 1..8"),
         (Kind::WHOLE, "integer >= 0"),
         (Kind::OPTIONAL_WHOLE, "none or integer >= 0"),
@@ -228,6 +255,29 @@ mod tests {
             let is_optional = kind.to_string().starts_with("none");
             let none = kind.read(&Value::None, Typing::Exact);
             assert_eq!(none, is_optional.then_some(Value::None), "{kind}");
+        }
+    }
+
+    #[test]
+    fn amounts_and_durations_have_units() {
+        let reads = |kind: Kind, text: &str| kind.read(&Value::parse(text), Typing::Exact);
+        for (kind, text, read) in [
+            (Kind::Bytes, "300GB", Some(300_000_000_000)),
+            (Kind::OptionalBytes, "1.5KiB", Some(1536)),
+            (Kind::Bytes, "4096", Some(4096)),
+            (Kind::Bytes, "0", None),
+            (Kind::Bytes, "0GB", None),
+            (Kind::Bytes, "none", None),
+            (Kind::Bytes, "300 Gb/day", None),
+            (Kind::Bytes, "99999999TB", None),
+            (Kind::Duration, "60s", Some(60_000_000_000)),
+            (Kind::Duration, "0.5ms", Some(500_000)),
+            (Kind::Duration, "1d", Some(86_400_000_000_000)),
+            (Kind::Duration, "60", None),
+            (Kind::Duration, "0s", None),
+            (Kind::Duration, "-1s", None),
+        ] {
+            assert_eq!(reads(kind, text), read.map(Value::Int), "{text}");
         }
     }
 

@@ -59,7 +59,7 @@ mod printable;
 mod value;
 mod words;
 
-pub use bytes::{bytes, unit_bytes};
+pub use bytes::{amount, bytes, duration_ns, unit_bytes};
 pub use field::{AsValue, Field};
 pub use key::{Declared, IfAbsent, Key, Unknown, find};
 pub use kind::{Kind, Typing};

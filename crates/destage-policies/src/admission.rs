@@ -2,9 +2,10 @@
 //! filter, one file, one row of the table.
 //!
 //! ```text
-//!  always       every offer           tiny_lfu  by accesses that missed tier 1
-//!  nth          at the n-th offer     larc      at the second offer, by a memory that adapts
-//!  probability  at random             info      catalogue entry
+//!  always       every offer           tiny_lfu      by accesses that missed tier 1
+//!  nth          at the n-th offer     larc          at the second offer, by a memory that adapts
+//!  probability  at random             rate          at random, by a write budget
+//!  info         catalogue entry       reject_first  at a second offer within a time
 //! ```
 
 mod always;
@@ -12,9 +13,11 @@ pub mod info;
 mod larc;
 mod nth;
 mod probability;
+mod rate;
+mod reject_first;
 mod tiny_lfu;
 
-use crate::params::{Params, Value, nearest};
+use crate::params::{Param, Params, Value, nearest};
 use crate::{BuildError, ORDERED};
 use destage_core::{Page, Policy};
 use info::AdmissionInfo;
@@ -24,8 +27,8 @@ const POPS_AHEAD: u32 = 8;
 
 /// An admission filter: its answers, and the events that it learns from.
 trait Filter: Sized {
-    /// For a tier of `frames` frames, over pages numbered from 0.
-    fn new(params: &Params, frames: u32, pages: u32) -> Self;
+    /// For a tier of `frames` frames of `page_bytes`, over pages numbered from 0.
+    fn new(params: &Params, frames: u32, pages: u32, page_bytes: u64) -> Self;
 
     /// Answers an offer of a page that tier 2 does not have.
     fn admits<P: Policy>(&mut self, page: Page, tier2: &P) -> bool;
@@ -46,6 +49,32 @@ trait Filter: Sized {
     #[inline(always)]
     fn tier2_hit(&mut self) {}
 
+    /// The arrival from which on [`arrived`](Filter::arrived) is to be called, ns.
+    #[inline(always)]
+    fn awaits_ns(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// A request arrives, before its accesses.
+    #[inline(always)]
+    fn arrived(&mut self, _now_ns: u64) {}
+
+    /// It is asked for pages that tier 2 has and would write over, too.
+    #[inline(always)]
+    fn counts_overwrites(&self) -> bool {
+        false
+    }
+
+    /// A page was written to flash without an offer that this filter was asked for.
+    #[inline(always)]
+    fn wrote_unasked(&mut self) {}
+
+    /// The last offer was declined by a limit of the rate alone.
+    #[inline(always)]
+    fn was_over_cap(&self) -> bool {
+        false
+    }
+
     /// A trim: the page's offers are forgotten. Counts of accesses stay.
     fn forget(&mut self, _: Page) {}
 }
@@ -62,10 +91,14 @@ macro_rules! admissions {
         }
 
         impl AnyFilter {
-            fn new(name: &str, params: &Params, frames: u32, pages: u32) -> Option<Self> {
+            fn new(
+                name: &str,
+                params: &Params,
+                (frames, pages, page_bytes): (u32, u32, u64),
+            ) -> Option<Self> {
                 $(
                     if name == $module::INFO.name {
-                        let filter = $module::$Filter::new(params, frames, pages);
+                        let filter = $module::$Filter::new(params, frames, pages, page_bytes);
                         return Some(AnyFilter::$Filter(filter));
                     }
                 )*
@@ -88,20 +121,28 @@ admissions! {
     probability::Probability;
     tiny_lfu::TinyLfu;
     larc::LarcAdmission;
+    rate::Rate;
+    reject_first::RejectFirst;
 }
 
 /// An admission filter in a run.
 pub struct Admission(AnyFilter);
 
 impl Admission {
-    /// The filter of this name, for a tier of `frames` frames, over pages numbered from 0.
+    /// The filter of this name, for a tier of `frames` frames of `page_bytes`, over pages numbered
+    /// from 0.
     ///
     /// # Errors
     ///
     /// [`BuildError::Unknown`] if no filter has this name.
-    pub fn new(name: &str, params: &Params, frames: u32, pages: u32) -> Result<Self, BuildError> {
+    pub fn new(
+        name: &str,
+        params: &Params,
+        (frames, pages): (u32, u32),
+        page_bytes: u64,
+    ) -> Result<Self, BuildError> {
         let name = info(name)?.name;
-        let filter = AnyFilter::new(name, params, frames, pages);
+        let filter = AnyFilter::new(name, params, (frames, pages, page_bytes));
         Ok(Admission(filter.expect("the table has every name")))
     }
 
@@ -135,6 +176,36 @@ impl Admission {
         each!(&mut self.0, filter => filter.admits(page, tier2))
     }
 
+    /// The arrival from which on [`arrived`](Admission::arrived) is to be called, ns; the largest
+    /// number: never.
+    #[inline]
+    pub fn awaits_ns(&self) -> u64 {
+        each!(&self.0, filter => filter.awaits_ns())
+    }
+
+    /// A request arrives, before its accesses.
+    pub fn arrived(&mut self, now_ns: u64) {
+        each!(&mut self.0, filter => filter.arrived(now_ns));
+    }
+
+    /// Admission is asked for pages that tier 2 has and would write over, too.
+    #[inline]
+    pub fn counts_overwrites(&self) -> bool {
+        each!(&self.0, filter => filter.counts_overwrites())
+    }
+
+    /// A page was written to flash without an offer that admission was asked for.
+    #[inline]
+    pub fn wrote_unasked(&mut self) {
+        each!(&mut self.0, filter => filter.wrote_unasked());
+    }
+
+    /// The last offer was declined by a limit of the rate alone.
+    #[inline]
+    pub fn was_over_cap(&self) -> bool {
+        each!(&self.0, filter => filter.was_over_cap())
+    }
+
     /// A trim: the page's offers are forgotten. Counts of accesses stay.
     pub fn forget(&mut self, page: Page) {
         each!(&mut self.0, filter => filter.forget(page));
@@ -164,7 +235,15 @@ pub fn check_params<'a>(
     name: &str,
     given: impl IntoIterator<Item = (&'a str, &'a Value)>,
 ) -> Result<Params, BuildError> {
-    Ok(Params::check(name, info(name)?.params, given)?)
+    let declared = info(name)?.params;
+    let params = Params::check(name, declared, given)?;
+    let has = |key: &str| params.iter().any(|(known, _)| known == key);
+    match declared.iter().find(|param| !has(param.name)) {
+        None => Ok(params),
+        Some(Param { name: key, kind, .. }) => Err(BuildError::Unknown(format!(
+            "{name}: {key} is missing: expected {kind}, as in {name}[{key}=300GB]"
+        ))),
+    }
 }
 
 /// A filter suits the policy of tier 2 (`docs/spec/tiers.md` 2).
@@ -194,7 +273,7 @@ mod tests {
     fn filter(name: &str, given: &[(&str, Value)], frames: u32) -> Admission {
         let given = given.iter().map(|(key, value)| (*key, value));
         let params = check_params(name, given).expect("good parameters");
-        Admission::new(name, &params, frames, 100).expect("a filter of the table")
+        Admission::new(name, &params, (frames, 100), 4096).expect("a filter of the table")
     }
 
     /// The offers that are taken, in front of a tier of two frames that takes them in.

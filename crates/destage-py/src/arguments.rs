@@ -152,6 +152,7 @@ pub fn run_options(
             "warm-up by time: the trace has no times; give per cent or requests (10%, 100000r)",
         ));
     }
+    options.tiers.page_bytes = Some(trace.trace.page_bytes());
     if let Some(size) = &options.tiers.tier2_cache {
         let sizes = frames_of(py, trace, &json!([size]).to_string())?;
         let [size] = sizes.as_slice() else {

@@ -33,6 +33,13 @@ pub(crate) enum Admission {
         seen: u64,
         counts: BTreeMap<u64, u64>,
     },
+    Rate(Rate),
+    /// Pages with the times of their last offers.
+    RejectFirst {
+        window_ns: u64,
+        now_ns: u64,
+        last: BTreeMap<u64, u64>,
+    },
     Larc {
         while_filling: bool,
         s: f64,
@@ -42,7 +49,12 @@ pub(crate) enum Admission {
 }
 
 impl Admission {
-    pub(crate) fn new(name: &str, params: &Map<String, Value>, s: usize) -> Admission {
+    pub(crate) fn new(
+        name: &str,
+        params: &Map<String, Value>,
+        s: usize,
+        page_bytes: u64,
+    ) -> Admission {
         let params = Params(params);
         match name {
             "always" => Admission::Always,
@@ -61,6 +73,12 @@ impl Admission {
                 seen: 0,
                 counts: BTreeMap::new(),
             },
+            "rate" => Admission::Rate(Rate::new(&params, page_bytes as f64)),
+            "reject-first" => Admission::RejectFirst {
+                window_ns: params.time("window", 3_600_000_000_000),
+                now_ns: 0,
+                last: BTreeMap::new(),
+            },
             "larc" => Admission::Larc {
                 while_filling: params.flag("admit_while_filling"),
                 s: s as f64,
@@ -69,6 +87,34 @@ impl Admission {
             },
             other => panic!("{other} is no admission filter"),
         }
+    }
+
+    /// A request arrives.
+    pub(crate) fn arrived(&mut self, ns: u64) {
+        match self {
+            Admission::Rate(rate) => rate.arrived(ns),
+            Admission::RejectFirst { now_ns, .. } => *now_ns = ns,
+            _ => {}
+        }
+    }
+
+    /// It is asked for pages that would be written over, too.
+    pub(crate) fn counts_overwrites(&self) -> bool {
+        matches!(self, Admission::Rate(_))
+    }
+
+    /// A page was written to flash without being asked for.
+    pub(crate) fn wrote_unasked(&mut self) {
+        if let Admission::Rate(rate) = self {
+            rate.unasked += 1.0;
+            rate.here += 1.0;
+            rate.written += 1.0;
+        }
+    }
+
+    /// The last offer was declined by a limit of the rate alone.
+    pub(crate) fn capped(&self) -> bool {
+        matches!(self, Admission::Rate(rate) if rate.capped)
     }
 
     /// An access missed tier 1.
@@ -105,6 +151,11 @@ impl Admission {
                 false
             }
             Admission::Probability { p, draws } => draws.unit() < *p,
+            Admission::Rate(rate) => rate.takes(),
+            Admission::RejectFirst { window_ns, now_ns, last } => {
+                let before = last.insert(page, *now_ns);
+                before.is_some_and(|before| *now_ns <= before + *window_ns)
+            }
             Admission::TinyLfu { threshold, counts, .. } => {
                 let count = |page: u64| counts.get(&page).copied().unwrap_or(0);
                 match (threshold, asked.next_victim) {
@@ -132,7 +183,74 @@ impl Admission {
         match self {
             Admission::Nth { list, .. } => drop(take(list, |&(known, _)| known == page)),
             Admission::Larc { qr, .. } => drop(take_page(qr, page)),
+            Admission::RejectFirst { last, .. } => drop(last.remove(&page)),
             _ => {}
         }
+    }
+}
+
+/// The filter `rate`; numbers of pages are reals, as in its formula.
+pub(crate) struct Rate {
+    target: f64,
+    most: f64,
+    h: f64,
+    window_ns: u64,
+    draws: Draws,
+    start_ns: Option<u64>,
+    window: u64,
+    p: f64,
+    limit: f64,
+    offers: f64,
+    unasked: f64,
+    here: f64,
+    written: f64,
+    capped: bool,
+}
+
+impl Rate {
+    fn new(params: &Params, page_bytes: f64) -> Rate {
+        let window_ns = params.time("window", 60_000_000_000);
+        let pages = |bytes: u64| bytes as f64 / page_bytes * (window_ns as f64 / 86_400e9);
+        let target = pages(params.bytes("bytes_per_day").expect("it is needed"));
+        let most = params.bytes("max_bytes_per_day").map_or(f64::INFINITY, pages);
+        Rate {
+            target,
+            most,
+            h: params.integer("catch_up").unwrap_or(1) as f64,
+            window_ns,
+            draws: Draws::new(params.integer("seed").unwrap_or(1)),
+            start_ns: None,
+            window: 0,
+            p: 1.0,
+            limit: target.min(most),
+            offers: 0.0,
+            unasked: 0.0,
+            here: 0.0,
+            written: 0.0,
+            capped: false,
+        }
+    }
+
+    fn arrived(&mut self, ns: u64) {
+        let j = (ns - *self.start_ns.get_or_insert(ns)) / self.window_ns;
+        if j > self.window {
+            let r = (self.target * (j as f64 + self.h) - self.written) / self.h;
+            if self.offers > 0.0 {
+                self.p = ((r - self.unasked) / self.offers).max(0.0).min(1.0);
+            }
+            (self.window, self.limit) = (j, r.min(self.most));
+            (self.offers, self.unasked, self.here) = (0.0, 0.0, 0.0);
+        }
+    }
+
+    fn takes(&mut self) -> bool {
+        self.offers += 1.0;
+        let lucky = self.draws.unit() < self.p;
+        self.capped = lucky && self.here + 1.0 > self.limit;
+        if lucky && !self.capped {
+            self.here += 1.0;
+            self.written += 1.0;
+        }
+        lucky && !self.capped
     }
 }

@@ -61,9 +61,10 @@ const COUNTERS: [&str; 10] = [
 ];
 
 /// Counters of tier 2 that 7.3 names.
-const LOWER: [&str; 8] = [
+const LOWER: [&str; 9] = [
     "tier2_hits",
     "offers",
+    "offers_capped",
     "offers_present",
     "admitted",
     "tier2_writes",

@@ -64,7 +64,7 @@ use buffer::Buffer;
 pub use kv::{KvDecision, KvOptions, KvOutcome, Prompt, run_kv};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
-pub use tiers::{TierDecision, TierOutcome, run_tiers};
+pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at};
 pub use trims::{Step, Trimmed, run_with_trims};
 
 use serde_json::{Map, Value};
@@ -438,6 +438,31 @@ impl Params<'_> {
         }
     }
 
+    /// Bytes, or an amount such as `300GB`.
+    pub(crate) fn bytes(&self, key: &str) -> Option<u64> {
+        const UNITS: [(&str, u64); 5] = [
+            ("KB", 1000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("KiB", 1 << 10),
+            ("MiB", 1 << 20),
+        ];
+        self.get(key).map(|value| value.as_u64().unwrap_or_else(|| scaled(key, value, &UNITS)))
+    }
+
+    /// Nanoseconds of a duration such as `60s`.
+    pub(crate) fn time(&self, key: &str, default_ns: u64) -> u64 {
+        const UNITS: [(&str, u64); 6] = [
+            ("ns", 1),
+            ("us", 1000),
+            ("ms", 1_000_000),
+            ("s", 1_000_000_000),
+            ("m", 60_000_000_000),
+            ("h", 3_600_000_000_000),
+        ];
+        self.get(key).map_or(default_ns, |value| scaled(key, value, &UNITS))
+    }
+
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.get(key).map(|value| {
             value.as_str().unwrap_or_else(|| panic!("{key}: expected a text, got {value}"))
@@ -453,6 +478,15 @@ impl Params<'_> {
             value.as_bool().unwrap_or_else(|| panic!("{key}: expected true or false, got {value}"))
         })
     }
+}
+
+/// A whole number with a unit.
+fn scaled(key: &str, value: &Value, units: &[(&str, u64)]) -> u64 {
+    let text = value.as_str().unwrap_or_else(|| panic!("{key}: expected a text, got {value}"));
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = units.iter().find(|(unit, _)| *unit == &text[digits..]);
+    let (_, unit) = unit.unwrap_or_else(|| panic!("{key}: unknown unit in {value}"));
+    text[..digits].parse::<u64>().expect("a number") * unit
 }
 
 /// Takes the entry that fits out of a list, wherever it is.

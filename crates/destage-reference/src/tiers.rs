@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::ace::Ordered;
 use crate::admission::{Admission, Tier2State};
-use crate::{Model, Op, Params, Step, model_with_trims, ordered};
+use crate::{Decision, Model, Op, Params, Step, model_with_trims, ordered};
 
 /// A decision of two tiers (4.7).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -57,10 +57,11 @@ pub(crate) struct Lower {
     pub(crate) counters: BTreeMap<&'static str, u64>,
 }
 
-pub(crate) const TIER2_COUNTERS: [&str; 11] = [
+pub(crate) const TIER2_COUNTERS: [&str; 12] = [
     "tier2_hits",
     "tier2_misses",
     "offers",
+    "offers_capped",
     "offers_present",
     "admitted",
     "tier2_writes",
@@ -88,7 +89,12 @@ impl Lower {
             order: ordered(&name, frames, &Params(&params)),
             frames,
             pages: BTreeMap::new(),
-            admission: Admission::new(&text("admit", "always"), &object("admit_params"), frames),
+            admission: Admission::new(
+                &text("admit", "always"),
+                &object("admit_params"),
+                frames,
+                Params(tier2).integer("page_bytes").unwrap_or(4096),
+            ),
             move_up: text("promote", "copy") == "move",
             on_insertion: text("offer", "evicted") == "inserted",
             dirty_always: text("admit_dirty", "ask") == "always",
@@ -162,6 +168,16 @@ impl Lower {
     pub(crate) fn leaves(&mut self, page: u64, dirty: bool) {
         match (dirty, self.pages.contains_key(&page)) {
             (true, true) => {
+                if self.admission.counts_overwrites() && !self.dirty_always {
+                    self.count("offers");
+                    if !self.admission.takes(page, &Tier2State { free: false, next_victim: None }) {
+                        self.drop_copy(page);
+                        self.declined(page, true);
+                        return;
+                    }
+                } else {
+                    self.admission.wrote_unasked();
+                }
                 self.sees(Op::Write, page);
                 self.count("tier2_writes");
             }
@@ -186,6 +202,7 @@ impl Lower {
 
     fn offer(&mut self, page: u64, dirty: bool) {
         let taken = if self.dirty_always && dirty {
+            self.admission.wrote_unasked();
             true
         } else {
             self.count("offers");
@@ -199,7 +216,16 @@ impl Lower {
             let evicted = self.sees(if dirty { Op::Write } else { Op::Read }, page);
             evicted.into_iter().for_each(|victim| self.evicts(victim));
             self.decision.admitted.push(page);
-        } else if dirty {
+        } else {
+            self.declined(page, dirty);
+        }
+    }
+
+    fn declined(&mut self, page: u64, dirty: bool) {
+        if self.admission.capped() {
+            self.count("offers_capped");
+        }
+        if dirty {
             self.count("backing_writes");
             self.decision.written_back.push(page);
         }
@@ -214,6 +240,28 @@ impl Lower {
             self.count("backing_writes");
             self.decision.written_back.push(page);
         }
+    }
+}
+
+/// No tier 1: the page of each access leaves at once.
+struct Through;
+
+impl Model for Through {
+    fn access(&mut self, op: Op, page: u64) -> Decision {
+        let flushed = if op == Op::Write { vec![vec![page]] } else { vec![] };
+        Decision { hit: false, evicted: vec![page], flushed }
+    }
+
+    fn forget(&mut self, _: u64) -> Option<bool> {
+        None
+    }
+
+    fn lists(&self) -> String {
+        String::new()
+    }
+
+    fn dirty_pages(&self) -> Vec<u64> {
+        vec![]
     }
 }
 
@@ -232,8 +280,28 @@ pub fn run_tiers(
     tier2: &Map<String, Value>,
     trace: &[Step],
 ) -> Option<TierOutcome> {
+    run_tiers_at(policy, frames, params, tier2, trace, &[])
+}
+
+/// As [`run_tiers`], with the arrival of each access, for filters that read times.
+///
+/// # Panics
+///
+/// As [`run_tiers`].
+pub fn run_tiers_at(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    tier2: &Map<String, Value>,
+    trace: &[Step],
+    arrivals_ns: &[u64],
+) -> Option<TierOutcome> {
     let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
-    let mut upper = model_with_trims(policy, frames, params, trace)?;
+    let mut upper: Box<dyn Model> = match policy {
+        "none" => Box::new(Through),
+        _ => model_with_trims(policy, frames, params, trace)?,
+    };
+    let mut arrivals = arrivals_ns.iter();
     let mut lower = Lower::new(tier2);
     let mut decisions = Vec::new();
     let mut counters: BTreeMap<&'static str, u64> =
@@ -250,6 +318,9 @@ pub fn run_tiers(
             continue;
         };
         lower.decision = TierDecision::default();
+        if let Some(&ns) = arrivals.next() {
+            lower.admission.arrived(ns);
+        }
         let above = upper.access(op, page);
         add(
             ["read_hits", "read_misses", "write_hits", "write_misses"]

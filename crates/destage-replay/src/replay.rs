@@ -81,7 +81,7 @@ pub struct Replay<'a> {
     pub next_uses: NextUses<'a>,
     /// Warm-up: replayed, not measured.
     pub warmup: Warmup,
-    /// Arrivals, nanoseconds, not decreasing; only a warm-up by time looks at them.
+    /// Arrivals, nanoseconds, not decreasing; a warm-up by time and filters in time look at them.
     pub arrivals_ns: &'a [u64],
     /// Trims between its rows; none if they are no part of the run.
     pub trims: ControlCommands<'a>,
@@ -236,8 +236,27 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Some rows with no trim between them, counted.
+    /// Some rows with no trim between them, cut where the policy awaits an arrival.
     fn stretch(
+        &self,
+        policy: &mut dyn Replays,
+        observer: &mut dyn Observer,
+        mut rows: Range<usize>,
+        done: &mut Done,
+        counted: &mut Counted,
+    ) -> Option<()> {
+        while !rows.is_empty() && policy.awaits_ns() < u64::MAX {
+            policy.arrived(self.arrivals_ns[rows.start]);
+            let (awaited, left) = (policy.awaits_ns(), &self.arrivals_ns[rows.clone()]);
+            let until = rows.start + left.partition_point(|&ns| ns < awaited);
+            self.rows(policy, observer, rows.start..until, done, counted)?;
+            rows.start = until;
+        }
+        self.rows(policy, observer, rows, done, counted)
+    }
+
+    /// Some rows with nothing between them, counted.
+    fn rows(
         &self,
         policy: &mut dyn Replays,
         observer: &mut dyn Observer,
@@ -291,6 +310,13 @@ pub(crate) trait Replays {
     );
     fn is_full(&self) -> bool;
     fn forget(&mut self, page: Page) -> Option<bool>;
+    /// The arrival from which on [`arrived`](Replays::arrived) is to be called, ns; the largest
+    /// number: never. Above the last that it was called with.
+    fn awaits_ns(&self) -> u64 {
+        u64::MAX
+    }
+    /// A request arrives, before its accesses.
+    fn arrived(&mut self, _now_ns: u64) {}
     fn own_counters(&self) -> OwnCounters;
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64));
     fn dirty_pages(&self) -> u64;

@@ -10,7 +10,7 @@
 //!  rules     offers, promotion                 counters  counts of tier 2
 //!  tier2     what happens below tier 1         events    who sees it happen
 //!  untimed   the loops without a device        slots     pages of tier 2 on a device
-//!  behind    tier 2 behind a block of tier 1
+//!  behind    tier 2 behind a block of tier 1       through  no tier 1 above it
 //! ```
 
 mod behind;
@@ -18,6 +18,7 @@ pub mod counters;
 pub mod events;
 pub mod rules;
 pub mod slots;
+pub mod through;
 pub mod tier2;
 pub mod untimed;
 

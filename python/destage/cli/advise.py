@@ -11,8 +11,9 @@ import click
 
 from destage.base.errors import UsageError
 from destage.cli import signals
+from destage.cli.budget import BUDGET, advised_within, check_figures, write_figures
 from destage.cli.compare import note_left_out, policy_flag
-from destage.cli.load import TRACES, load_one
+from destage.cli.load import MAYBE_TRACES, load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
@@ -30,6 +31,7 @@ from destage.cli.output import FILES, Outputs, command_line, file_flag, print_ta
 from destage.cli.planned import planned_kv_table, planned_table
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
+from destage.cli.smart import SMART, needs_trace, say_smart
 from destage.cli.store import JOBS, STORE, experiment_of
 from destage.lab.checks import check_request
 from destage.lab.options import check_one_tier
@@ -49,6 +51,7 @@ from destage.questions.advice.asking import (
     sizes_of,
     with_the_usual,
 )
+from destage.questions.advice.budget import BudgetAdvice
 from destage.questions.advice.calls import SEEDS, advise_kv
 from destage.questions.advice.calls import advise as find_advice
 from destage.show.tables.advice import WIDE
@@ -157,26 +160,42 @@ Examples:
   destage advise hm_0.csv.gz -d small --objective p99,waf -o advice.html
   destage advise hm_0.csv.gz -d small --objective cost \\
       --price dram=3.0/GiB,tbw=600TB,device=60
+  destage advise hm_0.csv.gz --budget-writes 300GB/day --tier2-cache 1GiB
   destage advise prompts.jsonl --bytes-per-token 131072 --kv --price tbw=600TB
 """
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@TRACES
+@MAYBE_TRACES
 @apply(
     ASKED,
     policy_flag("lru, arc, s3-fifo, cflru, ..."),
     sizes_flag("auto, up to the budget"),
-    *(TYPED, SURE, JOBS, RUN, TIERS, FLEET, DEVICE, ENDURES, FILES, PAGE, STORE, TRACE, COMMON),
+    *(
+        BUDGET,
+        SMART,
+        TYPED,
+        SURE,
+        JOBS,
+        RUN,
+        TIERS,
+        FLEET,
+        DEVICE,
+        ENDURES,
+        FILES,
+        PAGE,
+        STORE,
+        TRACE,
+        COMMON,
+    ),
 )
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Recommend a policy and a cache size.
 
     Prints the choice, its certainty and the command. With --tier2 the cache stands above that flash
-    tier; --kv also chooses the tier and its filter.
+    tier; --kv also chooses the tier and its filter, and --budget-writes both within a write budget.
     """
-    if arguments["kv"]:
-        _advise_kv(trace, arguments)
+    if _advised_otherwise(trace, arguments):
         return
     for name, flag_name in (*((n, n) for n in ("touch", "servers")), _PREFILL):
         if arguments[name] is not None:
@@ -222,6 +241,22 @@ def advise(trace: tuple[str, ...], **arguments: Any) -> None:
             progress=callback,
         )
     _write(outputs, advice, explain=arguments["explain"])
+
+
+def _advised_otherwise(trace: tuple[str, ...], arguments: Mapping[str, Any]) -> bool:
+    """Give advice of another kind, if it is asked for; whether it was."""
+    if arguments["smart"]:
+        say_smart(trace, arguments)
+        return True
+    needs_trace(trace)
+    check_figures(arguments)
+    if arguments["budget_writes"] is not None:
+        within = advised_within(trace, arguments)
+        _write(Outputs.of(dict(arguments)), within, explain=arguments["explain"])
+        write_figures(within, arguments)
+    elif arguments["kv"]:
+        _advise_kv(trace, arguments)
+    return arguments["kv"] or arguments["budget_writes"] is not None
 
 
 def _say_plan(trace: Trace, drive: Device | None, arguments: Mapping[str, Any]) -> None:
@@ -272,7 +307,7 @@ def _advise_kv(trace: Sequence[str], arguments: Mapping[str, Any]) -> None:
     _write(outputs, advice, explain=arguments["explain"])
 
 
-def _write(outputs: Outputs, advice: Advice | KvAdvice, *, explain: bool) -> None:
+def _write(outputs: Outputs, advice: Advice | KvAdvice | BudgetAdvice, *, explain: bool) -> None:
     """Write the files that were asked for, and the answer on the screen unless one took it."""
     outputs.write_with(
         {

@@ -20,12 +20,15 @@ from destage.model.words import plain, size
 from destage.questions.runs import Pair
 from destage.show.tables.trace_info import plausibility
 
-__all__ = ["TRACES", "load", "load_for", "load_one", "sources"]
+__all__ = ["MAYBE_TRACES", "TRACES", "load", "load_for", "load_one", "sources"]
 
 
 #: The argument of commands that read a trace; several files are one.
-TRACES = click.argument(
-    "trace", nargs=-1, required=True, type=Input("the trace"), metavar="TRACE..."
+TRACES, MAYBE_TRACES = (
+    click.argument(
+        "trace", nargs=-1, required=required, type=Input("the trace"), metavar="TRACE..."
+    )
+    for required in (True, False)
 )
 
 

@@ -22,7 +22,7 @@ from destage.experiment.task import Entry, Task
 from destage.lab.catalogue import policy as policy_info
 from destage.lab.checks import check_in_front
 from destage.lab.options import ProgressCallback
-from destage.lab.policy_base import OwnPolicy, Spec, params_json, spec_label
+from destage.lab.policy_base import OwnPolicy, Spec, is_none, params_json, spec_label
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
 from destage.lab.user_policies.processes import side_by_side
@@ -70,7 +70,7 @@ def result_set(
             every = (specs[entry.policy.label] for entry in entries)
             named = [spec for spec in every if not isinstance(spec, OwnPolicy)]
             for spec in named:
-                _destage.check_needs(*spec, drive is not None)
+                _destage.check_needs(*spec, drive is not None or (tier2 and is_none(spec)))
             where = (json.dumps([vars(size) for size in sizes]), task.options, jobs, progress, take)
             take(_destage.compare(trace.raw, named, *where, None if drive is None else drive.raw))
         works = [

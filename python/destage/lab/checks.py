@@ -172,9 +172,11 @@ def asked(
         name, params = drive.policy
         with from_data("it", allow_code=drive.allow_code):
             specs = _of_file(drive, lambda: policy_specs((name, params)))
+    has_tier2 = bool(options.get("tier2"))
     for spec in specs:
         if not isinstance(spec, OwnPolicy):
-            _destage.check_needs(*spec, drive is not None)
+            # A flash tier below shows what no cache does.
+            _destage.check_needs(*spec, drive is not None or (is_none(spec) and has_tier2))
         elif spec.needs_device and drive is None:
             raise UsageError(
                 f"{spec.name} looks at the device behind the cache: add a device (device=)"
@@ -281,18 +283,21 @@ def check_run(
     **options: Unpack[RunOptions],
 ) -> None:
     """Raise `UsageError` for a single run that can be of no trace, before one is opened."""
-    _, size = asked_once(policy, cache, device)
+    _, size = asked_once(policy, cache, device, options)
     check_in_front((), device)
     _destage.check_run(size, options_json("run", options))
 
 
 def asked_once(
-    policy: PolicyLike | None, cache: str | None, drive: Device | None
+    policy: PolicyLike | None,
+    cache: str | None,
+    drive: Device | None,
+    options: Mapping[str, object] = MappingProxyType({}),
 ) -> tuple[Spec, str]:
     """The policy and the size of a single run."""
     if policy is None and (drive is None or drive.policy is None):
         raise UsageError("policy: expected one, such as 'lru'")
-    specs, sizes = asked(policy, cache, drive)
+    specs, sizes = asked(policy, cache, drive, options)
     if len(specs) != 1:
         raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
     if cache is None and drive is not None and len(drive.cache) > 1 and not is_none(specs[0]):

@@ -90,7 +90,7 @@ class RunOptions(TypedDict, total=False):
     """Size of the flash tier, as `cache`; by default that of the device behind it."""
     admit: str | Sequence[str] | None
     """Admission to the flash tier: `"always"`, `"nth[n=3]"`, `"probability"`, `"tinylfu"`,
-    `"larc"`."""
+    `"larc"`, `"rate[bytes_per_day=300GB]"`, `"reject-first[window=1h]"`."""
     offer: str | Sequence[str] | None
     """Pages offered to the flash tier: those that tier 1 evicts (`"evicted"`), or those that come
     from the backing store (`"inserted"`)."""

@@ -16,7 +16,7 @@ from destage import _destage
 from destage.base.errors import UsageError
 from destage.model.words import significant
 
-__all__ = ["ASSUMED_DRIVE", "GIB", "WRITTEN_OFF", "YEAR_NS", "Prices", "prices_of"]
+__all__ = ["ASSUMED_DRIVE", "GIB", "UNITS", "WRITTEN_OFF", "YEAR_NS", "Prices", "prices_of"]
 
 GIB = 1 << 30
 YEAR_NS = 365.25 * 86_400e9
@@ -26,7 +26,8 @@ ASSUMED_DRIVE = 0.10
 #: Years over which memory is written off where nothing is said.
 WRITTEN_OFF = 5.0
 
-_UNITS = {
+#: Bytes of each unit, in capitals.
+UNITS = {
     "B": 1,
     "KB": 10**3,
     "MB": 10**6,
@@ -131,13 +132,13 @@ def _positive(key: str, text: str, value: str | None = None) -> float:
 
 def _a_byte(key: str, text: str) -> float:
     dollars, slash, unit = text.partition("/")
-    if not slash or unit.strip().upper() not in _UNITS:
+    if not slash or unit.strip().upper() not in UNITS:
         raise _wrong(key, text)
-    return _positive(key, dollars, text) / _UNITS[unit.strip().upper()]
+    return _positive(key, dollars, text) / UNITS[unit.strip().upper()]
 
 
 def _bytes(text: str) -> float:
     found = re.fullmatch(r"(.*?)\s*([A-Za-z]+)", text)
-    if found is None or found[2].upper() not in _UNITS:
+    if found is None or found[2].upper() not in UNITS:
         raise _wrong("tbw", text)
-    return _positive("tbw", found[1], text) * _UNITS[found[2].upper()]
+    return _positive("tbw", found[1], text) * UNITS[found[2].upper()]

@@ -355,7 +355,7 @@ def run(
     one_trace("run", trace, policy)
     of_device, of_run = divided(options)
     drive = drive_of(device, of_device)
-    spec, size = asked_once(policy, cache, drive)
+    spec, size = asked_once(policy, cache, drive, options)
     _check_recording(spec, drive, series, timeline)
     asked_for = options_json("run", of_run)
     check_in_front([trace], drive, tier2=_has_tier2(asked_for))

@@ -179,6 +179,7 @@ pub static SCHEMA: &[Object] = &[
         tier2_hits: "integer", "look-ups that found their page";
         tier2_misses: "integer", "look-ups that did not";
         offers: "integer", "offers that admission was asked for";
+        offers_capped: "integer", "offers that a limit of the write rate alone declined";
         offers_present: "integer", "clean pages that tier 1 evicted and tier 2 had";
         admitted: "integer", "pages taken in";
         tier2_writes: "integer", "pages written to flash: taken in, and written over";

@@ -96,6 +96,8 @@ static OF_TIER2: &[Metric] = &[
     tier!(tier2_hits, "Tier 2 hits", "pages", Higher, "look-ups in tier 2 that found their page"),
     page_tier!(tier2_misses, "Tier 2 misses", "pages", Lower, "look-ups that did not"),
     tier!(offers, "Offers", "pages", Neither, "offers that admission was asked for"),
+    tier!(offers_capped, "Offers capped", "pages", Lower,
+        "offers that a limit of the write rate alone declined"),
     tier!(offers_present, "Offers present", "pages", Neither,
         "clean pages that tier 1 evicted and tier 2 had"),
     tier!(admitted, "Admitted", "pages", Neither, "pages that tier 2 took in"),

@@ -44,7 +44,7 @@ pub fn compare_each(
     for spec in specs {
         spec.params(&options.says())?;
         options.suit(spec)?;
-        supplies(spec, options.drive.is_some())?;
+        supplies(spec, options.shows(spec))?;
         super::tiered::suits(spec, options)?;
     }
     let moments = Moments::of(input, sizes, options);

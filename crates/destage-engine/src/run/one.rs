@@ -48,7 +48,7 @@ pub(super) fn run_beside(
     observer: &mut dyn Observer,
     blocks: &Blocks,
 ) -> Result<RunResult, RunError> {
-    supplies(spec, options.drive.is_some())?;
+    supplies(spec, options.shows(spec))?;
     options.suit(spec)?;
     tiered::suits(spec, options)?;
     let params = spec.params(&options.says())?;

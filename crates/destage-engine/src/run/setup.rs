@@ -29,6 +29,12 @@ impl RunOptions {
         Ok(())
     }
 
+    /// There is something behind the cache that shows what it does: a drive, or without a cache a
+    /// flash tier.
+    pub(super) fn shows(&self, spec: &PolicySpec) -> bool {
+        self.drive.is_some() || spec.is_none() && self.tiers.tier2.is_some()
+    }
+
     /// Values that policies may take from the run.
     pub(crate) fn says(&self) -> Vec<(FromRun, Value)> {
         let mut said = Cost::says(self.cost);

@@ -9,8 +9,9 @@ use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use crate::tier_options::{NO_SIZE, TierOptions};
+use crate::tiers::Tier2Spec;
 use destage_core::{AnyPolicy, Policy};
-use destage_policies::{Setup, dense};
+use destage_policies::{Setup, admission, dense};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
@@ -18,6 +19,7 @@ use destage_replay::input::Input;
 use destage_replay::kv::{Chains, KvReplay, KvReplayed, page_counters, prefix_min};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
+use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{Slots, Tier2, Tier2Parts, untimed};
 use destage_replay::timed::BackingTimes;
 use destage_replay::windows::Windows;
@@ -61,6 +63,12 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return impossible("kv excludes check: its laws are of page accesses".into());
     }
     if let Some(tier2) = spec_of_tier2(options)? {
+        if tiers.kv && spec.is_none() {
+            return impossible("kv excludes none: blocks are offered by the cache above".into());
+        }
+        if options.check && spec.is_none() {
+            return impossible("check excludes none: it keeps no page to check".into());
+        }
         return tier2.suits(spec);
     }
     let info = destage_policies::info(spec.name);
@@ -102,16 +110,30 @@ fn suits_drive(drive: &Mounted, tiers: &TierOptions) -> Result<(), RunError> {
 }
 
 /// The flash tier; before the trace is known, of one frame.
-fn spec_of_tier2(options: &RunOptions) -> Result<Option<crate::tiers::Tier2Spec>, RunError> {
+fn spec_of_tier2(options: &RunOptions) -> Result<Option<Tier2Spec>, RunError> {
     let mut tiers = options.tiers.clone();
     tiers.tier2_frames.get_or_insert(1);
     tiers.spec(options.fetch_on_write_miss)
+}
+
+/// A filter that reads times has them.
+fn check_times(tier2: Option<&Tier2Spec>, input: &Input<'_>) -> Result<(), RunError> {
+    let Some(name) = tier2.map(|tier2| tier2.admit.name) else { return Ok(()) };
+    let needs_times = admission::info(name).is_ok_and(|info| info.reads_time);
+    if !needs_times || input.arrivals_ns.last() > input.arrivals_ns.first() {
+        return Ok(());
+    }
+    Err(RunError::Impossible(format!(
+        "admit={name} needs arrival times, and the trace has none: take nth, probability, tinylfu \
+         or larc, or a trace with times"
+    )))
 }
 
 impl TieredRunner<'_> {
     /// Runs the policy.
     pub(super) fn run(self, spec: &PolicySpec, setup: &Setup) -> Result<Outcome, RunError> {
         let tier2 = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
+        check_times(tier2.as_ref(), self.input)?;
         let says = self.options.says();
         let tier2 = tier2.map(|tier2| tier2.parts(self.input.columns.lpns, &says)).transpose()?;
         match (self.options.tiers.kv, tier2, &self.options.drive) {
@@ -137,7 +159,9 @@ impl TieredRunner<'_> {
         let watches = observer.watches();
         let mut followed = Followed::new(observer, control);
         let pages = input.columns.lpns.len() as u32;
-        let replayed = if options.check {
+        let replayed = if spec.is_none() {
+            untimed::run(&replay, &mut Through::default(), tier2.erased()?, &mut followed)
+        } else if options.check {
             let policy = dense(spec.name, setup, pages)?;
             let every = u64::from(policy.frames());
             let mut checked = Checked::new(policy, every);
@@ -166,8 +190,11 @@ impl TieredRunner<'_> {
         let pages = input.columns.lpns.len();
         let trims = options.drops_trims();
         let slots = Slots::new(pages, options.tiers.slot_pages.unwrap_or(1), trims);
-        let policy = dense(spec.name, setup, pages as u32)?;
         let runner = Runner { input, options, control, observer };
+        if spec.is_none() {
+            return through(runner, drive, &mut Through::default(), (tier2, slots));
+        }
+        let policy = dense(spec.name, setup, pages as u32)?;
         if options.tiers.kv {
             return prompts(runner, drive, policy, (tier2, slots));
         }

@@ -11,6 +11,7 @@ use destage_replay::control_commands::{ControlCommand, ControlCommands, ControlK
 use destage_replay::input::NextUses;
 use destage_replay::observe::{Observer, Unobserved};
 use destage_replay::replay::{Replay, Replayed};
+use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{AdmitDirty, Offer, Promote, TierDecision, TierRules, untimed};
 use destage_replay::warmup::Warmup;
 use models::Step;
@@ -40,10 +41,11 @@ fn policies(suits: impl Fn(&PolicySpec) -> bool) -> Vec<String> {
 
 fn tier2(policy: &str, frames: u32, admit: &str, rules: TierRules) -> Tier2Spec {
     let policy = PolicySpec::parse(policy).expect("a policy");
-    Tier2Spec { policy, frames, admit: AdmissionSpec::parse(admit).expect("a filter"), rules }
+    let admit = AdmissionSpec::parse(admit).expect("a filter");
+    Tier2Spec { policy, frames, admit, rules, page_bytes: 4096 }
 }
 
-const FILTERS: [&str; 11] = [
+const FILTERS: [&str; 16] = [
     "always",
     "nth",
     "nth[n=3;ghost_fraction=0.3]",
@@ -55,7 +57,18 @@ const FILTERS: [&str; 11] = [
     "tinylfu[sample_factor=1]",
     "larc",
     "larc[admit_while_filling=true]",
+    // Two pages in 100 ns, which is ten accesses or the gap between two bursts.
+    "rate[bytes_per_day=7077888000000000;window=100ns]",
+    "rate[bytes_per_day=7077888000000000;window=100ns;catch_up=1;seed=3]",
+    "rate[bytes_per_day=3000000000000000;max_bytes_per_day=8000000000000000;window=200ns]",
+    "reject-first[window=150ns]",
+    "reject-first[window=1h]",
 ];
+
+/// Accesses come every 10 ns, with a gap after each 37th.
+fn arrivals(accesses: usize) -> Vec<u64> {
+    (0..accesses as u64).map(|k| 5 + 10 * k + 400 * (k / 37)).collect()
+}
 
 fn rules() -> impl Strategy<Value = TierRules> {
     let kinds = select(vec![
@@ -93,8 +106,7 @@ fn case() -> impl Strategy<Value = Case> {
             let tier2 = tier2(&below, frames2, admit, rules);
             let suited = tier2.suits(&PolicySpec::parse(&tier1).expect("a policy"));
             // CFLRU-E decides as CFLRU without a device, which has a reference model.
-            let known =
-                models::NAMES.contains(&tier1.as_str()) && models::NAMES.contains(&below.as_str());
+            let known = [&tier1, &below].iter().all(|name| models::NAMES.contains(&name.as_str()));
             (suited.is_ok() && known).then_some(Case { tier1, frames, tier2, flush_at_end, steps })
         },
     )
@@ -138,6 +150,7 @@ struct Trace {
     ids: Vec<u32>,
     extents: Vec<u32>,
     next_uses: Vec<u64>,
+    arrivals_ns: Vec<u64>,
     trims: Vec<ControlCommand>,
 }
 
@@ -171,16 +184,17 @@ impl Trace {
                 }
             }
         }
-        Trace { lpns: (0..PAGES).collect(), ids, extents, next_uses, trims }
+        let arrivals_ns = arrivals(ids.len());
+        Trace { lpns: (0..PAGES).collect(), ids, extents, next_uses, arrivals_ns, trims }
     }
 
     fn replay(&self) -> Replay<'_> {
-        let Trace { lpns, ids, extents, next_uses, trims } = self;
+        let Trace { lpns, ids, extents, next_uses, arrivals_ns, trims } = self;
         Replay {
             columns: Columns { first_ids: ids, extents, lpns },
             next_uses: NextUses::Long(next_uses),
             warmup: Warmup::None,
-            arrivals_ns: &[],
+            arrivals_ns,
             trims: ControlCommands { list: trims, logical_pages: None },
         }
     }
@@ -218,7 +232,12 @@ fn product(case: &Case) -> (Vec<models::TierDecision>, Replayed) {
 }
 
 fn model(case: &Case) -> models::TierOutcome {
-    let Tier2Spec { policy, frames, admit, rules } = &case.tier2;
+    model_at(case, &arrivals(case.steps.len()))
+}
+
+/// With these arrivals of its accesses.
+fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
+    let Tier2Spec { policy, frames, admit, rules, .. } = &case.tier2;
     let given = |given: &[(String, destage_policies::params::Value)]| -> Map<String, Json> {
         given
             .iter()
@@ -234,7 +253,8 @@ fn model(case: &Case) -> models::TierOutcome {
         "fetch_on_write_miss": rules.fetch_on_write_miss, "flush_at_end": case.flush_at_end,
     });
     let (options, tier2) = (options.as_object().expect("one"), tier2.as_object().expect("one"));
-    models::run_tiers(&case.tier1, case.frames as usize, options, tier2, &case.steps)
+    let frames = case.frames as usize;
+    models::run_tiers_at(&case.tier1, frames, options, tier2, &case.steps, arrivals_ns)
         .expect("a known policy")
 }
 
@@ -253,6 +273,37 @@ proptest! {
         }
         prop_assert_eq!(replayed.counters.end_flushes, outcome.counters["end_flushes"]);
         laws(&case, &decisions, &replayed, &outcome)?;
+    }
+
+    #[test]
+    fn without_a_tier_1_the_page_of_each_access_is_offered(mut case in case()) {
+        case.tier1 = "none".into();
+        let unsuited = case.tier2.suits(&PolicySpec::parse("none").expect("a policy"));
+        prop_assert_eq!(unsuited.is_err(), case.tier2.rules.promote == Promote::Move);
+        case.tier2.rules.promote = Promote::Copy;
+        let trace = Trace::of(&case.steps);
+        let mut recorder = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
+        let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
+        let replay = trace.replay();
+        let replayed = untimed::run(&replay, &mut Through::default(), tier2, &mut recorder);
+        let outcome = model(&case);
+        prop_assert_eq!(recorder.decisions, outcome.decisions);
+        for (counter, got) in replayed.expect("no stop").counters.tiers.iter() {
+            let expected = outcome.counters[counter];
+            let by_flush = ["backing_writes", "pending_tier2"].contains(&counter);
+            let is_flushed = case.flush_at_end && by_flush;
+            prop_assert!(is_flushed || got == expected, "{}: {} {}", counter, got, expected);
+        }
+    }
+
+    #[test]
+    fn a_rate_above_all_offers_is_always(mut case in case()) {
+        let admits = ["always", "rate[bytes_per_day=8000000TB;window=1ns]"];
+        let outcomes = admits.map(|admit| {
+            case.tier2.admit = AdmissionSpec::parse(admit).expect("a filter");
+            product(&case).0
+        });
+        prop_assert_eq!(&outcomes[0], &outcomes[1]);
     }
 
     #[test]

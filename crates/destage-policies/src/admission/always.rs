@@ -11,6 +11,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     title: "Admission of every page",
     source: "",
     about: "Take every offer.",
+    reads_time: false,
     params: &[],
 };
 
@@ -18,7 +19,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
 pub struct Always;
 
 impl Filter for Always {
-    fn new(_: &Params, _: u32, _: u32) -> Self {
+    fn new(_: &Params, _: u32, _: u32, _: u64) -> Self {
         Always
     }
 

@@ -13,6 +13,8 @@ pub struct AdmissionInfo {
     pub source: &'static str,
     /// Purpose, in a sentence.
     pub about: &'static str,
+    /// It reads the arrival times of requests.
+    pub reads_time: bool,
     /// Parameters; empty if it has none.
     pub params: &'static [Param],
 }

@@ -26,6 +26,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     title: "Lazy adaptive admission (LARC)",
     source: "Huang, Wei, Chen, Chen, Feng, MSST 2013",
     about: "Take a page at its second offer, while it is remembered; the memory adapts.",
+    reads_time: false,
     params: &[Param {
         name: "admit_while_filling",
         kind: Kind::Bool,
@@ -59,7 +60,7 @@ impl LarcAdmission {
 }
 
 impl Filter for LarcAdmission {
-    fn new(params: &Params, frames: u32, pages: u32) -> Self {
+    fn new(params: &Params, frames: u32, pages: u32, _: u64) -> Self {
         LarcAdmission {
             is_remembered: PerSlot::with_slots(pages as usize),
             remembered: Queue::new(),

@@ -17,6 +17,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     title: "Admission at the n-th offer",
     source: "",
     about: "Take a page at its n-th offer, while it is remembered.",
+    reads_time: false,
     params: &[
         Param {
             name: "n",
@@ -47,7 +48,7 @@ pub struct Nth {
 }
 
 impl Filter for Nth {
-    fn new(params: &Params, frames: u32, pages: u32) -> Self {
+    fn new(params: &Params, frames: u32, pages: u32, _: u64) -> Self {
         Nth {
             offers: PerSlot::with_slots(pages as usize),
             remembered: Queue::new(),

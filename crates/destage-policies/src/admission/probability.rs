@@ -13,6 +13,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     title: "Admission with a fixed probability",
     source: "",
     about: "Take an offer with a fixed probability.",
+    reads_time: false,
     params: &[
         Param {
             name: "p",
@@ -38,7 +39,7 @@ pub struct Probability {
 }
 
 impl Filter for Probability {
-    fn new(params: &Params, _: u32, _: u32) -> Self {
+    fn new(params: &Params, _: u32, _: u32, _: u64) -> Self {
         Probability { p: params.real("p"), random: SplitMix64::new(params.int("seed")) }
     }
 

@@ -26,6 +26,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     title: "TinyLFU with exact counts",
     source: "Einziger, Friedman, Manes, ACM TOS 13(4), 2017",
     about: "Take a page that missed tier 1 more often than the next victim, or often enough.",
+    reads_time: false,
     params: &[
         Param {
             name: "threshold",
@@ -79,7 +80,7 @@ impl TinyLfu {
 }
 
 impl Filter for TinyLfu {
-    fn new(params: &Params, frames: u32, pages: u32) -> Self {
+    fn new(params: &Params, frames: u32, pages: u32, _: u64) -> Self {
         TinyLfu {
             marks: vec![0; pages as usize],
             era: 0,
@@ -139,7 +140,7 @@ mod tests {
     fn counts_stay_right_when_halvings_are_numbered_from_0_again() {
         let given = [("sample_factor", &crate::params::Value::Int(1))];
         let params = Params::check("tinylfu", INFO.params, given).expect("good parameters");
-        let mut filter = TinyLfu::new(&params, 4, 10);
+        let mut filter = TinyLfu::new(&params, 4, 10, 4096);
         filter.era = ERAS - 1;
         (0..3).for_each(|_| filter.missed(Page(1)));
         filter.missed(Page(2));

@@ -315,7 +315,11 @@ fn the_ends_of_every_range_are_taken() {
                 }
                 Kind::Form(_) => ["lru", "clock-sweep[max_usage=255;initial_usage=0]"]
                     .map(|base| Value::Text(base.to_string())),
-                Kind::Ints { .. } | Kind::OptionalBool => {
+                Kind::Ints { .. }
+                | Kind::OptionalBool
+                | Kind::Bytes
+                | Kind::OptionalBytes
+                | Kind::Duration => {
                     unreachable!("{} has {}, of this kind", policy.name, param.name)
                 }
             };

@@ -120,7 +120,10 @@ fn value(param: &'static Param) -> BoxedStrategy<Option<Value>> {
         Kind::RealAbove { .. }
         | Kind::OptionalReal { .. }
         | Kind::Ints { .. }
-        | Kind::OptionalBool => {
+        | Kind::OptionalBool
+        | Kind::Bytes
+        | Kind::OptionalBytes
+        | Kind::Duration => {
             unreachable!("no page policy has {}, of this kind", param.name)
         }
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),

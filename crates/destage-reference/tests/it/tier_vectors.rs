@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use destage_reference::{KvOptions, Op, Prompt, Step, run_kv, run_tiers};
+use destage_reference::{KvOptions, Op, Prompt, Step, run_kv, run_tiers_at};
 use serde_json::{Map, Value, json};
 
 fn vectors(file: &str) -> Vec<Value> {
@@ -42,7 +42,7 @@ fn holds(vector: &Value, decisions: &[Value], counters: &BTreeMap<&str, u64>) {
 #[test]
 fn every_vector_of_two_tiers_is_decided_and_counted_as_written() {
     let vectors = vectors("tiers.jsonl");
-    assert_eq!(vectors.len(), 40);
+    assert_eq!(vectors.len(), 46);
     for vector in vectors {
         let trace: Vec<Step> = list(&vector, "accesses")
             .iter()
@@ -53,7 +53,10 @@ fn every_vector_of_two_tiers_is_decided_and_counted_as_written() {
             .collect();
         let frames = vector["frames"].as_u64().expect("frames") as usize;
         let (params, tier2) = (object(&vector, "params"), object(&vector, "tier2"));
-        let outcome = run_tiers(text(&vector, "policy"), frames, params, tier2, &trace);
+        let times = vector.get("arrivals_ns").and_then(Value::as_array);
+        let times: Vec<u64> =
+            times.into_iter().flatten().map(|ns| ns.as_u64().expect("a time")).collect();
+        let outcome = run_tiers_at(text(&vector, "policy"), frames, params, tier2, &trace, &times);
         let outcome = outcome.expect("a known policy");
         let decisions: Vec<Value> = outcome
             .decisions

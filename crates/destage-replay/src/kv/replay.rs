@@ -379,6 +379,9 @@ impl<E: Record> Serves for Tier1<'_, E> {
     #[inline]
     fn serve(&mut self, replay: &KvReplay<'_>, rows: Range<usize>, observer: &mut dyn Observer) {
         let ids = replay.chains.ids;
+        if let Some(tier2) = self.tier2.as_mut().filter(|tier2| tier2.awaits_ns() < u64::MAX) {
+            tier2.arrived(replay.arrivals_ns[rows.start]);
+        }
         let mut decision = KvDecision::default();
         let hit = self.look_up(replay, rows.clone());
         if E::WATCHES {

@@ -46,6 +46,10 @@ impl Misses for Vec<Missed> {
 pub(super) trait Behind {
     /// Runs what tier 1 missed and gave up, in order.
     fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut TierCounters);
+    /// [`Tier2::awaits_ns`].
+    fn awaits_ns(&self) -> u64;
+    /// [`Tier2::arrived`].
+    fn arrived(&mut self, now_ns: u64);
     /// A trim.
     fn forget(&mut self, page: Page) -> Option<bool>;
     /// [`Tier2::dirty_pages`].
@@ -64,6 +68,14 @@ impl<P: Policy> Behind for Tier2<'_, P> {
             below.miss(missed.page(), missed.op, &evicted[left..end]);
             left = end;
         }
+    }
+
+    fn awaits_ns(&self) -> u64 {
+        self.awaits_ns()
+    }
+
+    fn arrived(&mut self, now_ns: u64) {
+        self.arrived(now_ns);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {

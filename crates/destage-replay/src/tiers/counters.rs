@@ -7,6 +7,7 @@ macro_rules! tier_counters {
         #[derive(
             Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize,
         )]
+        #[serde(default)]
         pub struct TierCounters {
             $($(#[$about])+ pub $name: u64,)+
         }
@@ -32,6 +33,8 @@ tier_counters! {
     tier2_misses;
     /// Offers that admission was asked for.
     offers;
+    /// Offers declined by a limit of the rate alone.
+    offers_capped;
     /// Clean pages that tier 1 evicted and tier 2 had.
     offers_present;
     /// Pages taken in.

@@ -87,6 +87,18 @@ impl<'a, P: Policy> Tier2<'a, P> {
         self.rules
     }
 
+    /// The arrival from which on [`arrived`](Tier2::arrived) is to be called, ns; the largest
+    /// number: never.
+    #[inline]
+    pub fn awaits_ns(&self) -> u64 {
+        self.admission.awaits_ns()
+    }
+
+    /// A request arrives, before its accesses: admission may cut time into windows.
+    pub fn arrived(&mut self, now_ns: u64) {
+        self.admission.arrived(now_ns);
+    }
+
     /// Whether tier 2 has the page.
     #[inline(always)]
     pub fn has(&self, page: Page) -> bool {
@@ -264,12 +276,40 @@ impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
     #[inline]
     pub fn leaves_tier1(&mut self, page: Page, dirty: bool) {
         if dirty && self.tier2.has(page) {
-            self.hit(page, Op::Write);
-            self.tier2.copies[page.0 as usize] = Copied::Dirty;
-            self.counters.tier2_writes += 1;
-            self.events.written_over(page);
+            self.newer_version(page);
         } else if dirty || self.tier2.rules.offer == Offer::Evicted {
             self.offer(page, dirty);
+        }
+    }
+
+    /// A newer version of a page that tier 2 has: it is written over, or the copy is dropped.
+    #[inline]
+    fn newer_version(&mut self, page: Page) {
+        let tier2 = &mut *self.tier2;
+        let is_asked = tier2.rules.admit_dirty == AdmitDirty::Ask;
+        if is_asked && tier2.admission.counts_overwrites() {
+            self.counters.offers += 1;
+            if !tier2.admission.admits(page, &tier2.policy) {
+                self.drop_copy(page);
+                self.declined(page, true);
+                return;
+            }
+        } else {
+            tier2.admission.wrote_unasked();
+        }
+        self.hit(page, Op::Write);
+        self.tier2.copies[page.0 as usize] = Copied::Dirty;
+        self.counters.tier2_writes += 1;
+        self.events.written_over(page);
+    }
+
+    /// Admission declined an offer.
+    #[inline]
+    fn declined(&mut self, page: Page, dirty: bool) {
+        self.counters.offers_capped += u64::from(self.tier2.admission.was_over_cap());
+        if dirty {
+            self.counters.backing_writes += 1;
+            self.events.declined(page);
         }
     }
 
@@ -292,12 +332,13 @@ impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
         let is_asked = !dirty || tier2.rules.admit_dirty == AdmitDirty::Ask;
         self.counters.offers += u64::from(is_asked);
         let is_taken = !is_asked || tier2.admission.admits(page, &tier2.policy);
-        if is_taken {
-            self.take_in(page, dirty);
-        } else if dirty {
-            self.counters.backing_writes += 1;
-            self.events.declined(page);
+        if !is_taken {
+            return self.declined(page, dirty);
         }
+        if !is_asked {
+            tier2.admission.wrote_unasked();
+        }
+        self.take_in(page, dirty);
     }
 
     /// The policy of tier 2 sees a miss, and victims leave (4.4).

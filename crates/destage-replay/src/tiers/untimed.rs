@@ -110,6 +110,14 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
         count_evicted(plan, counters, sizes);
     }
 
+    fn awaits_ns(&self) -> u64 {
+        self.tier2.awaits_ns()
+    }
+
+    fn arrived(&mut self, now_ns: u64) {
+        self.tier2.arrived(now_ns);
+    }
+
     fn forget(&mut self, page: Page) -> Option<bool> {
         forgotten(self.policy.forget(page), self.tier2.forget(page))
     }
@@ -171,6 +179,14 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
                 Lookup::Bypass => unreachable!("a policy that bypasses is no tier 1"),
             }
         }
+    }
+
+    fn awaits_ns(&self) -> u64 {
+        self.tier2.awaits_ns()
+    }
+
+    fn arrived(&mut self, now_ns: u64) {
+        self.tier2.arrived(now_ns);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {

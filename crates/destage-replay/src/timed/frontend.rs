@@ -31,6 +31,10 @@ pub(super) trait Frontend {
     /// The instant of a request has come.
     fn arrive(&mut self, _: &mut Device) {}
 
+    /// A row of the trace is next, which arrived at this time of the trace.
+    #[inline(always)]
+    fn row(&mut self, _arrival_ns: Nanos) {}
+
     /// Somebody writes while units are idle. Always the same answer.
     fn uses_idle(&self) -> bool {
         false

@@ -156,6 +156,7 @@ impl TimedReplay<'_> {
                 let counting = control_commands.counting(row);
                 request::issue(what, counting, device, frontend, &mut course, observer);
             }
+            frontend.row(arrival_ns);
             self.look_ahead(row, device, frontend);
             self.serve(row, &mut index, device, frontend, &mut course, observer)?;
             if operations_seen {

@@ -313,6 +313,12 @@ impl<P: Policy> Frontend for TierFrontend<'_, P> {
         self
     }
 
+    fn row(&mut self, arrival_ns: Nanos) {
+        if self.tier2.awaits_ns() <= arrival_ns {
+            self.tier2.arrived(arrival_ns);
+        }
+    }
+
     fn forget(&mut self, device: &mut Device, id: u32, ledger: &mut Ledger) -> Option<bool> {
         let page = Page(id.into());
         let above = self.policy.forget(page);

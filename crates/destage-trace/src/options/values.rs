@@ -46,27 +46,7 @@ pub(super) fn unit_size_or_none(value: &Value) -> Option<Option<u64>> {
 
 /// `90s`, `1.5h`, `250ms`: nanoseconds. A bare number has no unit and is refused.
 fn duration_ns(value: &Value) -> Option<u64> {
-    let text = value.as_text()?.trim();
-    let number = text.bytes().take_while(|c| c.is_ascii_digit() || *c == b'.').count();
-    let unit: u128 = match &text[number..] {
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
-        "h" => 3_600_000_000_000,
-        "d" => 86_400_000_000_000,
-        _ => return None,
-    };
-    let (whole, fraction) = text[..number].split_once('.').unwrap_or((&text[..number], ""));
-    if whole.is_empty() || fraction.len() > 9 {
-        return None;
-    }
-    let mut ns = whole.parse::<u64>().ok()? as u128 * unit;
-    if !fraction.is_empty() {
-        ns += fraction.parse::<u128>().ok()? * unit / 10u128.pow(fraction.len() as u32);
-    }
-    u64::try_from(ns).ok()
+    destage_keys::duration_ns(value.as_text()?)
 }
 
 pub(super) fn optional_duration(value: &Value) -> Option<Option<u64>> {

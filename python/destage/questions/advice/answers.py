@@ -17,11 +17,11 @@ from destage.show.tables.answer import kv_table
 from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.table import Table
 
-__all__ = ["Advice", "KvAdvice"]
+__all__ = ["Advice", "Answer", "KvAdvice"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class _Answer(Tabled):
+class Answer(Tabled):
     """Advice with every run behind it."""
 
     #: The key of its JSON in files of tables.
@@ -95,7 +95,7 @@ class _Answer(Tabled):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Advice(_Answer, Advised):
+class Advice(Answer, Advised):
     """Advice with its reasons, its confidence and every run behind it.
 
     As a table it has one row a run.
@@ -124,7 +124,7 @@ class Advice(_Answer, Advised):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class KvAdvice(_Answer, KvAdvised):
+class KvAdvice(Answer, KvAdvised):
     """Advice with every run behind it. As a table it has one row a configuration."""
 
     _schema = "destage.kv_advice"

@@ -239,7 +239,13 @@ impl Naive<'_> {
         for &victim in &decision.evicted {
             let is_dirty = dirty1.remove(&victim);
             let declined = self.now + BACKING.write_ns;
-            let ends = if is_dirty && self.slots.contains_key(&victim) {
+            // A filter that is asked for pages written over drops the copy of one that it declines.
+            let is_back = decision.written_back.contains(&victim);
+            let is_dropped = is_back && !decision.tier2_evicted.contains(&victim);
+            let ends = if is_dirty && self.slots.contains_key(&victim) && is_dropped {
+                self.leave(victim);
+                (declined, declined)
+            } else if is_dirty && self.slots.contains_key(&victim) {
                 self.write(victim, true)
             } else if takes(victim) {
                 let evicted = out(self.slots.len() == frames_of_tier2);
@@ -350,7 +356,11 @@ proptest! {
         // Trims that are ignored are no part of the run, but time goes on.
         let is_part = |step: &Step| behind.trims || !is_trim(step);
         let steps: Vec<Step> = case.steps.iter().copied().filter(is_part).collect();
-        let model = model(&Case { steps, ..case.clone() });
+        let times: Vec<u64> = (case.steps.iter().zip(0..))
+            .filter(|(step, _)| !is_trim(step))
+            .map(|(_, at)| at * behind.gap_ns)
+            .collect();
+        let model = model_at(&Case { steps, ..case.clone() }, &times);
         for (counter, got) in outcome.pages.tiers.iter() {
             prop_assert_eq!(got, model.counters[counter], "{}", counter);
         }

@@ -403,7 +403,11 @@ fn value(policy: &str, param: &'static Param) -> BoxedStrategy<Option<Value>> {
             select(BASES_OF_UNITS).prop_map(Value::from).boxed()
         }
         Kind::Form(_) => select(BASES).prop_map(Value::from).boxed(),
-        Kind::Ints { .. } | Kind::OptionalBool => {
+        Kind::Ints { .. }
+        | Kind::OptionalBool
+        | Kind::Bytes
+        | Kind::OptionalBytes
+        | Kind::Duration => {
             unreachable!("no policy has {}, of this kind", param.name)
         }
     };
