@@ -151,8 +151,16 @@ fn on_channels(surrogate: &SurrogateTrace, random: &mut Pcg64, on: Channels) -> 
         let of = |e: &u32| asked[*e as usize][what] * u64::from(pages[*e as usize]);
         units.of(unit).iter().map(of).sum()
     };
-    let total = |what| (0..units.len()).map(|unit| weigh(unit, what)).sum::<u64>() as f64;
-    let (hits, misses, writes) = (total(HITS), total(MISSES), total(WRITES));
+    let all = asked.iter().zip(pages);
+    let [hits, misses, writes] = all.fold([0; 3], |sums: [u64; 3], (asked, &pages)| {
+        std::array::from_fn(|what| sums[what] + asked[what] * u64::from(pages))
+    });
+    let (hits, misses, writes) = (hits as f64, misses as f64, writes as f64);
+    // Pages that are never asked for need no place. As a rule most are: they are found in
+    // order here, since in the random order each look at an extent is a miss of the caches.
+    let is_asked = |e: &u32| asked[*e as usize] != [0; 3];
+    let wanted: Vec<bool> =
+        (0..units.len()).map(|unit| units.of(unit).iter().any(is_asked)).collect();
     let of = |deviation: f64, sum: f64| -> Vec<f64> {
         shares_of(on.count, deviation).iter().map(|share| share * sum).collect()
     };
@@ -164,12 +172,12 @@ fn on_channels(surrogate: &SurrogateTrace, random: &mut Pcg64, on: Channels) -> 
     let mut starts = vec![0; pages.len()];
     let mut order: Vec<([u64; 3], usize)> = shuffled(units.len(), random)
         .into_iter()
+        .filter(|unit| wanted[*unit])
         .map(|unit| ([HITS, MISSES, WRITES].map(|what| weigh(unit, what)), unit))
         .collect();
     // Stable: those of one weight stay in their random order.
     order.sort_by_key(|(weights, _)| std::cmp::Reverse(*weights));
     for (weights, unit) in order {
-        // Pages that are never asked for need no place.
         let Some(first) = weights.iter().position(|weight| *weight > 0) else { break };
         let by = &lacking[first];
         let channel = (1..by.len()).fold(0, |most, k| if by[k] > by[most] { k } else { most });
