@@ -250,7 +250,7 @@ def test_what_had_ended_at_an_interrupt_is_written_and_marked(msr: Path, tmp_pat
     assert done.returncode == 130, done.stderr
     said = "interrupted: only 4 of 8 runs had ended"
     assert said in done.stdout.decode()
-    assert "what had ended is written" in done.stderr.decode()
+    assert "finished runs are written" in done.stderr.decode()
     kept = ds.Results.load(tmp_path / "r.json")
     assert kept.incomplete
     assert [run.ftl for run in kept] == ["page"] * 4
@@ -393,6 +393,6 @@ def test_tune_and_mrc_write_what_had_ended(
         check=False,
     )
     assert done.returncode == 130, done.stderr
-    assert "what had ended is written" in done.stderr.decode()
+    assert "finished runs are written" in done.stderr.decode()
     assert said in (tmp_path / "r.json").read_text()
     assert said in done.stdout.decode() + done.stderr.decode()

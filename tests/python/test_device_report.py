@@ -362,7 +362,7 @@ def test_the_verdict_says_how_large_a_cache_is_worth_having() -> None:
         " 4 ms to 1 ms."
     )
     assert sizes(4, 1.01, 1)[-1] == (
-        "8 MiB is enough: its best mean response time is within 5 % of that of any size (1 ms)."
+        "8 MiB is enough: its best mean response time is within 5 % of the best at any size (1 ms)."
     )
     assert sizes(1.02, 1.01, 1)[-1] == (
         "The size matters little: 4 MiB is within 5 % of the best mean response time of any size"

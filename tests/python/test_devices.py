@@ -476,7 +476,7 @@ def test_what_python_refuses(msr: Path) -> None:
         ds.open_device("small", queue_depth="four")
     with pytest.raises(ds.UsageError, match="excludes"):
         ds.open_device("small[sched=read_first;bus=shared]", queue_depth=4)
-    with pytest.raises(ds.UsageError, match="those of the device qlc-nvme have 16384"):
+    with pytest.raises(ds.UsageError, match="device qlc-nvme has 16384"):
         ds.compare(trace, "lru", cache="4p", device="qlc-nvme")
     with pytest.raises(ds.UsageError, match="add a device"):
         ds.compare(trace, "lru", cache="4p", ftl="page")

@@ -395,7 +395,7 @@ def test_the_end_of_an_slc_cache_shows_over_time(tmp_path: Path) -> None:
     ds.write_report(page, results)
     html = page.read_text(encoding="utf-8")
     assert "Its SLC cache, at 256" in html
-    assert "What is written, over time" in html
+    assert "Write throughput over time" in html
     assert {"throughput_over_time", "slc_over_time"} <= set(results.plot.names())
     assert "SLC" in html.partition("Over-provisioning")[0]  # among the device's facts
     plain = sequential(tmp_path, SLC.replace("slc_blocks = 4", "slc_blocks = 0"))

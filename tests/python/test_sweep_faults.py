@@ -99,7 +99,7 @@ def test_an_interrupt_leaves_what_has_ended_and_says_how_to_go_on(folder: Path) 
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130, said
-    assert b"--resume goes on" in said
+    assert b"--resume continues" in said
     assert 0 < len(ds.load_results(store)) < RUNS
     assert not list(store.glob(".tmp-*"))
     ds.sweep(folder / "s.toml", store, resume=True)

@@ -26,7 +26,7 @@ def trace() -> ds.Trace:
 
 
 def test_its_vectors_pass() -> None:
-    report = ds.conform([VECTORS / "writer.jsonl"])
+    report = ds.conform([VECTORS / "writer.jsonl", VECTORS / "writer-ftls.jsonl"])
     assert report.ok, report
     assert (report.passed, report.skipped) == (22, 0)
 

@@ -56,6 +56,11 @@ fn every_vector_of_another_ftl_on_several_units_passes() {
 }
 
 #[test]
+fn every_vector_of_a_writer_over_another_ftl_passes() {
+    all_pass(&["writer-ftls.jsonl"], 9);
+}
+
+#[test]
 fn every_vector_of_choices_by_unit_passes() {
     all_pass(&["choices.jsonl"], 15);
 }
@@ -68,5 +73,5 @@ fn every_vector_of_gcar_over_bplru_passes() {
 #[test]
 fn every_vector_of_the_papers_drives_passes() {
     let names = ["device.jsonl", "device-policies.jsonl", "ace-device.jsonl", "writer.jsonl"];
-    all_pass(&names, 27 + 30 + 8 + 22);
+    all_pass(&names, 27 + 30 + 8 + 13);
 }

@@ -104,7 +104,7 @@ fn every_vector_of_another_ftl_on_several_units_is_timed_and_counted_as_written(
 
 #[test]
 fn every_device_policy_has_vectors() {
-    let vectors = vectors("device-policies.jsonl");
+    let vectors = [vectors("device-policies.jsonl"), vectors("choices.jsonl")].concat();
     for policy in DEVICE_POLICIES {
         assert!(vectors.iter().any(|vector| vector["cache"]["policy"] == **policy), "{policy}");
     }

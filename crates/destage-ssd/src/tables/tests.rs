@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::config::{
-    ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, Info, InterfaceConfig, Isolation,
-    Key, Kind, LONGEST_NS, LinkDuplex, MapCacheConfig, MapGranularity, MapPolicy, PlacementConfig,
-    PreconditionEnd, StepPages, StreamsConfig, Suspend, Table, Value, takes,
+    ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, InGc, Info, InterfaceConfig,
+    Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MapCacheConfig, MapGranularity, MapPolicy,
+    PlacementConfig, PreconditionEnd, StepPages, StreamsConfig, Suspend, Table, Value, takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -293,6 +293,7 @@ fn the_list_of_keys_is_that_of_the_tables() {
     let host = HostConfig::from_table(&Table::new(), &device).expect("defaults are good");
     // Left out of a record unless given.
     device.pe_cycles = 3000;
+    device.in_gc = InGc::Executing;
     let slc = table(&[("slc_blocks", Value::Int(2))]);
     device.slc = DeviceConfig::from_table(&slc).expect("an SLC cache").slc;
     device.interface = InterfaceConfig {
