@@ -236,7 +236,7 @@ impl Rate {
         if j > self.window {
             let r = (self.target * (j as f64 + self.h) - self.written) / self.h;
             if self.offers > 0.0 {
-                self.p = ((r - self.unasked) / self.offers).max(0.0).min(1.0);
+                self.p = ((r - self.unasked) / self.offers).clamp(0.0, 1.0);
             }
             (self.window, self.limit) = (j, r.min(self.most));
             (self.offers, self.unasked, self.here) = (0.0, 0.0, 0.0);
