@@ -40,7 +40,7 @@ def test_a_device_that_does_not_keep_up_says_so_in_a_result_a_table_and_json(
         assert len((run.windows or {})["span_ns"]) == 60
     (note,) = [line for line in results.table().splitlines() if SAYS in line]
     assert "lru, arc" in note
-    assert "--queue-depth 8 shows what the device can do" in note
+    assert "--queue-depth 8 shows the device's own limit" in note
     kept = json.loads(results.to_json())["runs"][0]
     assert kept["queue"]["grows"] is True
     assert any(SAYS in warning for warning in kept["warnings"])

@@ -151,8 +151,8 @@ def test_where_nothing_is_written_nobody_is_a_finalist_for_writing_nothing() -> 
     found = ds.screen(reads, "fifo,slru,lru", cache="20%", error=0.02)
     assert [run.label for run in found.results] == ["slru"]
     assert found.summary == (
-        "Finalists, run over the whole trace: 1 of 3 policies and sizes, which nothing tells from"
-        " the best in hits.",
+        "Finalists, run over the whole trace: 1 of 3 policies and sizes, with no"
+        " significant difference from the best in hits.",
     )
     # Where nothing hits either, nobody is behind.
     once = ds.synth("sequential", requests=2_000, pages=2_000, read_ratio=1.0, seed=1)

@@ -242,7 +242,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "NAME,...",
         default: "always",
-        about: "Admission: always, nth, probability, tinylfu, larc, rate, reject-first. [always]",
+        about: "Admission: nth, probability, tinylfu, larc, rate, ... [always]",
         commands: OF_TIERS,
         several: true,
         columns: &[text("admit").or("always").needs(&["tier2"])],

@@ -73,6 +73,23 @@ pub(crate) const TIER2_COUNTERS: [&str; 12] = [
 ];
 
 impl Lower {
+    /// What follows from a miss in tier 1: the look-up, what leaves tier 1, what is inserted.
+    fn missed_above(&mut self, op: Op, page: u64, above: &Decision, fetch_on_write_miss: bool) {
+        self.missed(page);
+        if op == Op::Read || fetch_on_write_miss {
+            self.look_up(page);
+        }
+        if op == Op::Write && self.move_up && self.pages.contains_key(&page) {
+            self.drop_copy(page);
+        }
+        for &victim in &above.evicted {
+            self.leaves(victim, above.flushed.iter().flatten().any(|&dirty| dirty == victim));
+        }
+        if op == Op::Read && self.decision.tier == 0 {
+            self.inserted(page);
+        }
+    }
+
     /// From the object `tier2` of a vector.
     pub(crate) fn new(tier2: &Map<String, Value>) -> Lower {
         let text = |key: &str, default: &'static str| -> String {
@@ -331,29 +348,28 @@ pub fn run_tiers_at(
         if above.hit {
             lower.decision.tier = 1;
         } else {
-            lower.missed(page);
-            if op == Op::Read || fetch_on_write_miss {
-                lower.look_up(page);
-            }
-            if op == Op::Write && lower.move_up && lower.pages.contains_key(&page) {
-                lower.drop_copy(page);
-            }
-            for &victim in &above.evicted {
-                lower.leaves(victim, above.flushed.iter().flatten().any(|&dirty| dirty == victim));
-            }
-            if op == Op::Read && lower.decision.tier == 0 {
-                lower.inserted(page);
-            }
+            lower.missed_above(op, page, &above, fetch_on_write_miss);
         }
         let decision = std::mem::take(&mut lower.decision);
         let (hit, evicted, flushed) = (above.hit, above.evicted, above.flushed);
         decisions.push(TierDecision { hit, evicted, flushed, ..decision });
     }
-    let dirty1: BTreeSet<u64> = upper.dirty_pages().into_iter().collect();
+    let flushes = Params(params).flag("flush_at_end");
+    Some(ended(upper.dirty_pages(), lower, counters, decisions, flushes))
+}
+
+/// The outcome, with all dirty pages written if the run flushes them.
+fn ended(
+    dirty1: Vec<u64>,
+    mut lower: Lower,
+    mut counters: BTreeMap<&'static str, u64>,
+    decisions: Vec<TierDecision>,
+    flushes: bool,
+) -> TierOutcome {
+    let dirty1: BTreeSet<u64> = dirty1.into_iter().collect();
     let dirty2 = lower.pages.iter().filter(|(_, dirty)| **dirty).map(|(page, _)| *page);
     let dirty2: BTreeSet<u64> = dirty2.collect();
     let dirty: BTreeSet<u64> = dirty1.union(&dirty2).copied().collect();
-    let flushes = Params(params).flag("flush_at_end");
     counters.extend(std::mem::take(&mut lower.counters));
     let left = |pages: &BTreeSet<u64>| if flushes { 0 } else { pages.len() as u64 };
     counters.insert("pending_tier1", left(&dirty1));
@@ -363,5 +379,5 @@ pub fn run_tiers_at(
         *counters.entry("backing_writes").or_insert(0) += dirty.len() as u64;
     }
     let tier2_pages = lower.pages.into_keys().collect();
-    Some(TierOutcome { decisions, counters, tier2_pages, dirty })
+    TierOutcome { decisions, counters, tier2_pages, dirty }
 }

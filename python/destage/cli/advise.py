@@ -92,7 +92,7 @@ SURE = [
         type=int,
         default=SEEDS,
         metavar="N",
-        help=f"Seeds of the two best policies, if they are random. [{SEEDS}]",
+        help=f"Seeds of the two best policies, if random. [{SEEDS}]",
     ),
 ]
 
@@ -192,8 +192,7 @@ Examples:
 def advise(trace: tuple[str, ...], **arguments: Any) -> None:
     """Recommend a policy and a cache size.
 
-    Prints the choice, its certainty and the command. With --tier2 the cache stands above that flash
-    tier; --kv also chooses the tier and its filter, and --budget-writes both within a write budget.
+    Prints the choice, its certainty and the command.
     """
     if _advised_otherwise(trace, arguments):
         return

@@ -23,8 +23,7 @@ BUDGET = [
         "--budget-writes",
         metavar="RATE",
         section="Write budget",
-        help="Most flash writes: 300GB/day, or 0.3dwpd of --device. Finds the flash cache (--tier2,"
-        " --admit) with the most hits.",
+        help="Most flash writes: 300GB/day, or 0.3dwpd of --device.",
     ),
     file_flag(
         "--figures",

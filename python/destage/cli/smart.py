@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from destage.base.errors import UsageError
-from destage.cli.options import flag
+from destage.cli.options import Input, flag
 from destage.cli.output import Outputs, print_table
 from destage.questions.smart import read_smart
 
@@ -18,6 +18,7 @@ SMART = [
     flag(
         "--smart",
         metavar="FILE",
+        type=Input("the reading"),
         multiple=True,
         section="SMART",
         help="Without a trace: writes, WAF and life left of an SSD, from the JSON of smartctl or"

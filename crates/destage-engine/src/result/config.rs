@@ -37,7 +37,8 @@ pub struct RunConfig {
 const NO_CACHE: &str = "none";
 
 impl RunConfig {
-    /// Whether there is no cache, nor a flash tier: its frames are of the cache whose measured part the run has.
+    /// Whether there is no cache, nor a flash tier: its frames are of the cache whose measured part
+    /// the run has.
     pub fn has_no_cache(&self) -> bool {
         let is_alone = self.options.tiers.tier2.is_none();
         is_alone && self.policy == NO_CACHE && self.cache == NO_CACHE
