@@ -21,8 +21,8 @@ SMART = [
         type=Input("the reading"),
         multiple=True,
         section="SMART",
-        help="Without a trace: writes, WAF and life left of an SSD, from the JSON of smartctl or"
-        " nvme-cli. Twice: between two readings.",
+        help="Writes, WAF and life left of an SSD; no trace. JSON of smartctl or nvme-cli; twice:"
+        " between two readings.",
     )
 ]
 #: Flags that go with it: the rating, and the outputs.
