@@ -240,6 +240,18 @@ def test_the_front_has_more_hits_only_with_more_writes(
     assert known, "intervals"
 
 
+def test_pages_still_dirty_in_dram_are_named(tmp_path: Path) -> None:
+    trace = ds.open_trace(bursts(tmp_path / "t.csv", 2_000, 2)[0])
+    asked = {"tier2": "lru", "tier2_cache": "200p", "admit": "always", "warmup": "none"}
+    above = ds.advise_writes(trace, "1TB/day", policies="lru", cache="40p", **asked)
+    tiers = above.chosen.run.tiers
+    assert tiers is not None
+    assert tiers["pending_tier1"] > 0
+    note = f"without {tiers['pending_tier1']} pages of the advice still dirty in DRAM at the end"
+    assert note in above.text()
+    assert "still dirty" not in ds.advise_writes(trace, "1TB/day", **asked).text()
+
+
 def test_the_command_prints_and_draws_the_curve(destage: Destage, tmp_path: Path) -> None:
     path, _ = bursts(tmp_path / "t.csv", 3_000, 2)
     files = {kind: tmp_path / f"out.{kind}" for kind in ("json", "csv", "html")}

@@ -79,7 +79,7 @@ def _compared(step: Measured, one: Simulated, fitted: bool, hosts: Hosts = _NO_L
 def compared(model: Model, made: Measurement, hosts: Hosts = _NO_LIMIT) -> list[Compared]:
     """Every recognised step on the SSD that was fitted, from jobs with these limits.
 
-    Points of a grid with a part of the map in memory are those of the SSD with that part.
+    A grid point with a part of the map in memory is compared with an SSD that has that part.
     """
     points = [*made.grid["read"], *made.grid["write"]]
     found: list[Compared] = []

@@ -66,7 +66,7 @@ class Written:
         return str(self.run["admit"] or "always").partition("[")[0]
 
     def interval_from(self, other: Written) -> tuple[float, float] | None:
-        """95 % interval of its hits less those of another run; None where it is not known."""
+        """95 % interval of its hits minus the other run's; None where it is unknown."""
         if self.run is other.run:
             return None
         return self.run.minus(other.run, hits_of(self.run))

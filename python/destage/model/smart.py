@@ -78,7 +78,7 @@ class Reading:
 
 
 def reading_of(data: object, file: str) -> Reading:
-    """The reading in a file's JSON. Raises `DataError`, which says what was expected."""
+    """Read a file's JSON. Raises `DataError` with the expected content."""
     if not isinstance(data, Mapping):
         raise DataError(f"{file}: expected the JSON object of smartctl or nvme-cli{_TYPED}")
     flat = dict(_flat(data))

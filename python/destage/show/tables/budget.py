@@ -101,6 +101,11 @@ def budget_table(advised: BudgetAdvised) -> Table:
     table.notes.append("from the advice: 95 % interval of the difference in hits")
     if advised.endurance_text:
         table.notes.append(plain(f"life: {advised.endurance_text}"))
+    left = int((advised.chosen.run.tiers or {}).get("pending_tier1") or 0)
+    if left:
+        table.notes.append(
+            f"without {counted(left, 'page')} of the advice still dirty in DRAM at the end"
+        )
     table.notes += advised.skipped
     if advised.ran.interrupted:
         table.notes.append("interrupted: other runs were to come")
