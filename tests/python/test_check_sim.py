@@ -164,7 +164,16 @@ def _small(folder: Path) -> Path:
 
 def test_what_has_no_specification_is_refused(trace: ds.Trace, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("0\n")
-    with pytest.raises(ds.UsageError, match="device"):
+    with pytest.raises(ds.UsageError, match="asks the device, which hits and misses do not show"):
         ds.check_simulator(trace, tmp_path / "list.txt", "ecr", cache="2p")
     with pytest.raises(ds.UsageError, match="open_trace"):
         ds.check_simulator(tmp_path, tmp_path / "list.txt", "lru", cache="2p")  # type: ignore[arg-type]
+    with pytest.raises(ds.UsageError, match="has no specification here"):
+        ds.check_simulator(trace, tmp_path / "list.txt", Mine, cache="2p")  # type: ignore[arg-type]
+
+
+class Mine:
+    """A policy of one's own."""
+
+    def access(self, page: int, write: bool) -> None:
+        """Decide nothing."""

@@ -156,3 +156,11 @@ def test_the_command_prints_a_line_a_number_and_writes_files(
         done = destage("advise", *wrong)
         assert done.status == 2
         assert said in done.err
+
+
+@pytest.mark.parametrize("content", [b"", b"smartctl 7.4\n", b"[" * 100_000, b'{"a": '])
+def test_what_is_no_json_is_said_in_one_sentence(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "reading.json"
+    path.write_bytes(content)
+    with pytest.raises(ds.DataError, match="it is not a SMART reading: expected the JSON of"):
+        ds.read_smart([path])

@@ -17,6 +17,7 @@ from typing import Any, Unpack
 
 from destage import _destage
 from destage.base.errors import DataError, MissingFile, UsageError
+from destage.lab.catalogue import policies
 from destage.lab.checks import asked_once, one_trace
 from destage.lab.options import ProgressCallback, RunOptions
 from destage.lab.policy_base import OwnPolicy
@@ -124,6 +125,12 @@ def check_simulator(
     trace, or for more or fewer lines than page accesses; else as `run`.
     """
     one_trace("check-sim", trace, policy)
+    name = str(policy).partition("[")[0].lower()
+    if any(known.name == name and known.needs_device for known in policies()):
+        raise UsageError(
+            f"policy: {policy} asks the device, which hits and misses do not show: expected a"
+            " policy that runs without one"
+        )
     spec, _ = asked_once(policy, cache, None)
     if isinstance(spec, OwnPolicy):
         raise UsageError(f"policy: {policy} has no specification here: expected a policy's name")

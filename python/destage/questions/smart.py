@@ -202,12 +202,13 @@ def read_smart(
 
 
 def _read(path: Path) -> Reading:
+    text = read_text(path, "a SMART reading")
     try:
-        data = json.loads(read_text(path, "a SMART reading"))
-    except ValueError as e:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
         raise DataError(
-            f"{path}: no JSON ({e}): type smartctl -j -a DEVICE > FILE, or"
-            " nvme smart-log -o json DEVICE > FILE"
+            f"{path}: it is not a SMART reading: expected the JSON of"
+            " `smartctl -j -a DEVICE`, or of `nvme smart-log -o json DEVICE`"
         ) from None
     return reading_of(data, str(path))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from destage.model.advised import SHORT_NS
 from destage.model.budget import BudgetAdvised, Written, rate_text, years_text
-from destage.model.words import NONE, counted, duration, percent, plain, size
+from destage.model.words import NONE, counted, duration, percent, plain, significant, size
 from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["budget_lines", "budget_table", "budget_text", "runs_table"]
@@ -82,7 +82,7 @@ def _row(advised: BudgetAdvised, one: Written) -> list[Cell]:
     ]
     if advised.endurance_bytes is not None:
         life = one.years(advised.endurance_bytes)
-        row.append(Cell(NONE if life is None else f"{life:.3g}"))
+        row.append(Cell(NONE if life is None else significant(life)))
     return [*row, Cell(_place(one))]
 
 
