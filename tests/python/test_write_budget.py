@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections import OrderedDict
 from itertools import pairwise
 from pathlib import Path
@@ -269,7 +271,13 @@ def test_the_command_prints_and_draws_the_curve(destage: Destage, tmp_path: Path
     assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {
         *(".svg", ".pdf", ".png", ".csv")
     }
-    assert "Life of the SSD" in (tmp_path / "figures" / "write_budget.svg").read_text()
+    drawn = (tmp_path / "figures" / "write_budget.svg").read_text()
+    assert "Life of the SSD" in drawn
+    assert not re.search(r">[0-9.]+e[+-]?[0-9]+<", drawn), "years are written out"
+    with (tmp_path / "figures" / "write_budget.csv").open() as rows:
+        bounds = [float(r[k]) for r in csv.DictReader(rows) for k in ("low", "high") if r[k]]
+    assert bounds
+    assert all(0 <= bound <= 100 for bound in bounds)
     assert "Hits over writes" in files["html"].read_text()
     for wrong, reason in [
         (("--budget-writes", "0.3dwpd"), "add --device"),

@@ -32,15 +32,16 @@ def budget_rows(advised: BudgetAdvised) -> list[Row]:
 
 
 def _row(advised: BudgetAdvised, one: Written) -> Row:
-    low, high = one.interval_from(advised.chosen) or (None, None)
-    mine = advised.chosen.hits
+    # Hits lie between 0 and 1, whatever a wide interval of a difference says.
+    bounds = one.interval_from(advised.chosen) or ()
+    ends = [100 * min(max(advised.chosen.hits + end, 0.0), 1.0) for end in bounds]
     return {
         "label": one.run.label,
         "filter": one.filter,
         "gb_per_day": one.bytes_per_day / GB,
         "hits": 100 * one.hits,
-        "low": None if low is None else 100 * (mine + low),
-        "high": None if high is None else 100 * (mine + high),
+        "low": ends[0] if ends else None,
+        "high": ends[1] if ends else None,
         "years": one.years(advised.endurance_bytes),
         "front": any(one is other for other in advised.front),
     }
@@ -109,7 +110,7 @@ def _with_life(layered: Any, base: Any, endurance_bytes: float, scale: alt.Scale
     axis = alt.Axis(
         orient="top",
         title="Life of the SSD (years)",
-        labelExpr=f"format({years}, '.2~g')",
+        labelExpr=f"{years} < 100 ? format({years}, '.2~g') : format({years}, ',.0f')",
         tickCount=6,
         grid=False,
     )
