@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +105,19 @@ def test_an_interrupt_leaves_what_has_ended_and_says_how_to_go_on(folder: Path) 
     assert not list(store.glob(".tmp-*"))
     ds.sweep(folder / "s.toml", store, resume=True)
     assert ds.load_results(store).to_csv() == ds.load_results(folder / "whole").to_csv()
+
+
+def test_a_signal_while_a_thread_starts_is_an_interrupt(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(thread: threading.Thread) -> None:
+        signal.raise_signal(signal.SIGINT)
+        started(thread)
+
+    started = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        ds.sweep(folder / "s.toml", folder / "starting", jobs=1)
 
 
 def test_shards_that_run_side_by_side_share_a_store(folder: Path) -> None:

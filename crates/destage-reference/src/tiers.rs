@@ -73,7 +73,7 @@ pub(crate) const TIER2_COUNTERS: [&str; 12] = [
 ];
 
 impl Lower {
-    /// What follows from a miss in tier 1: the look-up, what leaves tier 1, what is inserted.
+    /// Consequences of a miss in tier 1: the look-up, what leaves tier 1, what is inserted.
     fn missed_above(&mut self, op: Op, page: u64, above: &Decision, fetch_on_write_miss: bool) {
         self.missed(page);
         if op == Op::Read || fetch_on_write_miss {

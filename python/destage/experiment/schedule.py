@@ -16,6 +16,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 
 from destage.base.errors import DestageError
+from destage.base.io.interruptible import held
 from destage.experiment.execute import Stopped, Watch, execute
 from destage.experiment.memory import memory_of
 from destage.experiment.rows import FAILED, failed_row
@@ -115,8 +116,10 @@ class _Crew:
             task = waiting.pop(place)
             work = partial(self._do, task, threads)
             thread = threading.Thread(target=work, name=f"task-{task.number}", daemon=True)
-            self.running[task.number] = (thread, need)
-            thread.start()
+            # A signal in between would have `end` join a thread that was never started.
+            with held():
+                thread.start()
+                self.running[task.number] = (thread, need)
 
     def _do(self, task: Task, threads: int) -> None:
         try:

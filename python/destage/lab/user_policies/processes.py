@@ -16,6 +16,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, TypeVar
 
+from destage.base.io.interruptible import held
+
 __all__ = ["CAN_FORK", "Task", "Watch", "side_by_side"]
 
 #: Called with accesses done, accesses in all, and the stage.
@@ -100,12 +102,13 @@ class _Crew:
     def _begin(self, number: int) -> None:
         receiver, sender = self.context.Pipe(duplex=False)
         process = self.context.Process(target=self._child, args=(number, sender), daemon=True)
-        with warnings.catch_warnings():
+        # A signal in between would leave a process behind that nobody ends.
+        with held(), warnings.catch_warnings():
             # Python warns of forks beside threads; ours hold no lock between runs.
             warnings.simplefilter("ignore", DeprecationWarning)
             process.start()
+            self.running[receiver] = (number, process)
         sender.close()
-        self.running[receiver] = (number, process)
 
     def _child(self, number: int, sender: Connection) -> None:
         """In the process: do the task, send its result; nothing if it fails."""
