@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pcache demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist samples-release clean
+.PHONY: help setup pcache demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long dataset coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs dist samples-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
@@ -67,7 +67,7 @@ test: export PROPTEST_CASES := $(or $(CASES),16)
 test: test-rust ## run the tests, each part once: at most ten minutes on two cores, once it is built
 	@$(MAKE) test-python SELECT='-m "not slow"'
 
-test-all: test-rust test-python ## run every test, with all cases, or CASES=32 as CI does
+test-all: test-rust test-python ## run every test, with all cases, or CASES=16 as CI does
 
 test-rust:
 	$(CARGO) test --workspace --locked --features destage-pool/uring
@@ -129,6 +129,11 @@ sqlite-tests: pcache ## SQLite's own test scripts under its page cache, SQLITE=s
 bench: setup ## measure, with ratios to the peers that are found (benches/README.md); RECORD=1 keeps it
 	$(BIN)/python benches/compare.py $(if $(RECORD),--record)
 	$(BIN)/python benches/sampled.py
+
+# Real traces are looked for in $DESTAGE_TRACES. PARTS: some of untimed, closed, open.
+DATASET ?= dataset
+dataset: setup ## all policies over many traces, DATASET=folder PARTS="untimed closed open": a night on two cores
+	$(BIN)/python benches/dataset.py $(DATASET) $(PARTS:%=--part %)
 
 bench-long: setup ## sampled curves beside exact ones, 10^8 accesses over 10 M pages
 	$(BIN)/python benches/sampled.py --requests 100000000 --pages 10000000

@@ -56,6 +56,8 @@ from .questions.divergence import why as why
 from .questions.divergence import Why as Why
 from .questions.simulators import check_simulator as check_simulator
 from .questions.simulators import CheckedSimulator as CheckedSimulator
+from .questions.subsets import trace_subset as trace_subset
+from .questions.subsets import TraceSubset as TraceSubset
 from .questions.demonstration import demo as demo
 from .questions.demonstration import demo_trace as demo_trace
 from .questions.runs import Recorded as Recorded

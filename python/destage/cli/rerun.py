@@ -22,13 +22,14 @@ EPILOG = """\b
 Examples:
   destage rerun result.json
   destage rerun result.json --trace /data/hm_0.csv.gz
+  destage rerun runs --where "policy == 'lru' and cache == '10%'"
 
 Exit status 1 if a counter differs.
 """
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.argument("result", type=Input("the result"), metavar="RESULT.json")
+@click.argument("result", type=Input("the result"), metavar="RESULT")
 @apply(
     [
         flag(
@@ -38,7 +39,12 @@ Exit status 1 if a counter differs.
             type=Input("the trace"),
             metavar="FILE",
             help="New path of the trace; repeat for several files.",
-        )
+        ),
+        flag(
+            "--where",
+            metavar="CONDITION",
+            help="Repeat only these runs: \"policy == 'lru'\" (extra 'sql').",
+        ),
     ],
     JOBS,
     FILES,
@@ -53,11 +59,15 @@ Exit status 1 if a counter differs.
     COMMON,
 )
 def rerun(result: str, traces: tuple[str, ...], jobs: int | None, **arguments: Any) -> None:
-    """Repeat a saved result and compare every counter."""
+    """Repeat a saved result and compare every counter.
+
+    RESULT is a JSON file of results, or a store.
+    """
     outputs = Outputs.of(arguments)
     with progress(arguments["quiet"]) as callback:
         again = run_again(
             result,
+            where=arguments["where"],
             trace=list(traces) or None,
             jobs=jobs,
             cache=arguments["trace_cache"],

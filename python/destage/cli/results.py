@@ -17,7 +17,7 @@ from destage.experiment.results import Results, load_results
 from destage.experiment.source import Hole
 from destage.model.words import counted, number
 
-__all__ = ["diff", "listed", "merge", "pack", "results"]
+__all__ = ["diff", "listed", "merge", "pack", "results", "subset"]
 
 #: Commands of the group; every other word is a store.
 PLACES = {
@@ -25,6 +25,7 @@ PLACES = {
     "merge": Place("destage.cli.results", "merge", "Merge stores and list missing runs."),
     "pack": Place("destage.cli.results", "pack", "Compact the files of a store."),
     "diff": Place("destage.cli.results", "diff", "Compare two stores or results."),
+    "subset": Place("destage.cli.results", "subset", "Find the fewest traces that rank as all do."),
 }
 
 
@@ -56,6 +57,7 @@ Examples:
   destage results merge shard-1 shard-2 -o runs
   destage results pack runs
   destage results diff before after
+  destage results subset runs
 """
 
 results = _Results(
@@ -255,3 +257,38 @@ def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
         print_table(found.as_table())
     if not found.same:
         click.get_current_context().exit(1)
+
+
+@click.command(
+    cls=Command,
+    epilog="\b\nExamples:\n  destage results subset runs\n"
+    "  destage results subset runs --sort writes --tau 0.9 --json -",
+)
+@click.argument("store", metavar="STORE", type=Input("STORE"))
+@apply(
+    [
+        flag("--sort", default="hit", metavar="NAME", help="Metric to rank policies by. [hit]"),
+        flag(
+            "--tau",
+            type=float,
+            default=0.95,
+            metavar="T",
+            help="Least rank correlation (Kendall's tau-b) with all traces. [0.95]",
+        ),
+    ],
+    FILES,
+    COMMON,
+)
+def subset(store: str, sort: str, tau: float, **arguments: Any) -> None:
+    """Find the fewest traces that rank policies as all do.
+
+    A policy's place is its mean rank over sizes, devices and traces. STORE is a store or a JSON
+    file of results. Traces are added greedily, and checked on others that had no say.
+    """
+    from destage.questions.subsets import trace_subset
+
+    outputs = Outputs.of(arguments)
+    found = trace_subset(store, sort, tau=tau)
+    outputs.write(found)
+    if outputs.to_screen:
+        print_table(found.as_table())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Estimate", "estimate", "ratios", "spearman", "student_t"]
+__all__ = ["Estimate", "estimate", "kendall", "ranks", "ratios", "spearman", "student_t"]
 
 #: The 97.5 % quantile of Student's t, by degrees of freedom from 1.
 _T = (
@@ -69,14 +70,28 @@ def ratios(of: Sequence[float], to: Sequence[float]) -> list[float]:
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the rank correlation; None where one of the two does not vary."""
-    a, b = _ranks(first), _ranks(second)
+    a, b = ranks(first), ranks(second)
     mean_a, mean_b = math.fsum(a) / len(a), math.fsum(b) / len(b)
     together = math.fsum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True))
     alone = math.fsum((x - mean_a) ** 2 for x in a) * math.fsum((y - mean_b) ** 2 for y in b)
     return together / math.sqrt(alone) if alone > 0 else None
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
+def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return Kendall's tau-b; None where one of the two does not vary.
+
+    M. G. Kendall: The treatment of ties in ranking problems, Biometrika 33, 1945.
+    """
+    agree = alone_a = alone_b = 0
+    for (a, b), (c, d) in itertools.combinations(zip(first, second, strict=True), 2):
+        one, other = (a > c) - (a < c), (b > d) - (b < d)
+        agree += one * other
+        alone_a += one != 0
+        alone_b += other != 0
+    return agree / math.sqrt(alone_a * alone_b) if alone_a and alone_b else None
+
+
+def ranks(values: Sequence[float]) -> list[float]:
     """Ranks from 1; equal values share the mean of theirs."""
     ordered = sorted(values)
     first = {value: k for k, value in reversed(list(enumerate(ordered)))}

@@ -31,7 +31,7 @@ from destage.model.words import cell, counted
 from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.table import Cell, Column, Table
 
-__all__ = ["Difference", "Differences", "between_traces", "diff"]
+__all__ = ["Difference", "Differences", "between_traces", "diff", "finished_rows"]
 
 #: Columns by which runs are paired.
 SHARED = ("trace", "device", "ftl", "queue_depth", "label", "cache", "options")
@@ -153,7 +153,7 @@ def diff(
     Raises `UsageError` if no run of the two has the same configuration, `MissingFile` and
     `DataError`.
     """
-    rows = [_rows(one) for one in (a, b)]
+    rows = [finished_rows(one, "diff") for one in (a, b)]
     grouped = [_grouped(one) for one in rows]
     both = [key for key in grouped[0] if key in grouped[1]]
     names = (_name(a), _name(b))
@@ -232,12 +232,12 @@ def _name(given: object) -> str:
     return stores[0].folder.name if stores else "results"
 
 
-def _rows(given: Destination | Results) -> list[dict[str, Any]]:
-    """Rows that did not fail."""
+def finished_rows(given: Destination | Results, asks: str) -> list[dict[str, Any]]:
+    """Rows that did not fail, of a store, results or a JSON file of them; `asks` names the call."""
     if isinstance(given, (str, os.PathLike)):
         given = load_results(given) if is_store(given) else Results.load(given)
     if not isinstance(given, Results):
-        raise UsageError(f"diff: expected a store or results, got {given!r}")
+        raise UsageError(f"{asks}: expected a store or results, got {given!r}")
     if given.stores:
         return [row for row in given.to_dicts() if row["status"] == DONE]
     return [{"seed": None, "options": options_of(row), **row} for row in given.to_dicts()]

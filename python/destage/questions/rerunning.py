@@ -16,7 +16,8 @@ from destage.base.io.files import Destination
 from destage.base.io.names import printable
 from destage.experiment.execute import result_set
 from destage.experiment.result_sets import together
-from destage.experiment.results import Results
+from destage.experiment.results import Results, load_results
+from destage.experiment.store import is_store
 from destage.experiment.task import Task
 from destage.lab.catalogue import policies
 from destage.lab.options import ProgressCallback, run_options, thread_count
@@ -49,6 +50,7 @@ class Rerun:
 def rerun(
     result: Results | Destination,
     *,
+    where: str | None = None,
     trace: PathLike | Sequence[PathLike] | None = None,
     jobs: int | None = None,
     cache: bool = True,
@@ -58,7 +60,8 @@ def rerun(
     """Repeat the runs of a result, and compare every counter.
 
     Parameters:
-        result: results, or a JSON file of them.
+        result: results, a JSON file of them, or a store.
+        where: condition on the runs to repeat, as `Results.where` takes: `"id == '...'"`.
         trace: new paths of the trace's files; by default those in the result, then the same names
             beside the result.
         jobs, progress: as in `compare`. cache: as in `open_trace`.
@@ -70,9 +73,15 @@ def rerun(
     beside, source = None, "the result"
     if isinstance(result, (str, os.PathLike)):
         beside, source = Path(result).parent, printable(result)
-        result = Results.load(result)
+        result = load_results(result) if is_store(result) else Results.load(result)
     if not isinstance(result, Results):
-        raise UsageError(f"result: expected results or a file of them, got {result!r}")
+        raise UsageError(f"result: expected results, a file of them or a store, got {result!r}")
+    if where is not None:
+        result = result.where(where)
+    if result.stores:
+        result = result.results()
+    if not len(result):
+        raise UsageError(f"{source}: no run to repeat{' fits the condition' if where else ''}")
     if trace is not None and len(result.sets) > 1:
         raise UsageError("trace: the result is of several traces; their files must be in place")
     sets: list[dict[str, Any]] = []
