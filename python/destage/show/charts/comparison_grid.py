@@ -62,7 +62,7 @@ class GridCharts(Series):
         """A chart as Vega, without rows and axes."""
         chart = getattr(self, name)()
         spec: dict[str, Any] = engine().vegalite_to_vega(
-            self.style.styled(chart.to_dict()), vl_version=VEGA_LITE
+            self.style.styled(chart.to_dict(validate=False)), vl_version=VEGA_LITE
         )
         spec.pop("$schema", None)
         for mark in spec["marks"]:

@@ -421,7 +421,7 @@ def looks(labels: Sequence[str]) -> list[Part]:
 
 def chart_part(group: str, name: str, title: str, chart: Any, file: str = "trace") -> Part:
     """A chart in its place: compiled to Vega, without its rows, which the page has once."""
-    spec = engine().vegalite_to_vega(chart.to_dict(), vl_version=VEGA_LITE)
+    spec = engine().vegalite_to_vega(chart.to_dict(validate=False), vl_version=VEGA_LITE)
     spec.pop("$schema", None)
     drawn = (d.get("values") for d in spec.get("data", ()))
     own = next((v for v in drawn if isinstance(v, list) and v and isinstance(v[0], dict)), [])
