@@ -67,7 +67,7 @@ Made by `make dataset` of Destage {version}. Simulated: no number here was measu
 
 | file | content |
 |---|---|
-| `runs.parquet` | a row for each run: configuration, every metric, `rerun`: the command that repeats it |
+| `runs.parquet` | a row for each run: configuration, every metric, `rerun`: the command that repeats it (`DESTAGE_TRACES` names the folder of its trace) |
 | `store/` | the same with whole results; `destage results store`, `destage report store` |
 | `subset-*.json` | the fewest traces that rank policies as all do |
 | `pages/` | a page for each trace |

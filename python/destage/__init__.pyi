@@ -14,6 +14,8 @@ from .lab.conversion import trace_head as trace_head
 from .lab.conversion import convert as convert
 from .lab.splitting import split_trace as split_trace
 from .lab.splitting import Part as Part
+from .lab.prompt_logs import read_prompts as read_prompts
+from .lab.prompt_logs import Prompts as Prompts
 from .lab.decoded_traces import trace_cache as trace_cache
 from .lab.traces import Trace as Trace
 from .lab.trace_profile import TraceInfo as TraceInfo

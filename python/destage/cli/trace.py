@@ -45,6 +45,9 @@ trace = LazyGroup(
         "head": Place(HERE, "head", "Print the first requests as a run replays them."),
         "convert": Place(HERE, "convert", "Write a trace in another format."),
         "split": Place("destage.cli.split", "split", "Split a trace into several files."),
+        "prompts": Place(
+            "destage.cli.prompts", "prompts", "Make a trace of prompts from a server's log."
+        ),
         "fetch-samples": Place(
             "destage.cli.samples",
             "fetch_samples",

@@ -41,6 +41,7 @@ __all__ = [
     "PathLike",
     "Progress",
     "Trace",
+    "in_place",
     "open_trace",
     "open_volumes",
     "opened_again",
@@ -441,7 +442,7 @@ def reopened(
 
     Raises `MissingFile`, and `DataError` if the files hold another trace.
     """
-    found = [_elsewhere(path) for path in paths]
+    found = [in_place(path) for path in paths]
     trace = opened_again(identity, found)
     if trace.fingerprint != identity["fingerprint"]:
         raise DataError(
@@ -451,8 +452,8 @@ def reopened(
     return Trace(trace.raw, notes, device)
 
 
-def _elsewhere(path: str) -> Path:
-    """The file, or one of its name in the folder of traces."""
+def in_place(path: str) -> Path:
+    """The file, or one of its name in `$DESTAGE_TRACES`. Raises `MissingFile`."""
     held = path.partition("!")[0]
     if os.path.exists(path) or os.path.exists(held):
         return Path(path)

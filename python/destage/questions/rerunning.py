@@ -23,7 +23,7 @@ from destage.lab.catalogue import policies
 from destage.lab.options import ProgressCallback, run_options, thread_count
 from destage.lab.policy_base import OwnPolicy
 from destage.lab.ssd import Device
-from destage.lab.traces import PathLike, Trace, opened_again, paths_of
+from destage.lab.traces import PathLike, Trace, in_place, opened_again, paths_of
 from destage.lab.user_policies.trust import from_data, is_in_a_file
 from destage.model.run import stored_reader
 
@@ -63,7 +63,7 @@ def rerun(
         result: results, a JSON file of them, or a store.
         where: condition on the runs to repeat, as `Results.where` takes: `"id == '...'"`.
         trace: new paths of the trace's files; by default those in the result, then the same names
-            beside the result.
+            beside the result and in `$DESTAGE_TRACES`.
         jobs, progress: as in `compare`. cache: as in `open_trace`.
         allow_code: run the policies in Python files that the result names. A policy is a program:
             allow it for results whose origin you trust.
@@ -132,9 +132,13 @@ def _found(source: str, beside: Path | None) -> Path:
     path = Path(source)
     if not path.exists() and beside is not None and (beside / path.name).exists():
         return beside / path.name
-    if not path.exists():
-        raise MissingFile(f"{source}: no such file; give the trace's files if they have moved")
-    return path
+    try:
+        return in_place(source)
+    except MissingFile:
+        raise MissingFile(
+            f"{source}: no such file; give the trace's files if they have moved, or their folder as"
+            " DESTAGE_TRACES"
+        ) from None
 
 
 def _in_files(result: Results) -> dict[tuple[str, str], OwnPolicy]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
-import lzma
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import chain
 from os import PathLike, fspath
@@ -16,7 +13,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from destage import _destage
-from destage.base.errors import DataError, MissingFile, UsageError
+from destage.base.errors import DataError, UsageError
+from destage.base.io.files import lines_of
 from destage.lab.catalogue import policies
 from destage.lab.checks import asked_once, one_trace
 from destage.lab.options import ProgressCallback, RunOptions
@@ -203,7 +201,7 @@ class _Log:
     def _compared(self, log: Path, made: _Made) -> tuple[int, int] | None:
         """Count hits and differences; access and page of the first difference."""
         first = None
-        with _opened(self.path) as lines, log.open("rb") as ours:
+        with lines_of(self.path) as lines, log.open("rb") as ours:
             listed = _listed(lines, self.path)
             for number, raw in enumerate(ours):
                 line = json.loads(raw)
@@ -263,20 +261,6 @@ def _leaving(log: Path, at: int, page: int, made: _Made) -> Leaving:
         evicted_for=evicted_for,
         lists={n: list(v) for n, v in lists.items() if isinstance(v, list)} or None,
     )
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[Iterator[str]]:
-    """The lines of a file, unpacked."""
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    opener = openers.get(Path(path).suffix, open)
-    try:
-        with opener(path, "rt", encoding="utf-8") as file:
-            yield file
-    except FileNotFoundError:
-        raise MissingFile(f"{path}: there is no such file") from None
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {error}") from None
 
 
 def _listed(lines: Iterator[str], path: str) -> Iterator[tuple[int, bool, int | None]]:

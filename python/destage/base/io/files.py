@@ -17,6 +17,7 @@ from destage.base.io.stale_files import sweep_up, temporary_name
 
 __all__ = [
     "Destination",
+    "lines_of",
     "made_folder",
     "read_text",
     "remove_temporaries",
@@ -229,3 +230,24 @@ def write_whole(path: Destination, data: bytes | str | Callable[[], bytes]) -> N
         return
     with written_whole(path) as temporary:
         temporary.write_bytes(data)
+
+
+@contextmanager
+def lines_of(path: Destination) -> Iterator[Iterator[str]]:
+    """Give the lines of a text file, also of a `.gz` or `.xz`.
+
+    Raises `MissingFile` and `DataError`.
+    """
+    # They would take a tenth of the time of a short command's start.
+    import gzip
+    import lzma
+
+    suffix = Path(path).suffix
+    opener = gzip.open if suffix == ".gz" else lzma.open if suffix == ".xz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8") as file:
+            yield file
+    except FileNotFoundError:
+        raise MissingFile(f"{printable(path)}: there is no such file") from None
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise DataError(f"{printable(path)}: {error}") from None

@@ -102,7 +102,7 @@ class _Crew:
     def _begin(self, number: int) -> None:
         receiver, sender = self.context.Pipe(duplex=False)
         process = self.context.Process(target=self._child, args=(number, sender), daemon=True)
-        # A signal in between would leave a process behind that nobody ends.
+        # A signal in between would leave a process without an owner.
         with held(), warnings.catch_warnings():
             # Python warns of forks beside threads; ours hold no lock between runs.
             warnings.simplefilter("ignore", DeprecationWarning)
