@@ -22,6 +22,7 @@ from assemble import BESIDE, DOCS, ROOT, Assembly
 
 #: Pages below a page of the sidebar.
 BELOW = {
+    "install": ("reference/packages",),
     "tutorial": ("notebooks/index", "reference/coming-from"),
     "validity": ("measured",),
     "record": ("traces", "reference/public-traces"),
