@@ -24,6 +24,7 @@ from assemble import BESIDE, DOCS, ROOT, Assembly
 BELOW = {
     "install": ("reference/packages",),
     "tutorial": ("notebooks/index", "reference/coming-from"),
+    "model": ("reference/how-it-works",),
     "validity": ("measured",),
     "record": ("traces", "reference/public-traces"),
     "advise": ("reference/advise",),
