@@ -23,7 +23,7 @@ from assemble import BESIDE, DOCS, ROOT, Assembly
 #: Pages below a page of the sidebar.
 BELOW = {
     "install": ("reference/packages",),
-    "tutorial": ("notebooks/index", "reference/coming-from"),
+    "tutorial": ("notebooks/index", "reference/coming-from", "reference/comparison"),
     "model": ("reference/how-it-works",),
     "validity": ("measured",),
     "record": ("traces", "reference/public-traces"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-PAPER = ROOT / "paper" / "paper.md"
+PAPER = ROOT / "paper/paper.md"
 _, FRONT, BODY = PAPER.read_text(encoding="utf-8").split("---\n", 2)
 BIB = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
 #: Numbers as digits, and those that papers write out; names of policies and systems are none.
