@@ -62,6 +62,8 @@ def wheel_faults(names: Iterable[str], tracked: set[str]) -> list[str]:
         found.append(f"expected one compiled module of the stable ABI, found {sorted(modules)}")
     if len(libraries) != (not any(n.endswith(".pyd") for n in modules)):
         found.append(f"expected SQLite's page cache outside of Windows, found {sorted(libraries)}")
+    if not any(".dist-info/sboms/" in n and n.endswith(".cyclonedx.json") for n in names):
+        found.append("lacks the list of its crates (SBOM)")
     return found if licence else [*found, "lacks the licence"]
 
 

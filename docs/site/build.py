@@ -22,7 +22,9 @@ from assemble import BESIDE, DOCS, ROOT, Assembly
 
 #: Pages below a page of the sidebar.
 BELOW = {
-    "tutorial": ("notebooks/index", "reference/coming-from"),
+    "install": ("reference/packages",),
+    "tutorial": ("notebooks/index", "reference/coming-from", "reference/comparison"),
+    "model": ("reference/how-it-works",),
     "validity": ("measured",),
     "record": ("traces", "reference/public-traces"),
     "advise": ("reference/advise",),

@@ -148,6 +148,11 @@ class Page:
         done = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(done["data"]))
 
+    def printed(self) -> bytes:
+        """The page on paper, as PDF."""
+        done = self.call("Page.printToPDF", printBackground=False)
+        return base64.b64decode(done["data"])
+
     @property
     def complaints(self) -> list[str]:
         """What the console was told, and what the browser itself objected to."""

@@ -375,7 +375,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stderr.decode().strip() == "[]"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell", "nushell"])
 def test_completion_scripts(shell: str, destage: Destage) -> None:
     done = destage("completion", shell)
     assert done.status == 0, done

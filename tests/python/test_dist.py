@@ -83,6 +83,7 @@ def test_a_wheel_with_too_much_or_too_little_is_told(dist: ModuleType) -> None:
         "destage/libdestage_pcache.so",
         "destage-1.dist-info/METADATA",
         "destage-1.dist-info/licenses/LICENSE",
+        "destage-1.dist-info/sboms/destage-py.cyclonedx.json",
     }
     assert dist.wheel_faults(whole, tracked) == []
     assert dist.wheel_faults(whole | {"destage/secret.csv"}, tracked) == [
@@ -91,6 +92,9 @@ def test_a_wheel_with_too_much_or_too_little_is_told(dist: ModuleType) -> None:
     assert dist.wheel_faults(whole - {"destage/py.typed"}, tracked) == ["lacks destage/py.typed"]
     assert dist.wheel_faults(whole - {"destage-1.dist-info/licenses/LICENSE"}, tracked) == [
         "lacks the licence"
+    ]
+    assert dist.wheel_faults({n for n in whole if "sboms" not in n}, tracked) == [
+        "lacks the list of its crates (SBOM)"
     ]
     (fault,) = dist.wheel_faults(whole - {"destage/libdestage_pcache.so"}, tracked)
     assert "page cache" in fault
@@ -166,6 +170,12 @@ def test_workflows_are_pinned_and_mirror_the_local_run() -> None:
         for step in steps:
             if "uses" in step:
                 assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]), step["uses"]
+        for job in flow["jobs"].values():
+            own = job.get("permissions", {"contents": "read"})
+            rest = {"id-token": "write", "attestations": "write"}
+            signs = any("attest" in step.get("uses", "") for step in job["steps"])
+            assert own == {"contents": "read"} | (rest if signs else {}), path.name
+            assert signs == (path.name == "wheels.yml")
         ran[path.name] = [step["run"] for step in steps if "run" in step]
         # YAML 1.1 takes the key `on` for a truth value.
         begins = flow[True]

@@ -88,6 +88,9 @@ def _run(args: list[str]) -> int:
     from destage.cli.root import root
 
     if "_DESTAGE_COMPLETE" in os.environ:
+        from destage.cli.shells import register
+
+        register()
         root.main(args=args, prog_name="destage", standalone_mode=False)
         return 0
     try:

@@ -364,10 +364,10 @@ class DeviceCharts(Charts):
             for run in runs
         ]
         # Host operations and collections have scales of their own.
-        rows_of = (alt.hconcat(*row).resolve_scale(opacity="independent") for row in panels)
-        grid = alt.vconcat(*rows_of)
+        own: Any = {"opacity": "independent", "fillOpacity": "independent"}
+        grid = alt.vconcat(*(alt.hconcat(*row).resolve_scale(**own) for row in panels))
         about = "Share of each unit's time, for the host and for collections, over time"
-        sized = grid.resolve_scale(opacity="independent").properties(description=about)
+        sized = grid.resolve_scale(**own).properties(description=about)
         return configure(sized, self.theme, page=False)
 
     def heat_runs(self) -> list[tuple[str, int]]:

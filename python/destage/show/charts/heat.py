@@ -11,7 +11,7 @@ from destage.model.results import Row
 from destage.show.charts.axes import run_axis, span_unit
 from destage.show.charts.theme import Theme
 
-__all__ = ["PANELS", "heat_legend", "heat_map"]
+__all__ = ["PANELS", "heat_legend", "heat_map", "shaded"]
 
 #: What the halves of a heat map show: field, title, which of the theme's colours.
 PANELS = {"host": ("for the host", 0), "collecting": ("collecting", 1)}
@@ -45,20 +45,17 @@ def heat_map(base: Any, rows: Sequence[Row], what: str, theme: Theme) -> Any:
     units = max(r["last"] for r in rows) + 1
     seconds = max(r["step_s"] * len(r[what]) for r in rows)
     name, unit = span_unit(seconds)
-    shade = alt.Opacity(
-        f"{what}:Q",
-        scale=alt.Scale(domain=[0, most], range=[0, 1], nice=False),
-        legend=heat_legend(
-            f"Time {title} (%)",
-            color,
-            theme,
-            titleOrient="left",
-            values=[most * k / 4 for k in range(5)],
-            labelExpr="format(100 * datum.value, '.2~r')",
-            columnPadding=8,
-        ),
+    scale = alt.Scale(domain=[0, most], range=[0, 1], nice=False)
+    legend = heat_legend(
+        f"Time {title} (%)",
+        color,
+        theme,
+        titleOrient="left",
+        values=[most * k / 4 for k in range(5)],
+        labelExpr="format(100 * datum.value, '.2~r')",
+        columnPadding=8,
     )
-    return (
+    cells = (
         base.transform_flatten(["host", "collecting"])
         .transform_window(period="row_number()", groupby=["unit"])
         .transform_calculate(
@@ -71,13 +68,12 @@ def heat_map(base: Any, rows: Sequence[Row], what: str, theme: Theme) -> Any:
             " : 'unit ' + datum.unit",
         )
         .transform_filter(f"datum.{what} > 0")
-        .mark_rect(fill=color, strokeWidth=0)
+        .mark_rect(fill=color, strokeWidth=0, aria=False)
         .encode(
             x=alt.X("from_s:Q", **run_axis(seconds)),
             x2="to_s:Q",
             y=_units(units),
             y2="next:Q",
-            opacity=shade,
             tooltip=[
                 alt.Tooltip("name:N", title="Unit"),
                 alt.Tooltip("time_text:N", title="Time"),
@@ -86,6 +82,18 @@ def heat_map(base: Any, rows: Sequence[Row], what: str, theme: Theme) -> Any:
             ],
         )
     )
+    return shaded(cells, f"{what}:Q", scale, legend)
+
+
+def shaded(cells: Any, field: str, scale: alt.Scale, legend: alt.Legend) -> Any:
+    """Cells whose fill grows stronger with a field, and its legend.
+
+    A PDF has an object for each mark with `opacity`, and none for `fillOpacity`, which has no
+    legend in Vega: a layer without marks brings it.
+    """
+    fill = cells.encode(fillOpacity=alt.FillOpacity(field, scale=scale, legend=None))
+    unseen = cells.transform_filter("false")
+    return alt.layer(fill, unseen.encode(opacity=alt.Opacity(field, scale=scale, legend=legend)))
 
 
 def _units(count: int) -> alt.Y:

@@ -25,7 +25,7 @@ from destage.show.charts.blocks import (
     read_ratio,
     values,
 )
-from destage.show.charts.heat import heat_legend
+from destage.show.charts.heat import heat_legend, shaded
 from destage.show.charts.series import finish
 from destage.show.charts.theme import LIGHT, Theme
 
@@ -89,9 +89,9 @@ def _block_heat(data: Data, theme: Theme) -> tuple[Any, str, int]:
         columnPadding=10,
     )
     scale = alt.Scale(type="log", domain=[1, high], range=[1, 0.06], nice=False)
-    made = (
+    cells = (
         values(_heat_rows(data, most))
-        .mark_rect(fill=colour, strokeWidth=0)
+        .mark_rect(fill=colour, strokeWidth=0, aria=False)
         .encode(
             x=alt.X(
                 "x:Q",
@@ -101,7 +101,6 @@ def _block_heat(data: Data, theme: Theme) -> tuple[Any, str, int]:
             x2="x_to:Q",
             y=_block_rows(heat["rows"]),
             y2="row_to:Q",
-            opacity=alt.Opacity("near:Q", scale=scale, legend=legend),
             tooltip=[
                 alt.Tooltip("first:Q", title="From block", format=",.0f"),
                 alt.Tooltip("last:Q", title="To block", format=",.0f"),
@@ -111,6 +110,7 @@ def _block_heat(data: Data, theme: Theme) -> tuple[Any, str, int]:
             ],
         )
     )
+    made = shaded(cells, "near:Q", scale, legend)
     return made, "Heat of erase blocks over time; the stronger the colour, the hotter", 380
 
 
@@ -300,7 +300,7 @@ def _frequency(data: Data, theme: Theme) -> tuple[Any, str, int]:
                 ),
             ),
             y2="y_to:Q",
-            opacity=alt.Opacity(
+            fillOpacity=alt.FillOpacity(
                 "value:Q",
                 scale=alt.Scale(type="log", domain=[1, max(2, most)], range=[0.2, 1], nice=False),
                 legend=None,
