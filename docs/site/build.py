@@ -29,7 +29,7 @@ BELOW = {
     "record": ("traces", "reference/public-traces"),
     "advise": ("reference/advise",),
     "add-a-policy": ("reference/policy-calls",),
-    "curves": ("sampling",),
+    "curves": ("sampling", "reference/experts"),
     "report": ("reference/report-sections", "reference/profile-figures"),
     "sweeps": ("reference/sweep-spec",),
     "kv-on-flash": ("tiers", "reference/tiers", "vllm"),

@@ -49,6 +49,7 @@ from .fit.importing import ImportedDevice as ImportedDevice
 from .questions.runs import compare as compare
 from .questions.runs import run as run
 from .questions.curves.calls import mrc as mrc
+from .questions.curves.partition import partition as partition
 from .questions.curves.screening import screen as screen
 from .questions.tuning import tune as tune
 from .questions.advice.calls import advise as advise
@@ -64,6 +65,7 @@ from .questions.demonstration import demo as demo
 from .questions.demonstration import demo_trace as demo_trace
 from .questions.runs import Recorded as Recorded
 from .questions.curves.drawn import Curves as Curves
+from .questions.curves.partition import Partitioned as Partitioned
 from .questions.curves.screening import Screened as Screened
 from .questions.tuning import Tuned as Tuned
 from .questions.advice.answers import Advice as Advice

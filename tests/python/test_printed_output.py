@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 from pathlib import Path
@@ -21,7 +22,7 @@ PAGES = [
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in ("cookbook", "tutorial", "read-a-result", "asking")),
     *sorted((ROOT / "docs").glob("start-*.md")),
-    ROOT / "docs" / "reference" / "advise.md",
+    *(ROOT / "docs" / "reference" / f"{name}.md" for name in ("advise", "experts")),
 ]
 #: Read before the tests leave the environment of the caller.
 WRITE = "DESTAGE_WRITE_DOCS" in os.environ
@@ -67,6 +68,9 @@ def test_a_page_prints_what_its_commands_print(
     monkeypatch.setenv("COLUMNS", "110")
     pytest.importorskip("altair")
     shutil.copyfile(ROOT / "python" / "destage" / "data" / TRACE, tmp_path / "oltp.csv.xz")
+    if page.stem == "experts":
+        routing = runpy.run_path(str(ROOT / "examples" / "routing_trace.py"))
+        routing["write"](tmp_path / "routing.jsonl")
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.findall(text):
         shown = [(command, printed(destage, command)) for command, _ in steps(block)]

@@ -260,6 +260,7 @@ pub mod mq;
 pub mod random;
 pub mod s3_fifo;
 pub mod sac;
+pub mod sampled;
 pub mod sieve;
 pub mod slru;
 pub mod two_q;
@@ -314,6 +315,8 @@ policies! {
     aalru::INFO => aalru::Aalru::build;
     lb_clock::INFO => plain(lb_clock::LbClock::new);
     ecr_over::INFO => ecr_over::EcrOver::build;
+    sampled::LRU => plain(sampled::SampledLru::new);
+    sampled::LFU => plain(sampled::SampledLfu::new);
     [over an order] ace::INFO => ace::build;
 }
 

@@ -38,8 +38,14 @@ pub(crate) struct Sample {
 impl Sample {
     /// A sample by the parameters of a policy that has [`SAMPLE`] and [`SEED`].
     pub(crate) fn new(params: &Params, frames: u32) -> Self {
-        let drawn = params.optional_int("sample").map(|n| n as u32); // 1..=u32::MAX
-        Sample { drawn: drawn.filter(|&n| n < frames), frames, random: random(params) }
+        Sample::of(params.optional_int("sample"), params, frames)
+    }
+
+    /// A sample of so many frames, 1..=`u32::MAX` (`None`: all), by the parameters of a policy that
+    /// has [`SEED`].
+    pub(crate) fn of(drawn: Option<u64>, params: &Params, frames: u32) -> Self {
+        let drawn = drawn.filter(|&n| n < u64::from(frames)).map(|n| n as u32);
+        Sample { drawn, frames, random: random(params) }
     }
 
     /// Calls `look` with every candidate of an eviction from a full cache. Draws with replacement:

@@ -79,6 +79,11 @@ impl Draws {
 pub(crate) struct Sample(Option<usize>);
 
 impl Sample {
+    /// So many frames.
+    pub(crate) fn new(frames: u64) -> Sample {
+        Sample(Some(frames as usize))
+    }
+
     pub(crate) fn of(params: &Params, default: u64) -> Sample {
         Sample(params.optional_integer("sample", default).map(|n| n as usize))
     }

@@ -51,6 +51,7 @@ mod min;
 mod mq;
 mod random;
 mod s3_fifo;
+mod sampled;
 mod sieve;
 mod slru;
 pub mod ssd;
@@ -62,6 +63,7 @@ mod watt;
 
 use buffer::Buffer;
 pub use kv::{KvDecision, KvOptions, KvOutcome, Prompt, run_kv};
+use sampled::{Rule, Sampled};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
 pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at};
@@ -164,6 +166,8 @@ pub const NAMES: &[&str] = &[
     "lecar",
     "random",
     "clock-pro",
+    "sampled-lru",
+    "sampled-lfu",
 ];
 
 /// Policies over another one (`docs/spec/ace.md`): they write pages that stay. None of [`NAMES`].
@@ -222,6 +226,7 @@ fn parameters(policy: &str) -> &'static [&'static str] {
             "seed",
         ],
         "random" => &["seed"],
+        "sampled-lru" | "sampled-lfu" => &["k", "seed"],
         "clock-pro" => &["cold_min_fraction", "cold_max_fraction", "ghost_fraction"],
         "ace" => &["base", "writes"],
         _ => &[],
@@ -303,6 +308,8 @@ pub fn model_with_trims(
         "lecar" => Box::new(lecar::Lecar::new(frames, params)),
         "random" => Box::new(random::Random::new(frames, params)),
         "clock-pro" => Box::new(clock_pro::ClockPro::new(frames, params)),
+        "sampled-lru" => Box::new(Sampled::new(Rule::Recency, frames, params)),
+        "sampled-lfu" => Box::new(Sampled::new(Rule::Frequency, frames, params)),
         "ace" => over(frames, params),
         _ => unreachable!("{policy} is in NAMES but has no reference model"),
     })

@@ -21,6 +21,7 @@ from destage.cli.options import (
     sizes_flag,
 )
 from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.partition import PARTITION, print_partition
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn
@@ -57,6 +58,7 @@ Examples:
   destage mrc hm_0.csv.gz -p lru,min -c all --parquet every_size.parquet
   destage mrc huge.csv.zst -p lru --sample 1%
   destage mrc huge.csv.zst -p lru,fifo,s3-fifo --sample auto --error 1%
+  destage mrc routing.jsonl --partition layer
 
 LRU is exact at all sizes in one pass; fifo, clock and sieve share one among up to eight sizes;
 the others run once per size. With -c all the files have one row per size of LRU and MIN;
@@ -70,6 +72,7 @@ the table shows the usual sizes.
     policy_flag(BASELINE),
     sizes_flag("auto", "; all: every size (lru, min)"),
     SAMPLE,
+    PARTITION,
     JOBS,
     RUN,
     FILES,
@@ -82,6 +85,11 @@ the table shows the usual sizes.
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     """Draw miss-ratio curves over cache sizes."""
     outputs = Outputs.of(arguments)
+    if arguments["partition"] is not None:
+        print_partition(trace, arguments, outputs)
+        return
+    if arguments["token_time"] is not None:
+        raise UsageError("--token-time goes with --partition layer: add that")
     sample, error = sampled(arguments)
     policies, cache = arguments["policy"] or BASELINE, arguments["cache"] or "auto"
     check_request(

@@ -41,6 +41,8 @@ _TITLES = {
     "Karedla 1994": "Caching strategies to improve disk system performance",
     "Blankstein 2017": "Hyperbolic caching: flexible caching for web applications",
     "Vietri 2018": "Driving cache replacement with ML-based LeCaR",
+    "Psounis 2002": "Efficient randomized Web-cache replacement schemes using samples from past"
+    " eviction times",
     "Jiang 2005": "CLOCK-Pro: an effective improvement of the CLOCK replacement",
 }
 

@@ -16,7 +16,7 @@ use destage_trace::{
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -166,6 +166,77 @@ proptest! {
             prop_assert_eq!(other.stranded_blocks, 0, "a chain dies from its end");
         }
     }
+}
+
+/// The blocks cached after each request, by the decisions of a run.
+fn contents(decisions: &[models::KvDecision]) -> Vec<BTreeSet<u64>> {
+    let mut cached = BTreeSet::new();
+    let after = |decision: &models::KvDecision| {
+        // A block may be given up and taken in again, so the balance of both counts.
+        let mut balance: BTreeMap<u64, i32> = BTreeMap::new();
+        decision.inserted.iter().for_each(|&block| *balance.entry(block).or_default() += 1);
+        decision.evicted.iter().for_each(|&block| *balance.entry(block).or_default() -= 1);
+        for (block, change) in balance {
+            match change {
+                1 => assert!(cached.insert(block), "{block} comes in"),
+                -1 => assert!(cached.remove(&block), "{block} leaves"),
+                _ => assert_eq!(change, 0),
+            }
+        }
+        cached.clone()
+    };
+    decisions.iter().map(after).collect()
+}
+
+/// `docs/spec/tiers.md` 7.4, by its words: of the blocks that are not of the request and have no
+/// cached successor, the one whose last request is oldest leaves, of one request the last block.
+fn leaf_only_lru(prompts: &[models::Prompt], frames: usize) -> Vec<BTreeSet<u64>> {
+    let chains = prompts.iter().map(|(chain, _)| chain);
+    let before: HashMap<u64, u64> =
+        chains.flat_map(|chain| chain.windows(2).map(|two| (two[1], two[0]))).collect();
+    let mut last: BTreeMap<u64, (usize, usize)> = BTreeMap::new(); // request, place from the end
+    let after = |(request, (chain, _)): (usize, &models::Prompt)| {
+        let missing = chain.iter().filter(|block| !last.contains_key(block)).count();
+        while last.len() + missing > frames {
+            let is_leaf = |block: u64| !last.keys().any(|other| before.get(other) == Some(&block));
+            let idle = last.iter().filter(|(block, _)| !chain.contains(block));
+            let leaves = idle.filter(|(block, _)| is_leaf(**block));
+            let (&victim, _) = leaves.min_by_key(|(_, last)| **last).expect("a leaf is idle");
+            last.remove(&victim);
+        }
+        let places = chain.iter().rev().enumerate();
+        last.extend(places.map(|(place, &block)| (block, (request, place))));
+        last.keys().copied().collect()
+    };
+    prompts.iter().enumerate().map(after).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn lru_from_the_tail_is_lru_among_leaves(prompts in prompts(), more in 0..25u32) {
+        let longest = prompts.iter().map(|(chain, _)| chain.len()).max().expect("a request");
+        let frames = longest as u32 + more;
+        let decoded = Decoded::of(&prompts);
+        let mut recorder = Recorder::default();
+        run(&decoded.replay(Touch::TailFirst, 0), "lru", frames, &mut recorder);
+        prop_assert_eq!(contents(&recorder.0), leaf_only_lru(&prompts, frames as usize));
+    }
+}
+
+#[test]
+fn touched_from_the_head_a_chain_loses_its_head_first() {
+    let prompts: Vec<models::Prompt> = vec![(vec![0, 1, 2], 0), (vec![3], 0), (vec![0, 1, 2], 0)];
+    let decoded = Decoded::of(&prompts);
+    let after = |touch| {
+        let mut recorder = Recorder::default();
+        let counted = run(&decoded.replay(touch, 0), "lru", 3, &mut recorder).kv;
+        (contents(&recorder.0)[1].clone(), counted.hit_blocks, counted.stranded_blocks)
+    };
+    assert_eq!(after(Touch::TailFirst), (BTreeSet::from([0, 1, 3]), 2, 0));
+    assert_eq!(after(Touch::HeadFirst), (BTreeSet::from([1, 2, 3]), 0, 2));
+    assert_eq!(leaf_only_lru(&prompts, 3)[1], BTreeSet::from([0, 1, 3]));
 }
 
 #[test]

@@ -302,7 +302,8 @@ with_trims! {
     stacks_lose_trimmed_pages: ["lirs", "clock-pro"];
     counts_and_histories_are_dropped_with_their_pages:
         ["lru-k", "lfu", "lfu-da", "lecar", "w-tinylfu"];
-    frames_are_taken_again_by_number: ["random", "hyperbolic", "watt", "clock-sweep"];
+    frames_are_taken_again_by_number:
+        ["random", "hyperbolic", "watt", "clock-sweep", "sampled-lru", "sampled-lfu"];
     data_die_at_a_trim: ["min"];
     clusters_lose_trimmed_pages: ["cfdc", "fab", "bplru", "clc", "lb-clock", "bpac", "aalru"];
     lists_of_units_lose_trimmed_pages:

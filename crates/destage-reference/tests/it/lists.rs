@@ -12,7 +12,7 @@ const VECTORS: [&str; 2] = [
 ];
 
 /// Policy, and the last row of its table (`docs/spec/page-policies.md`, 3.1 to 3.19, and
-/// `docs/spec/further-policies.md`, 3.1 to 3.12).
+/// `docs/spec/further-policies.md`, 3.1 to 3.14).
 const LAST_ROWS: &[(&str, &str)] = &[
     ("lru", "lru[2 1 4]"),
     ("fifo", "fifo[2 4 3]"),
@@ -47,6 +47,8 @@ const LAST_ROWS: &[(&str, &str)] = &[
     ("lecar", "lru[3/3 1/4 5/1] H_LRU[] H_LFU[] w_LRU=0.480115"),
     ("random", "frames[2 1 5]"),
     ("clock-pro", "list[1T 3T 6T 8H* 4H*] m_c=2"),
+    ("sampled-lru", "frames[2/9 1/10 4/12]"),
+    ("sampled-lfu", "frames[1/4/10 6/1/11 4/1/12]"),
 ];
 
 #[test]
