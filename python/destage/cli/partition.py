@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from destage.base.errors import UsageError
+from destage.cli.compare import note_left_out
 from destage.cli.load import load_one
 from destage.cli.options import READER, flag
 from destage.cli.output import Outputs, print_table
@@ -20,8 +21,7 @@ PARTITION = [
     flag(
         "--partition",
         metavar="layer",
-        help="Cache per layer of experts, beside one for all layers."
-        f" [-p {ONLINE} -c {CACHES}]",
+        help=f"Cache per layer of experts, beside one for all layers. [-p {ONLINE} -c {CACHES}]",
     ),
     flag(
         "--token-time",
@@ -46,6 +46,8 @@ def print_partition(trace: tuple[str, ...], arguments: Mapping[str, Any], output
     policies, cache = arguments["policy"] or ONLINE, arguments["cache"] or CACHES
     asked = {"by": arguments["partition"], "token_time": arguments["token_time"], "cache": cache}
     check_partition(policies, **asked)
+    if not arguments["quiet"]:
+        note_left_out(policies, None, {})
     opened = load_one(trace, arguments)
     with progress(arguments["quiet"]) as callback:
         found = partition(

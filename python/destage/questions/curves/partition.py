@@ -27,7 +27,7 @@ from destage.show.tables.table import Table
 __all__ = ["CACHES", "ONLINE", "Partitioned", "check_partition", "partition"]
 
 #: Policies and cache sizes where none are named.
-ONLINE, CACHES = "lru,lfu,arc,s3-fifo", "10%,25%,50%"
+ONLINE, CACHES = "lru,lfu,arc,lirs,s3-fifo", "10%,25%,50%"
 
 #: The format with experts, and its numbers of pages: layer x 4096 + expert.
 FORMAT, MOST_EXPERTS = "moe-routing", 4096
