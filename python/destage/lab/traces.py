@@ -442,8 +442,7 @@ def reopened(
 
     Raises `MissingFile`, and `DataError` if the files hold another trace.
     """
-    found = [in_place(path) for path in paths]
-    trace = opened_again(identity, found)
+    trace = opened_again(identity, found := [in_place(path) for path in paths])
     if trace.fingerprint != identity["fingerprint"]:
         raise DataError(
             f"trace {', '.join(map(str, found)) or trace.name}: it is another one here: its"
@@ -455,14 +454,14 @@ def reopened(
 def in_place(path: str) -> Path:
     """The file, or one of its name in `$DESTAGE_TRACES`. Raises `MissingFile`."""
     held = path.partition("!")[0]
-    if os.path.exists(path) or os.path.exists(held):
+    if any(map(os.path.exists, (path, held))):
         return Path(path)
     folder = os.environ.get("DESTAGE_TRACES")
     other = os.path.join(folder, os.path.basename(held)) if folder else ""
     if other and os.path.exists(other):
         return Path(other + path[len(held) :])
-    also = f", nor in DESTAGE_TRACES ({folder})" if folder else ""
-    raise MissingFile(f"trace {path}: no such file here{also}")
+    where = f"here, nor in DESTAGE_TRACES ({folder})" if folder else "here"
+    raise MissingFile(f"trace {path}: no such file {where}")
 
 
 def synth_decoded(
