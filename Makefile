@@ -20,7 +20,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 
 .DEFAULT_GOAL := help
-.PHONY: help setup pcache demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long dataset coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests docs man dist samples-release clean
+.PHONY: help setup pcache demo test test-all test-rust test-python lint lint-rust lint-python lint-supply bench bench-long dataset coverage fuzz fuzz-sanitized fuzz-guided mutants sqlite-tests page docs man dist samples-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
@@ -151,6 +151,10 @@ coverage: setup ## count how often intervals of samples hold (docs/sampling.md);
 
 man: setup ## write the manual pages into dist/man: man -M dist/man destage
 	@$(BIN)/python .ci/man.py
+
+# Beside Rust it takes the target wasm32-unknown-unknown and clang; it says which of them is missing.
+page: setup ## build the page that runs Destage in a browser, docs/_build/page
+	@CARGO="$(CARGO)" $(BIN)/python docs/site/browser_page.py
 
 docs: setup ## build the site into docs/_build/html
 	@$(BIN)/python docs/site/build.py

@@ -2,17 +2,20 @@
 """Build the site: bring the pages together, make those that come from the catalogues, run Sphinx.
 
 `make docs` calls it; the pages are in `docs/_build/html`, those of the Rust crates below them in
-`rust`. Nothing is fetched, and the built site needs no network.
+`rust`. The page that runs Destage is part of it where `make page` has built that. Nothing is
+fetched, and the built site needs no network.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import api
+import browser_page
 import catalogues
 import notebooks
 import papers
@@ -25,6 +28,7 @@ BELOW = {
     "install": ("reference/packages",),
     "tutorial": ("notebooks/index", "reference/coming-from", "reference/comparison"),
     "model": ("reference/how-it-works",),
+    "start-builder": ("cache-object",),
     "validity": ("measured",),
     "record": ("traces", "reference/public-traces"),
     "advise": ("reference/advise",),
@@ -41,9 +45,13 @@ BELOW = {
 REST = "repository/CONTRIBUTING"
 #: Most entries of the sidebar.
 ENTRIES = 32
+#: The page that runs Destage, what the sidebar calls it, the entry that it follows.
+BROWSER, CALLED, BEHIND = "browser", "In the browser", "tutorial"
+#: Where its files are in the site.
+BROWSER_FILES = "_static/browser"
 
 
-def assemble(source: Path, *, with_rust: bool) -> Assembly:
+def assemble(source: Path, *, with_rust: bool, with_browser: bool) -> Assembly:
     """Lay out all pages under `source`."""
     site = Assembly(source)
     for pages in ("*.md", "reference/*.md", "spec/*.md", "papers/*.md"):
@@ -58,8 +66,26 @@ def assemble(source: Path, *, with_rust: bool) -> Assembly:
     rust.write(site, built=with_rust)
     notebooks.write(site)
     site.take(DOCS / "site" / "index.md")
+    if with_browser:
+        _add_browser(site)
     _name_the_rest(site)
     return site
+
+
+def _add_browser(site: Assembly) -> None:
+    """Add the page that runs Destage, its entry in the sidebar, and a link on the first page."""
+    site.write(f"{BROWSER}.md", browser_page.site_page(BROWSER_FILES))
+    index = site.source / "index.md"
+    text = index.read_text(encoding="utf-8")
+    entry, install = f"\n{BEHIND}\n", "\n[Install]("
+    link = f"\nNothing to install: {{doc}}`run Destage in the browser <{BROWSER}>`."
+    for place, new in (
+        (entry, f"{entry}{CALLED} <{BROWSER}>\n"),
+        (install, f"{link}\n{install}"),
+    ):
+        assert text.count(place) == 1, f"the first page has {place!r} {text.count(place)} times"
+        text = text.replace(place, new)
+    index.write_text(text, encoding="utf-8")
 
 
 def _name_the_rest(site: Assembly) -> None:
@@ -99,13 +125,20 @@ def main(arguments: list[str] | None = None) -> int:
     except ImportError:
         print("docs: Sphinx is missing: pip install 'destage[docs]'", file=sys.stderr)
         return 1
-    site = assemble(out / "source", with_rust=not given.no_rust)
+    with_browser = browser_page.is_built()
+    if not with_browser:
+        print("docs: without the page that runs Destage in a browser: `make page` builds it")
+    site = assemble(out / "source", with_rust=not given.no_rust, with_browser=with_browser)
     if not given.no_rust:
         site.outside |= rust.build(out / "html")
     (out / "outside.txt").write_text("\n".join(sorted(site.outside)) + "\n", encoding="utf-8")
     folders = [str(site.source), str(out / "html")]
     configured = ["-c", str(DOCS / "site"), "-d", str(out / "doctrees")]
     status = build_main(["-q", "-W", "--keep-going", "-b", "html", *configured, *folders])
+    if status == 0 and with_browser:
+        files = out / "html" / BROWSER_FILES
+        shutil.copytree(browser_page.BUILT, files, dirs_exist_ok=True)
+        (files / "index.html").unlink()
     if status == 0:
         print(f"docs: {out / 'html' / 'index.html'}")
     return int(status)

@@ -43,6 +43,8 @@ pub use cache::{Cache, CacheOptions};
 pub use columns::meta;
 pub use decode::{DecodeOptions, RecordSource};
 pub use error::{Category, Location, Result, TraceError};
+#[cfg(target_family = "wasm")]
+pub use files::in_memory;
 pub use files::mapped::report_shrunk_files;
 pub use format::{
     Facts, Fault, Format, FormatKind, Limits, Opening, Parsed, RecordReader, Sample, Skipped,

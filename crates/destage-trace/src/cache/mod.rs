@@ -31,6 +31,7 @@ use crate::columns::{
     meta::{SourceMeta, TraceMeta},
 };
 use crate::error::{Result, TraceError};
+use crate::files::disk;
 use crate::files::temporary::{self, TEMPORARY};
 use crate::hooks::{Hooks, Stage, step};
 
@@ -307,7 +308,7 @@ fn list(dir: &Path) -> Result<Vec<(PathBuf, fs::Metadata)>> {
 /// # Errors
 ///
 /// Errors of the system; `Unsupported` for anything but a file.
-pub(crate) fn open_entry(path: &Path) -> std::io::Result<File> {
+pub(crate) fn open_entry(path: &Path) -> std::io::Result<disk::File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
@@ -318,7 +319,7 @@ pub(crate) fn open_entry(path: &Path) -> std::io::Result<File> {
     }
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
-        true => Ok(file),
+        true => disk::from_system(file),
         false => Err(std::io::ErrorKind::Unsupported.into()),
     }
 }

@@ -1,11 +1,12 @@
 //! Where a file of columns goes: into the cache, or into a temporary file.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cache::Cache;
 use crate::columns::{Columns, Target, Unusable};
 use crate::error::{Result, TraceError};
+use crate::files::disk::{self, File};
 use crate::files::temporary;
 use crate::hooks::Hooks;
 use destage_keys::printable;
@@ -30,9 +31,9 @@ pub(crate) fn store(
             done => return done,
         }
     }
-    let folder = std::env::temp_dir();
+    let folder = disk::temp_dir();
     let failed = |source| TraceError::Write { path: folder.clone(), source };
-    let file = tempfile::tempfile().map_err(failed)?;
+    let file = disk::tempfile().map_err(failed)?;
     let target = Target { file, path: folder.clone(), folder: folder.clone(), kept: None };
     map_new(&make(&target, hooks)?, &folder)
 }
@@ -54,7 +55,7 @@ fn store_at(
     fs::create_dir_all(folder).map_err(failed)?;
     let named = temporary::create(folder).map_err(failed)?;
     let target = Target {
-        file: named.reopen().map_err(failed)?,
+        file: named.reopen().and_then(disk::from_system).map_err(failed)?,
         path: path.to_owned(),
         folder: folder.to_owned(),
         kept: Some((named.path().to_owned(), cache.limit_bytes())),

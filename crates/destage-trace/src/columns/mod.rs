@@ -17,7 +17,6 @@
 
 pub mod meta;
 
-use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +25,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::error::{Result, TraceError};
 use crate::files::{
+    disk::File,
     disk_space,
     mapped::Mapped,
     write_behind::{self, WriteBehind, Written},

@@ -1,8 +1,6 @@
 //! After pass 1: devices are placed, rows wrapped, columns written, and what they say of themselves
 //! is put together.
 
-use std::fs::File;
-
 use super::address_space::{StackedDevices, stack_devices};
 use super::column_pass::AddressSpace;
 use super::read_pass::Reading;
@@ -14,6 +12,7 @@ use crate::columns::{
     meta::{DeviceMeta, SourceMeta, TraceClock, TraceCounts, TraceMeta},
 };
 use crate::error::{Location, Result, TraceError};
+use crate::files::disk::File;
 use crate::hooks::Hooks;
 use crate::record::ControlCommand;
 

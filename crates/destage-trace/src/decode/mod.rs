@@ -37,12 +37,11 @@ mod source;
 mod splitter;
 mod wrap;
 
-use std::fs::File;
-
 use read_pass::Reading;
 
 use crate::columns::{ColumnWriter, meta::SourceMeta};
 use crate::error::Result;
+use crate::files::disk::File;
 use crate::files::write_behind;
 
 pub use crate::hooks::{Hooks, NoHooks, Progress, Stage};

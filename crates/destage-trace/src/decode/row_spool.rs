@@ -4,13 +4,13 @@
 //! A row is one request's run of consecutive pages. Rows are kept in chunks of columns, which is
 //! also how the second pass wants them.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::mpsc::channel;
 
 use zerocopy::IntoBytes;
 
 use crate::error::{Result, TraceError};
+use crate::files::disk::{self, File};
 use crate::record::ChainMark;
 
 /// Rows per chunk.
@@ -215,7 +215,7 @@ impl RowSpool {
 
     fn write(&mut self, packed: &PackedChunk) -> std::io::Result<ColumnLengths> {
         if self.file.is_none() {
-            self.file = Some(tempfile::tempfile()?);
+            self.file = Some(disk::tempfile()?);
         }
         let file = self.file.as_mut().expect("made above");
         packed.write(file)
@@ -307,7 +307,7 @@ impl RowSpool {
 
 /// The error of a temporary file that cannot be written or read back.
 fn temporary_file(source: std::io::Error) -> TraceError {
-    TraceError::Write { path: std::env::temp_dir(), source }
+    TraceError::Write { path: disk::temp_dir(), source }
 }
 
 #[cfg(test)]

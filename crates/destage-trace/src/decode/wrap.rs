@@ -3,7 +3,7 @@
 use super::rows::{Row, Rows};
 use crate::columns::meta::{DeviceMeta, WrapCounts};
 use crate::error::Result;
-use crate::files::disk_space;
+use crate::files::{disk, disk_space};
 use crate::hooks::{Hooks, Stage, step};
 use crate::record::{ChainMark, Extent, NO_RESPONSE};
 
@@ -25,7 +25,7 @@ pub(super) fn wrap(
     // Every piece but the last of a request ends where the drive does.
     let pieces = rows.sink.counts.accesses / logical_pages;
     let bytes = pieces.saturating_mul(ROW_BYTES);
-    disk_space::room_for(&std::env::temp_dir(), bytes, "requests cut at the end of the device")?;
+    disk_space::room_for(&disk::temp_dir(), bytes, "requests cut at the end of the device")?;
     let mut wrap = WrapCounts { logical_pages, ..WrapCounts::default() };
     let mut unwrapped = rows.begin_wrapped(spool_bytes);
     let continued = std::mem::take(&mut rows.continuations);

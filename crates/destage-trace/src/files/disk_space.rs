@@ -7,6 +7,7 @@ use crate::error::{Result, TraceError};
 
 /// Space that stays free for everything else that a machine does; on a small disk a twentieth
 /// of it. Chosen.
+#[cfg(unix)]
 const RESERVE_BYTES: u64 = 1 << 30;
 
 /// Bytes that may still be written where `folder` lies; `None` where the system does not say.

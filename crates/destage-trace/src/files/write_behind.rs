@@ -1,11 +1,12 @@
 //! Write-behind: blocks of a file are hashed and written on a background thread.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use xxhash_rust::xxh3::xxh3_64;
+
+use super::disk::File;
 
 /// Blocks that may wait to be written: one is made, one is written, one lies between.
 const UNDER_WAY: usize = 2;

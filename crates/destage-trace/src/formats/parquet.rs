@@ -12,7 +12,6 @@ pub mod meta;
 mod table;
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
@@ -25,6 +24,7 @@ use self::table::{ExportMetadata, Table};
 use super::mapping::{self, Roles};
 use super::parquet_column::{Cell, ColumnType};
 use crate::error::{Category, Location, Result, TraceError};
+use crate::files::disk::File;
 use crate::format::{
     BATCH_RECORDS, Facts, Format, FormatKind, Opening, RecordReader, Sample, Tally, Verdict,
     fields::quoted,

@@ -5,10 +5,10 @@
 //! compression, or on standard input, they cannot be read where they lie. What they hold decides
 //! how much that takes, so there is a bound on it.
 
-use std::fs::File;
 use std::io::Write;
 
 use crate::error::{Location, Result, TraceError};
+use crate::files::disk::{self, File};
 use crate::files::disk_space;
 
 /// Bytes written at once.
@@ -75,7 +75,7 @@ impl<'a> StreamSpool<'a> {
             return Ok(());
         }
         if self.file.is_none() {
-            self.file = Some(tempfile::tempfile().map_err(unwritable)?);
+            self.file = Some(disk::tempfile().map_err(unwritable)?);
             let bytes = std::mem::take(&mut self.bytes);
             self.budget.memory_bytes += bytes.len() as u64;
             for block in bytes.chunks(BLOCK_BYTES) {
@@ -90,7 +90,7 @@ impl<'a> StreamSpool<'a> {
             return Err(self.too_large());
         };
         self.budget.disk_bytes = left;
-        disk_space::room_for(&std::env::temp_dir(), block.len() as u64, "what is unpacked")?;
+        disk_space::room_for(&disk::temp_dir(), block.len() as u64, "what is unpacked")?;
         let file = self.file.as_mut().expect("made before it is written to");
         file.write_all(block).map_err(unwritable)
     }
@@ -115,5 +115,5 @@ impl<'a> StreamSpool<'a> {
 }
 
 fn unwritable(source: std::io::Error) -> TraceError {
-    TraceError::Write { path: std::env::temp_dir(), source }
+    TraceError::Write { path: disk::temp_dir(), source }
 }

@@ -1,12 +1,12 @@
 //! Where the bytes of a trace lie, before decompression.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::errors::cut_off;
 use super::readers::{CrcChecked, ExactLength, Metered, Store, Truncated, WholeFile, Window};
+use crate::files::disk::File;
 use crate::hooks::ReadMeter;
 use crate::input::StreamFault;
 use crate::source::unpack::{Codec, Decompressor, PeekReader, decompress_all};

@@ -32,7 +32,6 @@ mod tar;
 mod unpack;
 mod zip;
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +43,7 @@ use errors::{data_error, io_error};
 use lister::Lister;
 
 use crate::error::{Result, TraceError};
+use crate::files::disk::{self, File};
 use crate::input::stream_spool::SpoolBudget;
 use crate::options::ReaderOptions;
 use crate::record::natural_cmp;
@@ -95,7 +95,7 @@ fn root_of(path: &Path, name: &str, interrupt: Option<&Arc<AtomicBool>>) -> Resu
         return Ok(ByteSource::once(Box::new(io::stdin())));
     }
     let failed = |e| io_error(name, path, e);
-    let facts = fs::metadata(path).map_err(failed)?;
+    let facts = disk::metadata(path).map_err(failed)?;
     if facts.is_dir() {
         let folder = "is a folder; name the files in it";
         let source = io::Error::new(io::ErrorKind::IsADirectory, folder);

@@ -1,11 +1,12 @@
 //! A pipe with a name: its writer may be long in coming, and an interrupt must not have
 //! to wait for that.
 
-use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use crate::files::disk::Metadata;
 
 /// The pipe, if it is one, and there is an interrupt to look for.
 ///

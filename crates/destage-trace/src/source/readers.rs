@@ -1,13 +1,13 @@
 //! Readers of one purpose each, from which an opened trace is stacked.
 
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::errors::cut_off;
+use crate::files::disk::{self, File};
 use crate::hooks::ReadMeter;
 use crate::input::StreamFault;
 use crate::source::unpack::Decompressor;
@@ -103,10 +103,7 @@ impl Store {
                 out[..count].copy_from_slice(&bytes[at..at + count]);
                 Ok(count)
             }
-            #[cfg(unix)]
-            Store::Disk(file) => std::os::unix::fs::FileExt::read_at(&**file, out, at),
-            #[cfg(windows)]
-            Store::Disk(file) => std::os::windows::fs::FileExt::seek_read(&**file, out, at),
+            Store::Disk(file) => disk::read_at(file, at, out),
         }
     }
 }

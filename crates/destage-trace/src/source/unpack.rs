@@ -14,8 +14,9 @@ pub(crate) const MAX_LAYERS: usize = 4;
 /// Bytes asked of the source at once.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// Largest zstd window accepted, as a power of two: what `zstd --long=31` writes.
-const ZSTD_WINDOW_LOG: u32 = 31;
+/// Largest zstd window accepted, as a power of two: what `zstd --long=31` writes; the library's
+/// most where addresses have 32 bits.
+const ZSTD_WINDOW_LOG: u32 = if usize::BITS == 32 { 30 } else { 31 };
 
 /// Bytes that [`identify`] wants to see: one tar header.
 pub(crate) const HEAD_BYTES: usize = 512;

@@ -1,6 +1,5 @@
 //! The members of a zip archive.
 
-use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use super::catalogue::Catalogue;
 use super::errors::{data_error, io_error};
 use super::readers::{Store, Window};
 use crate::error::{Result, TraceError};
+use crate::files::disk::File;
 use crate::source::unpack::Codec;
 use destage_keys::printable;
 

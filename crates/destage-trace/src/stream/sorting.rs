@@ -7,12 +7,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Location, Result, TraceError};
+use crate::files::disk::{self, File};
 use crate::format::{BATCH_RECORDS, Facts, Format, RecordReader, Tally};
 use crate::options::Order;
 use crate::record::{ChainMark, DeviceTable, Record, RecordOp};
@@ -342,12 +342,12 @@ impl Runs {
 }
 
 fn temporary(source: std::io::Error) -> TraceError {
-    TraceError::Write { path: std::env::temp_dir(), source }
+    TraceError::Write { path: disk::temp_dir(), source }
 }
 
 /// Writes a run to a file that is gone when it is closed.
 fn spill(records: &[Record]) -> std::io::Result<BufReader<File>> {
-    let mut writer = BufWriter::with_capacity(1 << 20, tempfile::tempfile()?);
+    let mut writer = BufWriter::with_capacity(1 << 20, disk::tempfile()?);
     for r in records {
         let mut bytes = [0; RECORD_BYTES];
         bytes[..8].copy_from_slice(&r.time_ns.to_le_bytes());

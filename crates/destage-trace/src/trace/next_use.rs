@@ -1,7 +1,6 @@
 //! The next use of each access, which MIN needs: a pass from the last access to the first, kept
 //! beside the trace and mapped.
 
-use std::fs::File;
 use std::path::Path;
 
 use zerocopy::{FromBytes, IntoBytes};
@@ -10,6 +9,7 @@ use crate::cache::open_entry;
 use crate::cache::store::{NextUsePlace, store};
 use crate::columns::{BLOCK_BYTES, ColumnKind, ColumnWriter, Columns, Target, Unusable};
 use crate::error::Result;
+use crate::files::disk::File;
 use crate::hooks::{Hooks, Stage, step};
 use crate::record::{ControlCommand, Extent};
 

@@ -1,6 +1,6 @@
 //! Opening a trace: from the cache, or decoded and put there.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,6 +14,7 @@ use crate::cache::{
 use crate::columns::{ColumnWriter, Columns, FORMAT_VERSION, Target, Unusable, meta::SourceMeta};
 use crate::decode::{DecodeOptions, RecordSource, decode};
 use crate::error::{Result, TraceError};
+use crate::files::disk::File;
 use crate::formats::FORMATS;
 use crate::hooks::{Hooks, ReadControls, ReadMeter};
 use crate::options::{ReaderOptions, TimeOrigin};
