@@ -440,7 +440,7 @@ impl Queues {
     /// A collection operation of the unit has begun and not ended.
     fn collects(&self, collecting: &[Stretches], unit: UnitId) -> bool {
         match &self.order {
-            Order::ReadFirst(lanes) => lanes[unit.index()].collects(),
+            Order::ReadFirst(lanes) => lanes[unit.index()].collects(self.now),
             _ => collecting[unit.index()].holds(self.now),
         }
     }

@@ -172,9 +172,13 @@ impl ReadFirstQueue {
         self.suspending_until.or(self.serving.map(|(_, end)| end))
     }
 
+    /// Place of the read that is served next: the oldest of those that may be.
+    fn eligible(&self) -> Option<usize> {
+        self.reads.iter().position(|read| read.after <= self.others_ended)
+    }
+
     fn start(&mut self, now: Nanos) {
-        let eligible = self.reads.iter().position(|read| read.after <= self.others_ended);
-        let next = match eligible {
+        let next = match self.eligible() {
             Some(at) => self.reads.remove(at),
             None => {
                 if let Some((op, resume_ns)) = self.suspended.take() {
@@ -238,10 +242,13 @@ impl ReadFirstQueue {
         self.collections > 0
     }
 
-    /// A collection operation has begun and not ended.
-    pub(crate) fn collects(&self) -> bool {
-        let mut begun = self.serving.iter().chain(&self.suspended);
-        begun.any(|(op, _)| op.collection)
+    /// A collection operation has begun and not ended; with `suspend_ns = 0` a read begins at the
+    /// instant at which another operation gives way to it.
+    pub(crate) fn collects(&self, now: Nanos) -> bool {
+        let begun = self.serving.iter().chain(&self.suspended).map(|(op, _)| op);
+        let begins = self.suspending_until.is_some_and(|until| until <= now);
+        let next = self.eligible().filter(|_| begins).map(|at| &self.reads[at]);
+        begun.chain(next).any(|op| op.collection)
     }
 
     /// Operations that have not ended, by kind.
@@ -300,6 +307,31 @@ mod tests {
         let order: Vec<_> = ends(&mut lane, 1000).into_iter().map(|(k, p, _)| (k, p)).collect();
         let (r, w) = (OperationKind::Read, OperationKind::Write);
         assert_eq!(order, [(w, 1), (r, 9), (w, 2), (r, 2), (w, 3)]);
+    }
+
+    #[test]
+    fn a_read_of_a_collection_begins_at_once_where_giving_way_takes_no_time() {
+        for (suspend_ns, begins) in [(0, 7), (5, 12)] {
+            let steps = GcStepsConfig {
+                gc_step_pages: StepPages::WholeBlocks,
+                suspend: Suspend::Program,
+                suspend_ns,
+                resume_ns: 0,
+                suspend_max: 1,
+            };
+            let mut lane = ReadFirstQueue::default();
+            lane.submit(Waiting { rest_ns: 90, work_ns: 90, ..op(OperationKind::Write, 1, 0) }, 0);
+            lane.serving = lane.serving.map(|(op, _)| (op, 90));
+            lane.advance(7, |_, _, _| {});
+            lane.submit(Waiting { collection: true, ..op(OperationKind::Read, 2, 7) }, 7);
+            lane.suspend(7, &steps).expect("the program gives way");
+            for now in 7..begins {
+                lane.advance(now, |_, _, _| {});
+                assert!(lane.in_gc());
+                assert!(!lane.collects(now), "at {now}, {suspend_ns} ns");
+            }
+            assert!(lane.collects(begins), "{suspend_ns} ns");
+        }
     }
 
     #[test]
