@@ -435,24 +435,16 @@
   };
 
   const tables = (run) => {
-    const online = run.policies.map(
-      (policy) => !state.catalogue.policies.find((one) => one.name === policy.split("[")[0])?.offline,
-    );
     const page = state.facts.page_bytes;
-    const fill = (place, title, value, text) => {
+    const fill = (place, title, text) => {
       const head = element("tr");
       head.append(...["cache", "pages", "size", ...run.labels].map((one) => element("th", one)));
       const lines = run.sizes.map(({ given, frames }) => {
         const rows = run.labels.map((_, k) =>
           run.rows.find((row) => row.policy === k && row.frames === frames),
         );
-        // A mark only where the digits show a difference.
-        const rivals = rows.filter((_, k) => online[k]).sort((a, b) => value(a) - value(b));
-        const shown = rivals.map(text);
-        const best = shown.some((one) => one !== shown[0]) ? shown[0] : null;
-        const cells = rows.map((row, k) =>
-          element("td", text(row), online[k] && text(row) === best ? "lab-best" : ""),
-        );
+        // No mark: one run of a trace has no interval here.
+        const cells = rows.map((row) => element("td", text(row)));
         const line = element("tr");
         line.append(...[given, count(frames), size(frames * page)].map((one) => element("td", one)));
         line.append(...cells);
@@ -463,10 +455,8 @@
       body.append(...lines);
       $(place).replaceChildren(element("caption", title), above, body);
     };
-    const hits = (row) => percent(row.misses, row.accesses);
-    fill("table-hits", "Hit ratio, %", (row) => row.misses, hits);
-    fill("table-writes", "Flash writes, pages", (row) => row.physical_writes, (row) =>
-      count(row.physical_writes));
+    fill("table-hits", "Hit ratio, %", (row) => percent(row.misses, row.accesses));
+    fill("table-writes", "Flash writes, pages", (row) => count(row.physical_writes));
   };
 
   const verdict = async () => {
