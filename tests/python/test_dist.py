@@ -185,4 +185,4 @@ def test_workflows_are_pinned_and_mirror_the_local_run() -> None:
     assert any(step.startswith(".ci/nightly") for step in ran["nightly.yml"])
     local = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     ran_here = [line for line in local.splitlines() if line.startswith("make ")]
-    assert ran_here[:2] == ["make lint", "make test-all CASES=32"]
+    assert ran_here[:2] == ["make lint", "make test-all CASES=16"]
