@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The results data set: all policies at eight sizes over real and generated traces.
 
-    make dataset                            everything: a night on two cores
+    make dataset                            everything: hours
     python benches/dataset.py DIR --part untimed
     python benches/dataset.py DIR --part closed --device small --collector greedy
 

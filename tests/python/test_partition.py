@@ -10,7 +10,7 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
-from destage.model.partition import Layer, TokenTime, token_time_of
+from destage.model.partition import Layer, Point, TokenTime, gains_of, token_time_of
 
 #: Reads of a layer: its number and the expert.
 Reads = list[tuple[int, int]]
@@ -83,6 +83,38 @@ def test_the_larger_gain_names_the_failure(
     assert lru is not None
     assert gains.by_policy == lru - least
     assert by_policy is None or gains.by_policy == by_policy
+
+
+@pytest.mark.parametrize(
+    ("by_policy", "by_size", "verdict"),
+    [
+        (30, 20, "policy failure"),
+        (20, 30, "working-set failure"),
+        (29, 20, "both alike"),
+        (20, 29, "both alike"),
+        (10, 9, "both alike"),
+        (9, 9, "neither"),
+        (0, 9, "neither"),
+        (0, 10, "working-set failure"),
+    ],
+)
+def test_a_difference_below_a_point_decides_nothing(
+    by_policy: int, by_size: int, verdict: str
+) -> None:
+    point = Point("lru", False, "8p", 8, False, 500, (500,))
+    bound = Point("min", True, "8p", 8, False, 500 - by_policy, (0,))
+    assert gains_of([point, bound], 500 - by_size, 1000).verdict == verdict
+
+
+def test_a_mark_is_that_of_compare(tmp_path: Path) -> None:
+    trace = ds.open_trace(log(tmp_path / "log.jsonl", skewed(2, 2_000)))
+    found = ds.partition(trace, "lru,lfu,arc,random", cache="6p,12p")
+    runs = ds.compare(trace, "lru,lfu,arc,random,min", cache="6p,12p")
+    best = {(r["label"], r["cache"]) for r in runs.to_dicts() if "hit_ratio" in r["best"]}
+    assert best
+    assert {(p.policy, p.cache) for p in found.points if p.is_best} == best
+    table = found.as_table().text()
+    assert table.count("*") == len(best) + bool(best)
 
 
 def test_the_best_online_policy_is_asked_again_at_twice_the_size(tmp_path: Path) -> None:

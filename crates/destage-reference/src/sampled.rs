@@ -1,7 +1,6 @@
 //! Sampled LRU and sampled LFU: of a few random pages, evict the worst.
 //!
-//! Redis. Mirrors
-//! `docs/spec/further-policies.md`, 3.13 and 3.14.
+//! Psounis, Prabhakar 2002; Redis. Mirrors `docs/spec/further-policies.md`, 3.13 and 3.14.
 
 use crate::frames::{Draws, Frames, Sample};
 use crate::{Buffer, Decision, Model, Op, Params, show};

@@ -474,7 +474,7 @@
       const first = {
         policy: "Policy: a better policy could gain more than twice the cache would.",
         "working set": "Working set: twice the cache gains more than any policy could at this size.",
-        both: "Both: a better policy could gain as much as twice the cache would.",
+        both: "Both: a better policy could gain as much as twice the cache, to within a point.",
         neither: "Neither: less than one point is to be gained either way.",
       }[found.answer];
       $("verdict").textContent =

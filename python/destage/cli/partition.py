@@ -30,7 +30,7 @@ PARTITION = [
     ),
 ]
 
-#: Arguments that have an effect with `--partition`, beside those of the reader.
+#: Arguments that have an effect with `--partition`, beside the reader's.
 _USED = frozenset(
     (
         *("trace", "policy", "cache", "partition", "token_time", "jobs", "config", "trace_cache"),

@@ -116,6 +116,8 @@ class Point:
     """The size, as it was given."""
     frames: int
     """Experts that the cache holds, of all layers together."""
+    is_best: bool
+    """It has the most hits of the online policies in one cache: significantly, and by 1 %."""
     misses: int
     """In one cache for all layers."""
     layer_misses: tuple[int, ...]
@@ -124,12 +126,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Gains:
-    """At a cache size, the hits that a perfect policy would gain, and those of twice the size."""
+    """At a cache size, the gains in hits: of MIN over the best policy, and of twice the size."""
 
     cache: str
     frames: int
     policy: str
     """The best online policy of one cache for all layers; the first of equal ones."""
+    reads: int
+    """Reads of all layers, which the gains are shares of."""
     by_policy: int
     """Hits that MIN has more than it, at this size."""
     by_size: int
@@ -137,16 +141,17 @@ class Gains:
 
     @property
     def verdict(self) -> Verdict:
-        """The failure that costs more hits."""
-        if self.by_policy == self.by_size:
-            return "both alike" if self.by_size else "neither"
+        """The failure that costs more hits, by one point of the hit ratio or more."""
+        point = self.reads / 100
+        if abs(self.by_policy - self.by_size) < point:
+            return "both alike" if max(self.by_policy, self.by_size) >= point else "neither"
         return "policy failure" if self.by_policy > self.by_size else "working-set failure"
 
 
-def gains_of(points: Sequence[Point], misses_of_twice: int) -> Gains:
+def gains_of(points: Sequence[Point], misses_of_twice: int, reads: int) -> Gains:
     """Gains at one size: `points` are all policies there.
 
-    `misses_of_twice` are those of `best` at twice the size.
+    `misses_of_twice` counts the misses of `best` at twice the size.
     """
     chosen = best(points)
     least = min(point.misses for point in points if point.is_offline)
@@ -154,6 +159,7 @@ def gains_of(points: Sequence[Point], misses_of_twice: int) -> Gains:
         chosen.cache,
         chosen.frames,
         chosen.policy,
+        reads,
         by_policy=chosen.misses - least,
         by_size=chosen.misses - misses_of_twice,
     )

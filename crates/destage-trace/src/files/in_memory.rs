@@ -96,7 +96,7 @@ fn named() -> MutexGuard<'static, BTreeMap<PathBuf, Arc<Content>>> {
     NAMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts a file under a name, in place of one that has it.
+/// Stores a file under a name; an earlier file of the name is replaced.
 pub fn put(path: PathBuf, bytes: &[u8]) {
     named().insert(path, Arc::new(Content::of(bytes)));
 }

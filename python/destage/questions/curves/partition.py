@@ -119,7 +119,7 @@ def partition(
 
     Parameters:
         trace: of format `moe-routing`.
-        policies: as in `mrc`; at least one that does not know the future.
+        policies: as in `mrc`; at least one online policy.
         by: `"layer"`.
         cache: sizes, as in `mrc`, of all layers together; at least an expert for each layer.
         token_time: `"expert=18MB,read=3GB/s,top=8"` gives milliseconds per token: bytes of an
@@ -144,22 +144,23 @@ def partition(
     by_label: dict[str, PolicyLike] = {spec_label(spec): _named(spec) for spec in shown}
     run: list[PolicyLike] = [*by_label.values(), ORACLE]
     whole = _compared(trace, run, cache, jobs, progress)
+    marked = ["hit_ratio" in marks.best for marks in whole.marks]
     sizes = {one.cache: one.frames for one in whole}
     _check_shares(sizes, len(layers))
     misses = _per_layer(list(parts.values()), run, sorted(set(sizes.values())), jobs)
     points, gains = list[Point](), list[Gains]()
     for size, frames in sizes.items():
-        at = [one for one in whole if one.cache == size]
-        found = [_point(one, of) for one, of in zip(at, misses[frames], strict=True)]
+        at = [one for one in zip(whole, marked, strict=True) if one[0].cache == size]
+        found = [_point(*one, of) for one, of in zip(at, misses[frames], strict=True)]
         points += found
         chosen = run[found.index(best(found))]
         twice = _compared(trace, [chosen], f"{2 * frames}p", jobs)[0]
-        gains.append(gains_of(found, int(twice["misses"])))
+        gains.append(gains_of(found, int(twice["misses"]), sum(one.reads for one in layers)))
     return Partitioned(trace.identity, layers, tuple(points), tuple(gains), time)
 
 
-def _point(run: Run, layer_misses: Sequence[int]) -> Point:
-    where = (run.label, run.policy == ORACLE, run.cache, run.frames)
+def _point(run: Run, is_best: bool, layer_misses: Sequence[int]) -> Point:
+    where = (run.label, run.policy == ORACLE, run.cache, run.frames, is_best)
     return Point(*where, int(run["misses"]), tuple(layer_misses))
 
 
