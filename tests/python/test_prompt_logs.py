@@ -177,3 +177,7 @@ def test_the_command_says_what_it_wrote(destage: Destage, tmp_path: Path) -> Non
     assert destage("trace", "info", "out.jsonl", "--bytes-per-token", "8").status == 0
     assert destage("trace", "prompts", "server.log", "-o", "x", "--block-tokens", "0").status == 2
     assert destage("trace", "prompts", "none.log", "-o", "x").status == 66
+    piped = destage("trace", "prompts", "server.log", "-o", "-")
+    assert piped.status == 2
+    assert "output: expected a file, such as prompts.jsonl, found -" in piped.err
+    assert not (tmp_path / "-").exists()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -90,6 +91,10 @@ def read_prompts(
     """
     if not 1 <= block_tokens <= 65_536:
         raise UsageError(f"block_tokens: expected 1 to 65,536 tokens, found {block_tokens}")
+    if os.fspath(output) == "-":
+        raise UsageError(
+            "output: expected a file, such as prompts.jsonl, found - (standard output)"
+        )
     logs = [str(path) for path in paths_of(paths)]
     for path in logs:
         # Before the output is begun: a missing log is no fault of the output.
