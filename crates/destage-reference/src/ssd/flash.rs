@@ -148,12 +148,8 @@ impl Ssd {
 
     /// Map pages count where they are at home, written or not (`docs/spec/map-cache.md` 3).
     fn valid_pages_of_plane(&self, plane: usize) -> u64 {
-        let blocks = 0..self.planes[plane].blocks.len();
-        let data = |block: usize| {
-            let pages = self.valid_pages(plane, block).into_iter();
-            pages.filter(|&page| !self.planes[plane].blocks[block].pages[page].is_map).count()
-        };
-        blocks.map(|block| data(block) as u64).sum::<u64>() + self.homed_map_pages(plane)
+        let data = self.places.iter().flatten().filter(|&&(at, _, _)| at == plane).count();
+        data as u64 + self.homed_map_pages(plane)
     }
 
     /// Data pages of a plane that can be programmed without an erase (5.1).

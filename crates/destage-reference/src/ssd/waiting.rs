@@ -28,6 +28,7 @@ impl Ssd {
             };
             found.extend(all().filter(uses).map(|(number, _)| number));
         }
+        found.retain(|&before| self.operations[before].end.is_none());
         found
     }
 
@@ -68,14 +69,17 @@ impl Ssd {
         on_the_way.map(|operation| operation.ready).min().filter(|_| self.config.read_first)
     }
 
-    /// Step 2 of section 7, at this instant.
+    /// Step 2 of section 7, at this instant. None that was passed over can enter now, unless a slot
+    /// has become free: an operation waits for earlier ones.
     pub(super) fn release(&mut self) {
+        let mut passed = 0;
         loop {
-            let mut waiting = self.waiting.iter().copied();
+            let mut waiting = self.waiting.range(passed..).copied();
             let Some(number) = waiting.find(|&number| self.may_enter(number)) else { return };
             self.waiting.remove(&number);
             self.enter(number);
             self.follow(number);
+            passed = if self.config.read_first { number + 1 } else { 0 };
         }
     }
 

@@ -23,6 +23,7 @@ fn runner(cases: u32) -> TestRunner {
         cases: wanted.unwrap_or(cases),
         failure_persistence: None,
         max_shrink_iters: 20_000,
+        max_shrink_time: 60_000, // ms: a step runs the whole model again
         ..Config::default()
     })
 }
@@ -37,11 +38,14 @@ impl fmt::Debug for Line {
     }
 }
 
-/// Operations of an FTL other than `page` wait for each other, and the model looks at each that
-/// waits: merges of hundreds of requests take minutes.
+/// Operations of an FTL other than `page`, and those of a map cache, wait for each other, and the
+/// model looks at each that waits: merges or padded blocks of hundreds of requests take minutes.
 fn few_if_they_wait(vector: &Value) -> Value {
     let mut vector = vector.clone();
-    if vector["device"].get("ftl").is_some_and(|ftl| ftl != "page")
+    let device = &vector["device"];
+    let merges = device.get("ftl").is_some_and(|ftl| ftl != "page");
+    let pads = device.get("map_cache").is_some() && vector["cache"]["padding"] == true;
+    if (merges || pads)
         && let Some(requests) = vector["requests"].as_array_mut()
     {
         requests.truncate(40);

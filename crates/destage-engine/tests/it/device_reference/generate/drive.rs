@@ -143,6 +143,8 @@ fn gc_mode() -> impl Strategy<Value = &'static str> {
     select(vec!["foreground", "background", "idle"])
 }
 
+const MOST_PAGES: u64 = 4_000;
+
 pub fn drive() -> impl Strategy<Value = Drive> {
     let geometry = (1..5_u64, 1..4_u64, 1..3_u64, 1..4_u64);
     let sizes = prop_oneof![19 => (4..13_u64, 1..10_u64), 1 => (4..80_u64, 1..140_u64)];
@@ -165,8 +167,10 @@ pub fn drive() -> impl Strategy<Value = Drive> {
         let (low, high, idle, precondition, times, rest, steps) = second;
         let (copyback, unmapped, strict, by_permille) = rest;
         let (channels, chips, dies, planes) = geometry;
-        // Many planes or pages make the reference model slow and collections rare.
-        let most_planes = (20_000 / (blocks * pages)).clamp(1, 20);
+        // Many planes or pages make the reference model slow (a write looks at all of them, and
+        // `steady` makes sixteen writes a page: hours for 20,000 pages) and collections rare.
+        let pages = pages.min(MOST_PAGES / blocks);
+        let most_planes = (MOST_PAGES / (blocks * pages)).clamp(1, 20);
         let fit = |count: u64, others: u64| count.min((most_planes / others).max(1));
         let channels = fit(channels, 1);
         let chips = fit(chips, channels);
