@@ -15,7 +15,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
-from destage.cli.options import File, Output
+from destage.cli.file_types import File, Output
 from destage.cli.root import LazyGroup, root
 
 COMPARE = ("-p", "lru", "-c", "4p", "--quiet")
@@ -75,6 +75,14 @@ def test_a_trace_is_not_overwritten(
     refused(
         destage, tmp_path, *words, says=("the trace", "own.csv" if "link" not in words else "link")
     )
+
+
+@pytest.mark.parametrize("flag", ["--csv", "--json", "--report"])
+def test_a_flag_is_no_file(destage: Destage, own: Path, tmp_path: Path, flag: str) -> None:
+    words = ("compare", own.name, "-p", "lru", "-c", "4p", flag, "-q")
+    refused(destage, tmp_path, *words, says=(f"{flag}: expected a file, got -q", "./-q"))
+    assert destage(*words[:-1], "./-q").status == 0
+    assert (tmp_path / "-q").stat().st_size > 0
 
 
 def test_a_member_is_of_its_archive(destage: Destage, own: Path, tmp_path: Path) -> None:

@@ -8,8 +8,16 @@ from typing import Any
 import click
 
 from destage.base.io.files import write_whole
+from destage.cli.file_types import Input
 from destage.cli.load import load_one
-from destage.cli.options import COMMON, RUN, Command, Input, apply, flag, run_values
+from destage.cli.options import (
+    COMMON,
+    RUN,
+    Command,
+    apply,
+    flag,
+    run_values,
+)
 from destage.cli.output import file_flag, look_at
 from destage.cli.reading import TRACE
 from destage.cli.run import SIZE

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from destage.base.io.files import write_whole
-from destage.cli.options import COMMON, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    COMMON,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import file_flag, look_at
 from destage.doctor.conformance import conform as run_vectors
 from destage.doctor.conformance import conform_emit

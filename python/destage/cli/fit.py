@@ -12,7 +12,14 @@ import click
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
 from destage.base.io.names import check_page, printable
-from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    COMMON,
+    OUTPUT,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import command_line, file_flag, look_at, print_table
 from destage.cli.screen import note, progress, warn
 from destage.fit.comparison import Compared, compare_fio, median_residual, worst_residual

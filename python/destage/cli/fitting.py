@@ -12,8 +12,15 @@ import click
 
 from destage.base.io.files import write_whole
 from destage.base.io.names import printable
+from destage.cli.file_types import Input
 from destage.cli.fit import FIO, look
-from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.options import (
+    COMMON,
+    OUTPUT,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import command_line, file_flag, print_table
 from destage.cli.screen import note, warn
 from destage.fit.comparison import Compared

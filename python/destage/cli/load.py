@@ -10,7 +10,11 @@ from typing import Any
 import click
 
 from destage.base.errors import MissingFile
-from destage.cli.options import Input, placed, reader_values
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    placed,
+    reader_values,
+)
 from destage.cli.screen import note, progress, warn
 from destage.lab.catalogue import policies
 from destage.lab.options import is_separate

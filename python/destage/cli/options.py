@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,10 +18,11 @@ import click
 from destage import _destage
 from destage.base.errors import DataError, OutputError, UsageError
 from destage.base.io.files import together
-from destage.base.io.names import path_of, printable
+from destage.base.io.names import printable
 from destage.base.io.path_conflicts import Named, watching
 from destage.cli.candidates import completed
 from destage.cli.elsewhere import meant_elsewhere
+from destage.cli.file_types import File, Input, Inputs, Output, flag_of, listed
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
 from destage.lab import checks
@@ -31,6 +32,9 @@ from destage.lab.ssd import Device, open_device, open_shared
 from destage.lab.user_policies.trust import from_command_line
 from destage.model.naming import parts
 from destage.model.provenance import commanded
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = [
     "ALLOW_CODE",
@@ -42,12 +46,9 @@ __all__ = [
     "FOLDER",
     "OUTPUT",
     "Command",
-    "Input",
-    "Output",
     "apply",
     "drive_of",
     "drives_of",
-    "listed",
     "placed",
     "reader_values",
     "sizes_flag",
@@ -71,15 +72,6 @@ CONFIG = "destage.config"
 Decorated = Callable[..., Any]
 
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    _Word = click.ParamType[str, str]
-else:
-    # Older versions of click have no type arguments.
-    _Word = click.ParamType
-
-
 #: What other tools, and our own results, call a flag.
 WORDS = {
     **dict.fromkeys(("cache-size", "cache-sizes", "cachesize", "size", "sizes"), "cache"),
@@ -98,64 +90,9 @@ WORDS = {
 }
 
 
-class File(_Word):
-    """A name that can be a file's. Which of the two it is, `Output` and `Input` say."""
-
-    name = "file"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse what no file can be called."""
-        return path_of(value, _flag_of(param) if param else "file")
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Let the shell offer its files."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
-
-
-class Output(File):
-    """A file, or a folder of them, that the command writes."""
-
-
-class Input(File):
-    """A file that the command reads; `what` is its word in a sentence: `the trace`."""
-
-    def __init__(self, what: str) -> None:
-        """Take the word."""
-        self.what = what
-
-    def names(self, given: Sequence[str]) -> Sequence[str]:
-        """The files that values of the flag name."""
-        return given
-
-
-class Inputs(Input):
-    """Files that the command reads, several in one value."""
-
-    def names(self, given: Sequence[str]) -> Sequence[str]:
-        """The files of all values."""
-        return [name for one in given for name in listed(one)]
-
-
-def listed(text: str) -> list[str]:
-    """The parts of a list; a file that is called so is one, whatever commas its name has."""
-    return [text] if os.path.exists(text) else [part.strip() for part in parts(text)]
-
-
-#: The type of every flag that names a file to write, or a folder for several.
 OUTPUT = Output()
 #: The type of every flag that names a folder to read from.
 FOLDER = File()
-
-
-def _flag_of(param: click.Parameter) -> str:
-    """How a user calls it: `--csv`, `TRACE`."""
-    if isinstance(param, click.Option):
-        return max(param.opts, key=len)
-    return param.human_readable_name.rstrip(".")
 
 
 def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
@@ -168,7 +105,7 @@ def _named_files(ctx: click.Context) -> tuple[list[Named], list[Named]]:
         value = ctx.params.get(param.name or "")
         given = [] if value is None else [value] if isinstance(value, str) else list(value)
         if isinstance(param.type, Output):
-            outputs += [Named.output(_flag_of(param), path) for path in given]
+            outputs += [Named.output(flag_of(param), path) for path in given]
         elif isinstance(param.type, Input):
             inputs += [Named.input(param.type.what, path) for path in param.type.names(given)]
     return outputs, inputs
@@ -229,7 +166,7 @@ def _by_flag(ctx: click.Context, message: str) -> str | None:
         is_named = isinstance(param, click.Option) and param.name in (key, READER + key)
         in_file = ctx.get_parameter_source(param.name or "") is _FROM_FILE
         if is_named and not in_file:
-            return f"{_flag_of(param)}{message.removeprefix(key)}"
+            return f"{flag_of(param)}{message.removeprefix(key)}"
     return None
 
 

@@ -10,7 +10,14 @@ import click
 
 from destage.base.io.files import write_whole
 from destage.cli.catalogue import JSON
-from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    COMMON,
+    OUTPUT,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import look_at
 from destage.cli.screen import note, warn
 from destage.lab.prompt_logs import read_prompts

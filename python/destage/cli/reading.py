@@ -20,7 +20,16 @@ from destage.base.errors import DataError
 from destage.base.io.files import SETTINGS_BYTES, read_text
 from destage.base.io.names import printable
 from destage.base.unknown import unknown
-from destage.cli.options import ALLOW_CODE, CONFIG, READER, READING, SHARED, Decorated, Input, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    ALLOW_CODE,
+    CONFIG,
+    READER,
+    READING,
+    SHARED,
+    Decorated,
+    flag,
+)
 from destage.lab.catalogue import ReaderOption, reader_options
 from destage.lab.options import run_options
 from destage.lab.ssd import CACHE_KEYS as DRIVE_CACHE_KEYS

@@ -10,7 +10,14 @@ import click
 
 from destage.base.errors import UsageError
 from destage.base.io.names import check_page
-from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    COMMON,
+    OUTPUT,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import command_line, file_flag, look_at, look_at_folder
 from destage.cli.screen import note
 from destage.experiment.results import Results, load_results

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    CODE,
+    COMMON,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.cli.store import JOBS

@@ -9,7 +9,16 @@ import click
 
 from destage.base.errors import UsageError
 from destage.base.io.names import printable
-from destage.cli.options import COMMON, FOLDER, OUTPUT, Command, Decorated, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    COMMON,
+    FOLDER,
+    OUTPUT,
+    Command,
+    Decorated,
+    apply,
+    flag,
+)
 from destage.cli.output import FILES, Outputs, look_at_folder, print_table
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, warn

@@ -13,7 +13,14 @@ import click
 
 from destage.base.errors import OutputError
 from destage.base.io.files import write_whole
-from destage.cli.options import COMMON, OUTPUT, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    COMMON,
+    OUTPUT,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import look_at
 from destage.cli.screen import warn
 from destage.live.nbd.serving import Server

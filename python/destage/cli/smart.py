@@ -8,7 +8,10 @@ from typing import Any
 import click
 
 from destage.base.errors import UsageError
-from destage.cli.options import Input, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    flag,
+)
 from destage.cli.output import Outputs, print_table
 from destage.questions.smart import read_smart
 

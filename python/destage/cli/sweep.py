@@ -8,7 +8,14 @@ import click
 
 from destage.base.io.names import printable
 from destage.cli import signals
-from destage.cli.options import CODE, COMMON, Command, Input, apply, flag
+from destage.cli.file_types import Input
+from destage.cli.options import (
+    CODE,
+    COMMON,
+    Command,
+    apply,
+    flag,
+)
 from destage.cli.output import print_table
 from destage.cli.screen import note, progress, warn
 from destage.cli.store import JOBS, STORE_OF_MANY, experiment_of

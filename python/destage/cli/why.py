@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from destage.base.io.files import write_whole
+from destage.cli.file_types import Input
 from destage.cli.load import load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
     RUN,
     Command,
-    Input,
     apply,
     drive_of,
     flag,
