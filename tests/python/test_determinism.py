@@ -24,6 +24,12 @@ WAYS: dict[str, dict[str, str]] = {
     "other hashes": {"PYTHONHASHSEED": "4711"},
     "a strict umask": {"DESTAGE_TEST_UMASK": "077"},
 }
+#: All of them in two runs, for commands that draw or simulate a drive.
+EVERYTHING: dict[str, dict[str, str]] = {
+    "one thread, and all else": {k: v for way in WAYS.values() for k, v in way.items()}
+    | WAYS["one thread"],
+    "eight threads, and the rest as it was": WAYS["eight threads"],
+}
 
 #: What is run, and what it writes.
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
@@ -50,7 +56,9 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
 ENDINGS = {"--report": "html", "--csv": "csv"}
 
 
-def run(trace: Path, folder: Path, cache: Path, command: str, way: str) -> dict[str, bytes]:
+def run(
+    trace: Path, folder: Path, cache: Path, command: str, way: dict[str, str]
+) -> dict[str, bytes]:
     """All outputs of a command, standard output among them, by name."""
     words, outputs = COMMANDS[command]
     folder.mkdir()
@@ -66,7 +74,7 @@ def run(trace: Path, folder: Path, cache: Path, command: str, way: str) -> dict[
     done = subprocess.run(
         [sys.executable, "-c", code, *given],
         cwd=folder,
-        env={**os.environ, "COLUMNS": "100", "DESTAGE_CACHE": str(cache), **WAYS[way]},
+        env={**os.environ, "COLUMNS": "100", "DESTAGE_CACHE": str(cache), **way},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=120,
@@ -77,14 +85,12 @@ def run(trace: Path, folder: Path, cache: Path, command: str, way: str) -> dict[
     return {"standard output": done.stdout, **found}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [pytest.param(c, marks=() if "drive" in c else pytest.mark.slow) for c in COMMANDS],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_but_the_input_decides(command: str, msr: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    first = run(msr, tmp_path / "first", cache, command, "again, from a warm cache")
-    for number, way in enumerate(WAYS):
-        found = run(msr, tmp_path / str(number), cache, command, way)
+    first = run(msr, tmp_path / "first", cache, command, {})
+    ways = WAYS if command == "compare" else EVERYTHING
+    for number, way in enumerate(ways):
+        found = run(msr, tmp_path / str(number), cache, command, ways[way])
         differing = [name for name in first if first[name] != found[name]]
         assert differing == [], f"{command}, {way}"

@@ -13,8 +13,9 @@ import pytest
 
 OUTPUTS = {"--json": "o.json", "--csv": "o.csv", "--parquet": "o.parquet", "--markdown": "o.md"}
 OUTPUTS |= {"--report": "o.html"}
-COMPARE = ["compare", "small.csv", "-p", "lru,arc", "-c", "4p,8p", "-d", "small", "--ftl"]
-COMPARE += ["page,bast", "--quiet", *(word for pair in OUTPUTS.items() for word in pair)]
+COMPARE = ["compare", "small.csv", "-p", "lru,arc", "-c", "4p,8p", "--quiet"]
+COMPARE += [word for pair in OUTPUTS.items() for word in pair]
+TWO_DEVICES = ["-d", "small", "--ftl", "page,bast"]
 
 #: The engine's call, which a signal interrupts when the first device is done.
 IN_THE_MIDDLE = """
@@ -76,13 +77,15 @@ atexit.register(time.sleep, 600)
 """
 
 
-def ended(folder: Path, what: str, number: signal.Signals) -> subprocess.CompletedProcess[bytes]:
+def ended(
+    folder: Path, what: str, number: signal.Signals, *more: str
+) -> subprocess.CompletedProcess[bytes]:
     """How a command ends, with a signal at this moment, over outputs of an earlier run."""
     for name in OUTPUTS.values():
         (folder / name).write_text("OLD")
     code = f"import signal\nnumber = {int(number)}\n{what}\nfrom destage.cli import main\nmain()\n"
     return subprocess.run(
-        [sys.executable, "-c", code, *COMPARE],
+        [sys.executable, "-c", code, *COMPARE, *more],
         cwd=folder,
         capture_output=True,
         timeout=120,
@@ -99,7 +102,7 @@ SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids
 
 @SIGNALS
 def test_all_outputs_say_what_is_missing(msr: Path, tmp_path: Path, number: signal.Signals) -> None:
-    done = ended(tmp_path, IN_THE_MIDDLE, number)
+    done = ended(tmp_path, IN_THE_MIDDLE, number, *TWO_DEVICES)
     assert done.returncode == 128 + number, done
     assert is_old(tmp_path) == {False}
     import polars
@@ -148,7 +151,7 @@ def test_a_signal_when_all_is_written_ends_the_command(
     done = ended(tmp_path, AT_THE_END, number)
     assert done.returncode == 128 + number, done
     assert is_old(tmp_path) == {False}
-    assert done.stdout.count(b"lru") >= 4
+    assert done.stdout.count(b"lru") >= 2
 
 
 def test_nothing_is_waited_for_behind_the_end(msr: Path, tmp_path: Path) -> None:
