@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sphinx.application import Sphinx
+
 import destage
 
 project = "Destage"
@@ -39,3 +43,17 @@ html_theme_options = {
     "light_logo": "mark.svg",
     "dark_logo": "mark.svg",
 }
+
+
+def _branch_of_the_page(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """The sidebar has the branch that the page is in, not all pages: those are most of a build."""
+    whole = context.get("toctree")
+    if whole is not None:
+        context["toctree"] = lambda **options: whole(**{**options, "collapse": True})
+
+
+def setup(app: Sphinx) -> None:
+    """Go before the theme, which asks for the whole tree."""
+    app.connect("html-page-context", _branch_of_the_page, priority=400)
