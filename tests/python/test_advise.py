@@ -172,7 +172,7 @@ def test_what_is_put_off_is_judged_as_if_it_had_cost_as_much() -> None:
     assert large in choice.skipped
     assert choice.plain is large
     assert choice.run is not large
-    assert any("without them lru at" in note for note in advice.notes)
+    assert any("if they were free, lru with" in note for note in advice.notes)
     assert any("not judged" in note for note in advice.notes)
 
 
@@ -232,7 +232,7 @@ def test_what_is_drawn_is_drawn_again() -> None:
     assert len({pair[1 - drawn] for pair in rival.seeds}) == 1
     assert len(set(expected)) > 1
     once = ds.advise(trace, "hit", policies="hyperbolic,lru", cache="10%", seeds=1)
-    assert "one seed was run (--seeds)" in once.text(explain=True)
+    assert "was run (--seeds runs more)" in once.text(explain=True)
     none = ds.advise(trace, "hit", policies="lru,fifo", cache="10%")
     assert "Both policies are deterministic." in none.text(explain=True)
 
@@ -522,7 +522,7 @@ def test_the_command_writes_all_that_it_is_asked_for(destage: Destage, msr: Path
     done = destage("advise", msr, *flags, *files)
     assert done.status == 0, done
     assert done.err == ""
-    for words in ("For hit ratio:", "What to type", "nearest only:", "How it was made:"):
+    for words in ("For hit ratio:", "Settings:", "nearest only:", "Method:"):
         assert words in done.out
     folder = msr.parent
     data = json.loads((folder / "a.json").read_text())
@@ -554,7 +554,7 @@ def test_the_page_says_the_same_and_complains_of_nothing(tmp_path: Path) -> None
     text = page.read_text(encoding="utf-8")
     advice.write_page(tmp_path / "again.html", "destage advise <x>")
     assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
-    for words in ("What to type", "How sure", "Several objectives", "casadm", "zpool add"):
+    for words in ("Settings", "Certainty", "Several objectives", "casadm", "zpool add"):
         assert words in text
     assert "destage advise &lt;x&gt;" in text
     assert "http" not in text.partition("<script")[0].replace("http-equiv", "")

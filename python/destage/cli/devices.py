@@ -37,8 +37,8 @@ Examples:
   destage devices --keys
   destage devices bench --help      # a data sheet: rates over depth
   destage devices fit --help        # from fio measurements of a real SSD
-  destage devices probe --help      # those measurements on a simulated SSD
-  destage devices compare --help    # one against the other
+  destage devices probe --help      # the same measurements, simulated
+  destage devices compare --help    # measured against simulated
   destage devices validate --help   # fit a part, predict the rest
   destage devices import --help     # from MQSim, FEMU or SimpleSSD
 """
@@ -112,7 +112,7 @@ def _percent(share: float) -> str:
 
 def _list(found: tuple[DeviceInfo, ...]) -> None:
     columns = [Column("device", right=False), Column("raw"), Column("logical")]
-    columns += [Column("op"), Column("units"), Column("what it is", right=False)]
+    columns += [Column("op"), Column("units"), Column("description", right=False)]
     rows = []
     for d in found:
         raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
@@ -258,7 +258,7 @@ def ftls(name: str | None, json_file: str | None, **_: Any) -> None:
         return
     # The first sentence says how it maps.
     rows = [[Cell(f.name), Cell(f.about.partition(". ")[0].partition(": ")[0])] for f in found]
-    print_table(Table("", [Column("ftl", right=False), Column("what it is", right=False)], [rows]))
+    print_table(Table("", [Column("ftl", right=False), Column("description", right=False)], [rows]))
     click.echo("destage ftls NAME describes one.")
 
 

@@ -49,7 +49,7 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
     columns["place"] = list(range(len(rows)))
     for text in conditions:
         if ";" in _IN_QUOTES.sub("", text):
-            raise UsageError(f"{text!r} is no condition: expected one expression, found a ;")
+            raise UsageError(f"{text!r} is not a condition: expected one expression, found a ;")
         try:
             found = asked_in_sql(
                 columns, f"SELECT place FROM runs WHERE ({_TOKENS.sub(_translated, text)}\n)"
@@ -58,7 +58,7 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
             # Without the query that was made of it, and without advice on `--sql`.
             said = str(e).removeprefix("sql: ").removesuffix(ADVICE).partition("\n\nLINE ")[0]
             said = " ".join(said.split())
-            raise UsageError(f"{text!r} is no condition: {said}") from None
+            raise UsageError(f"{text!r} is not a condition: {said}") from None
         wanted = {place for (place,) in found.rows}
         kept = [k for k, place in enumerate(columns["place"]) if place in wanted]
         columns = {name: [values[k] for k in kept] for name, values in columns.items()}

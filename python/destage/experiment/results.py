@@ -400,12 +400,12 @@ class Results(Tabled):
             data = json.loads(text)
             again = [json.dumps(s) for s in (data if isinstance(data, list) else [data])]
         except UnicodeDecodeError as e:
-            raise DataError(f"{name}: no JSON: it is not UTF-8") from e
+            raise DataError(f"{name} is not JSON: not UTF-8") from e
         except RecursionError as e:
             raise DataError(f"{name}: it is not a result: it is nested too deeply") from e
         except ValueError as e:
-            what = f"no JSON: {e}" if text.strip() else "the file is empty: expected results"
-            raise DataError(f"{name}: {what}") from e
+            said = f" is not JSON: {e}" if text.strip() else ": the file is empty: expected results"
+            raise DataError(f"{name}{said}") from e
         if not again:
             raise DataError(f"{name}: expected results, found an empty array")
         sets = [json.loads(_destage.read_result(one, name)) for one in again]

@@ -112,13 +112,13 @@ class PolicyInfo:
     params: tuple[Param, ...]
     """Parameters; empty if it has none."""
     admission: bool = False
-    """It may refuse a page; a write that it refuses goes through to flash."""
+    """It may bypass a page; a bypassed write goes through to flash."""
     counters: tuple[Counter, ...] = ()
     """Counters of this policy alone; may be empty."""
     gauges: tuple[Gauge, ...] = ()
     """Values that the policy adapts, as `run(..., series=N)` shows them; may be empty."""
     pads: str = "never"
-    """When it pads what it destages to whole blocks: `never`, `always` or `with_device`."""
+    """When it pads a destage to whole blocks: `never`, `always` or `with_device`."""
     family: str = "classic"
     """Its family: `classic`, `flash`, `admission`, `drive`, `over` or `blocks`."""
     baseline: bool = False
@@ -197,7 +197,7 @@ def devices() -> tuple[DeviceInfo, ...]:
 
 
 def _of_its_own(toml: str, record: Mapping[str, Any]) -> str:
-    """A preset's file, for somebody to start from: with what it has only because it is a preset.
+    """A preset's file to start from, with the settings that only presets have.
 
     The papers' devices keep a share of a plane free; by default a file keeps two blocks.
     """

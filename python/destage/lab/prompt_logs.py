@@ -45,7 +45,7 @@ Asked = tuple[float, list[int] | None]
 
 @dataclass(frozen=True)
 class Prompts:
-    """What was written."""
+    """The written trace: file and counts."""
 
     path: Path
     requests: int

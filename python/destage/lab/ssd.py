@@ -176,7 +176,7 @@ def open_shared(
 ) -> Device:
     """Open the device of a file that has keys for others too, which are given as (table, key).
 
-    `placement` is what it is to have afterwards, if anything.
+    `placement` is its new placement policy, if given.
     """
     keys = list(others)
     return _opened(lambda spec: _destage.open_shared_drive(spec, keys, cache), path, placement)

@@ -1,4 +1,4 @@
-"""One run: its configuration, what was counted, and its numbers, typed."""
+"""One run: its configuration, counters and metrics, typed."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Run:
         )
 
     def __repr__(self) -> str:
-        """Return a few lines: what was run, and its main numbers."""
+        """Return a few lines: the configuration and the main metrics."""
         return self.card().text()
 
     def _repr_html_(self) -> str:
@@ -232,7 +232,7 @@ class Run:
 
     @property
     def has_no_cache(self) -> bool:
-        """Whether it is the one run without a cache; those of earlier results have a size."""
+        """Whether the run has no cache; in earlier results such runs have a size."""
         return self.policy == self.cache == NO_CACHE
 
     @property
@@ -250,7 +250,7 @@ class Run:
 
     @property
     def fills_late(self) -> bool:
-        """Whether the cache took longer than half of what was measured to fill, or never filled."""
+        """Whether the cache filled later than half of the measured part, or never."""
         if self.steady is None:
             return False
         after = self.steady.get("filled_after")

@@ -286,7 +286,7 @@ def _compared(
 def _interval(
     a: Mapping[Any, float], b: Mapping[Any, float]
 ) -> tuple[float, float] | tuple[None, None]:
-    """Where the mean of B less that of A lies: paired by seed, else by Welch's formula."""
+    """95 % interval of B's mean minus A's: paired by seed, else by Welch's formula."""
     if a.keys() == b.keys() and len(a) > 1:
         gaps = estimate([b[seed] - a[seed] for seed in a])
         return gaps.low, gaps.high

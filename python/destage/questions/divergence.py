@@ -332,7 +332,7 @@ def _shares(both: Results, drive: Device | None) -> Iterator[Share]:
 
 
 def _times(timings: list[Mapping[str, Any]], drive: Device) -> Iterator[Share]:
-    """The work of the device's units, by what it was for, and what requests waited in all."""
+    """The work of the device's units by purpose, and the total wait of requests."""
     device = drive.record["device"]
     read, program = (sum(device[key]) / len(device[key]) for key in ("read_ns", "program_ns"))
     counts = [timing["counters"] for timing in timings]

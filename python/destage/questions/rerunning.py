@@ -1,4 +1,4 @@
-"""Making a result again from what it says of itself, and comparing."""
+"""Repeating a saved result, and comparing."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def compare(
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, total accesses, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
-            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, those of a flash tier
+            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, the flash tier's
             (`tier2`, `tier2_cache`, `admit`, `offer`, `promote`, `admit_dirty`) and of language
             models (`kv`, `touch`); and `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`.
             Several flash tiers, FTLs, depths (`["trace", 8]`) or placement policies are a grid;
@@ -293,7 +293,7 @@ class Recorded:
         return Card(card.title, [*card.facts, ("Series", series)])
 
     def __repr__(self) -> str:
-        """Return a few lines: what was run, its main numbers, what was recorded."""
+        """Return a few lines: the configuration, the main metrics, the recordings."""
         return self.card().text()
 
     def _repr_html_(self) -> str:

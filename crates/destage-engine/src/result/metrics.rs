@@ -21,7 +21,7 @@ fn per_second(count: f64, ns: u64) -> Option<Number> {
     (ns > 0).then(|| Number::Real(count / (ns as f64 / 1e9)))
 }
 
-/// The policy may refuse pages, or has refused a write.
+/// The policy may bypass pages, or has bypassed a write.
 fn admits(r: &RunResult) -> bool {
     let declared = destage_policies::info(&r.config.policy).is_ok_and(|info| info.admission);
     declared || r.counters.written_through > 0
@@ -212,7 +212,7 @@ static OF_THE_CACHE: &[Metric] = &[
         .charted(),
     metric!(Flash, "flash_writes", "Flash writes", Count "pages", Lower,
         "physical_writes + pages dirty in the cache at the end of measurement - pages dirty at its \
-         beginning; unknown above a flash tier, which may refuse them",
+         beginning; unknown above a flash tier, which may decline them",
         |r| r.flash_writes().map(Number::Count))
         .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)])
         .shown(Shown::Always)

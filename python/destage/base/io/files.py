@@ -82,7 +82,7 @@ _open: set[Path] = set()
 
 
 def remove_temporaries() -> None:
-    """Remove what was begun and will never be whole: for a process that ends in the middle."""
+    """Remove incomplete files of a process that ends early."""
     for temporary in list(_open):
         with suppress(OSError):
             temporary.unlink()

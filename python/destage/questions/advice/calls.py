@@ -107,13 +107,13 @@ def advise(
         budget, within: the largest cache (`"64MiB"`), and the accepted distance to the best value.
         price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/reference/advise.md.
         policies, cache: candidates and sizes, instead of the defaults.
-        pe_cycles: P/E cycle rating of a block; by default that of the device's file.
+        pe_cycles: P/E cycle rating of a block; by default the device file's.
         finalists: number of candidates to run at every size, chosen at a few sizes.
         seeds: number of seeds of the two best, if a policy or the device is random.
         now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
         force: give settings even for a short trace or few hits.
 
-    The others are those of `compare`; a flash tier (`tier2`) is the same below every candidate, and
+    The others are `compare`'s; a flash tier (`tier2`) is the same below every candidate, and
     hits of both tiers are then the default objective without a device. The same call gives the same
     bytes, on any number of threads. After Ctrl-C the advice covers the finished runs. Raises
     `UsageError` for invalid arguments, and the errors of `compare`.
@@ -159,7 +159,7 @@ def advise_kv(
     """Find policy, DRAM, flash and admission filter for the prompts of a language model.
 
     Of the configurations whose token hit ratio is within a share of the highest, those whose drive
-    lasts `years` are preferred; of these, the one with the least DRAM is advised, then with the
+    lasts `years` are preferred; of these, the least DRAM is advised, then with the
     least flash, then with the fewest flash writes. A drive is assumed to be rated for one write of
     its whole capacity a day. With its rated writes (`tbw`), only configurations that last are
     candidates; with the price of memory too, the cheapest a year is advised.
@@ -174,7 +174,7 @@ def advise_kv(
         servers: servers with such a cache and load each, for what they take together.
         prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
             which on reading flash is faster.
-        options: those of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
+        options: of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
             tried. `warmup` is half of the requests.
 
     Raises what `compare` raises.

@@ -164,7 +164,7 @@ def _drawn(
 ) -> dict[str, Any]:
     """Curves as the engine reports them, with their values at every size.
 
-    `keep` takes what was known when a signal came: curves, runs that had ended, runs in all.
+    `keep` receives the state at a signal: curves, finished runs, runs in all.
     """
     assert task.question is not None
     how = json.loads(task.question.asked)

@@ -233,7 +233,7 @@ def _opens(
 
 
 def _varied(runs: Sequence[Row], axis: Axis | None, metrics: Sequence[Metric]) -> Metric | None:
-    """The first of these metrics that varies along an axis, by default that of cache sizes."""
+    """The first of these metrics that varies along an axis, by default cache size."""
     placed = list(runs) if axis is None else along(runs, axis)
     over = "cache" if axis is None else axis.name
     rest = [name for name in DIMENSIONS if name != over]

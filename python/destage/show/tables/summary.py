@@ -78,7 +78,7 @@ def _idle(found: Iterable[Winner]) -> bool:
 
 
 def _single(result: ResultSet) -> str:
-    """One policy: say what it did, at the largest size."""
+    """One policy: its numbers at the largest size."""
     row = result.by_size[-1]
     parts = []
     if row["response_ns_mean"] is not None:
