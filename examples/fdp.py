@@ -3,7 +3,7 @@
     python examples/fdp.py lmcache      # nine writers of unlike objects on a Samsung PM9D3a
     python examples/fdp.py cachelib     # small and large objects of CacheLib on a 1.88-TB drive
 
-`docs/waf.md` has the sources, what they leave open, and what came out. What is not published is an
+`docs/validity.md` has the sources, what they leave open, and what came out. What is not published is an
 option: `--spare`, reclaim units that the drive has beyond its capacity; `--order` and `--alike`, in
 which order objects are overwritten and of what each writer writes alike much; `--small`, the share
 of the written pages that are small objects.
@@ -162,7 +162,7 @@ def show_cachelib(smalls: list[float], spares: list[int], block_pages: int) -> N
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make the tables of `docs/waf.md`."""
+    """Make the tables of `docs/validity.md`."""
     parser = argparse.ArgumentParser(
         description="What placement handles save, as published and here."
     )

@@ -56,7 +56,7 @@ pub static SCHEMA: &[Object] = &[
         runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
             asked";
         device "?": "object", "the device behind the cache, as it was given and after defaults: \
-            the tables of its file, see [devices](docs/devices.md)";
+            the tables of its file, see [devices](docs/reference/devices.md)";
         reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
             like";
         baseline "?": "text", "label of the run that others are marked against; absent: the first \
@@ -374,7 +374,7 @@ pub fn page() -> String {
     let mut page = HEAD.to_string();
     for object in SCHEMA {
         let _ = write!(page, "\n## {}\n\n{}\n\n", capital(object.name), object.about);
-        page.push_str("| key | holds | what it is |\n|---|---|---|\n");
+        page.push_str("| key | holds | meaning |\n|---|---|---|\n");
         for field in object.fields {
             let mark = if field.may_be_absent { "?" } else { "" };
             let (key, holds, about) = (field.key, held(field.holds), field.about);
