@@ -83,6 +83,19 @@ def test_a_picture_has_at_most_so_many_panels(tmp_path: Path) -> None:
             assert float(height[1]) < 1200
 
 
+def test_the_page_opens_on_response_time_where_there_is_a_device(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    (tmp_path / "s.toml").write_text(
+        '[sweep]\ntraces = [{synth = "zipf", requests = 900, pages = 300}]\n'
+        'policies = ["lru", "arc"]\ncache = ["5%", "20%"]\ndevices = ["ecr"]\n'
+        '[device]\nprecondition = "none"\n'
+    )
+    ds.sweep(tmp_path / "s.toml", tmp_path / "runs")
+    found = ds.load_results(tmp_path / "runs")
+    (opens,) = re.findall(r'"opens":(\{.*?\})', found.report())
+    assert '"metric":"response_ns_mean"' in opens
+
+
 def test_the_page_opens_on_the_axis_and_on_a_metric_that_varies(store: Path) -> None:
     pytest.importorskip("altair")
     found = ds.load_results(store)

@@ -60,9 +60,7 @@ pub(crate) fn base(wrapper: &Info, params: &Params) -> Result<(&'static str, Par
     let Some(base) = bases().find(|&base| base == name) else {
         let meant = nearest(&name, bases()).map(|meant| format!(", did you mean {meant}?"));
         let what = match info(&name) {
-            Ok(_) if wrapper.bases.is_empty() => {
-                format!("{name} has no eviction order")
-            }
+            Ok(_) if wrapper.bases.is_empty() => format!("{name} has no eviction order"),
             Ok(_) => format!("{name} has a fixed number of frames"),
             Err(_) => format!("unknown policy {name:?}{}", meant.unwrap_or_default()),
         };

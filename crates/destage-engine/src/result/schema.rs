@@ -57,14 +57,13 @@ pub static SCHEMA: &[Object] = &[
             asked";
         device "?": "object", "the device behind the cache, as it was given and after defaults: \
             the tables of its file, see [devices](docs/reference/devices.md)";
-        reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
-            like";
+        reading "?": "object", "counts of the reader, such as skipped lines";
         baseline "?": "text", "label of the run that others are marked against; absent: the first \
             of \
             each cache size";
         differences "?": "@differences", "between the runs at one cache size, with intervals";
         marks "?": "[@mark", "one for each run, in their order: metrics that tables mark, by a \
-            significant difference (95 %) of 1 % or more; written for readers, made again when a \
+            significant difference (95 %) of 1 % or more; written for readers, recomputed when a \
             result is read";
     ),
     object!("mark", "A run beside the others at its cache size.",
@@ -95,7 +94,7 @@ pub static SCHEMA: &[Object] = &[
         counters: "@counters", "what was counted";
         trims "?": "@trims", "what trims dropped, with `trim = drop` and without a device";
         policy_counters "?": "object", "what only this policy counts, by name";
-        policy_gauges "?": "object", "where an adaptive policy had adapted to at the end, by name";
+        policy_gauges "?": "object", "final values of adapted parameters, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
             group had more than one";
         cost: "integer or null", "cost of physical reads and flash writes by the cost model; null \
@@ -110,9 +109,9 @@ pub static SCHEMA: &[Object] = &[
         queue "?": "@queue", "with a device and the trace's times: requests outstanding; absent \
             below 600 requests";
         windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
-        warnings: "list of texts", "what a reader of these numbers must know";
+        warnings: "list of texts", "warnings about these numbers";
         metrics: "object", "every number below under *Metrics*, null where the run has none; \
-            written for readers, made again when a result is read";
+            written for readers, recomputed when a result is read";
         steady "?": "@steady", "when the cache was full, and the halves; follows from the windows";
         series "?": "[@series period", "what each period counted (`run --series`)";
     ),
@@ -155,7 +154,7 @@ pub static SCHEMA: &[Object] = &[
         write_hits: "integer", "write accesses that found their page";
         write_misses: "integer", "write accesses that did not";
         bypasses: "integer", "misses that were not admitted";
-        written_through: "integer", "those of them that were writes, and went through to flash";
+        written_through: "integer", "bypassed writes, which went through to flash";
         physical_reads: "integer", "pages read from flash";
         physical_writes: "integer", "pages written to flash";
         idle_writes "?": "integer", "pages written while a unit was idle, which stayed, in \
@@ -271,7 +270,7 @@ pub static SCHEMA: &[Object] = &[
         dirty_victims: "list of integers", "those that were dirty";
         write_backs: "list of integers", "dirty pages that were written back: those, and pages \
             that stay";
-        write_backs_in_gc: "list of integers", "those of them whose unit was collecting";
+        write_backs_in_gc: "list of integers", "those whose unit was in GC";
         eviction_wait_ns_sum: "list of integers", "sum of the times that they waited in their \
             unit's queue, ns";
         unbalance_permille_sum: "list of integers", "sum of the unbalance rates that they met, \

@@ -381,7 +381,7 @@ fn a_writer_and_a_policy_without_an_order_are_refused_by_name() {
     let refused = compare(&workload.input(), &specs, &frames, &options, 1, &Control::default());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "host: writer = trickle excludes arc, which shows no order of eviction: it needs one of \
+        "host: writer = trickle excludes arc, which has no eviction order: it needs one of \
          lru, fifo, clock, cflru, lru-wsr, clock-sweep"
     );
 }

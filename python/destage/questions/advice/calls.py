@@ -127,7 +127,9 @@ def advise(
     of_device, of_runs = divided(options)
     check_one_tier(of_runs)
     if now and of_runs.get("tier2"):
-        raise UsageError("now (--now) excludes tier2 (--tier2): no setting is printed above a tier")
+        raise UsageError(
+            "now (--now) excludes tier2 (--tier2): above a flash tier no settings are printed"
+        )
     drive = drive_of(device, of_device)
     goals = check_ahead(objective, price, drive, pe_cycles, budget, of_runs.get("tier2"))
     _check_counts(finalists, seeds, pe_cycles)

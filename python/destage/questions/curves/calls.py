@@ -205,7 +205,7 @@ def check_curves(
     sample: float | Literal["auto"] | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Raise `UsageError` where every size is asked for, and one pass cannot tell of it."""
+    """Raise `UsageError` where one pass cannot give every size."""
     if not every_size_asked(cache)[0]:
         return
     if sample is not None:

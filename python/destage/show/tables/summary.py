@@ -160,7 +160,11 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
     if not sole:
         always = set.intersection(*(set(w.labels) for w in found))
         if all(len(w.labels) == w.of for w in found):
-            return "all tie at every size" if tie == "a tie" else tie + _in_doubt(found)
+            return (
+                "no significant difference at any size"
+                if tie == "a tie"
+                else tie + _in_doubt(found)
+            )
         among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
         return f"{tie} at every size{among}"
     spans = _spans(found)
