@@ -334,7 +334,7 @@ def test_dollars_are_those_of_the_formula() -> None:
             4 * run.cache_bytes / 2**30 / 5 + 0.10 * 16 * worn, rel=1e-12
         )
     assert any("assumed: $0.10 a GiB" in note for note in by_blocks.notes)
-    (other,) = (n for n in by_blocks.notes if "at half that price of the device" in n)
+    (other,) = (n for n in by_blocks.notes if "at half the price" in n)
     for k, drive in enumerate(("device=0.05/GiB", "device=0.2/GiB")):
         there = ds.advise(
             *(trace, "cost"),
@@ -342,7 +342,7 @@ def test_dollars_are_those_of_the_formula() -> None:
             pe_cycles=1000, seeds=1,
         ).run  # fmt: skip
         same = (there.label, there.frames) == (by_blocks.run.label, by_blocks.run.frames)
-        assert ("the same" if same else f"of {there.label}") in other.split(" and ")[k]
+        assert ("the same" if same else f"of {there.label}") in other.split(", ")[k]
     assert not any("assumed" in note for note in advice.notes)
 
 
