@@ -69,7 +69,7 @@ class Place:
         return DataError(f"{self}: expected {expected}, found {_shown(found)}")
 
 
-#: Error of a file that is no TOML: usually a trace.
+#: Error of a file that is not TOML: usually a trace.
 _NO_SPEC = "expected a TOML file with a table [sweep] (a trace is named in it)"
 
 

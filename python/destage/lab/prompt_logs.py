@@ -205,7 +205,7 @@ def _time(line: str, place: str) -> float:
         month, day, hour, minute, second = map(int, rest)
         moment = datetime(int(year or YEAR), month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
-        raise DataError(f"{place}: {found[0]} is no time: {error}") from None
+        raise DataError(f"{place}: {found[0]} is not a time: {error}") from None
     return moment.timestamp() + float(fraction or 0)
 
 

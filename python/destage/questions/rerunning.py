@@ -128,7 +128,7 @@ def _drive(record: Mapping[str, Any] | None, cache: bool) -> Device | None:
 
 def _found(source: str, beside: Path | None) -> Path:
     if source == "-":
-        raise UsageError("the result is of a trace on standard input: give its file")
+        raise UsageError("the result has a trace from standard input: name its file")
     path = Path(source)
     if not path.exists() and beside is not None and (beside / path.name).exists():
         return beside / path.name

@@ -394,7 +394,7 @@ def _check_recording(
     if timeline is not None and drive is None:
         raise UsageError("timeline: it needs a simulated SSD: add a device")
     if timeline is not None and isinstance(spec, OwnPolicy):
-        raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
+        raise UsageError(f"timeline: {spec.name} is a Python policy, which has no timeline")
 
 
 def _apart(trace: Trace, **outputs: Destination | None) -> None:
