@@ -167,7 +167,7 @@ def _describe(d: DeviceInfo) -> None:
     ]
     raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
     page_ns = drive["page_bytes"] * drive["bus_ps_per_byte"] / 1000
-    frames = ", ".join(cache.get("frames", ())) or "none of its own"
+    frames = ", ".join(cache.get("frames", ())) or "no default size"
     writes = (
         f", then {drive['precondition_writes']:,} random writes"
         if drive["precondition"] == "random"
@@ -229,7 +229,7 @@ def _origins(toml: str) -> list[str]:
     notes = re.findall(r"^(\w+) = ([^\n#]*?)\s*# (.+)$", toml, re.M)
     if not notes:
         return []
-    lines = ["", "  Where the values are from (--toml writes them all)"]
+    lines = ["", "  Sources of the values (--toml prints all)"]
     lines += [f"    {key} = {value.strip()}  # {note}" for key, value, note in notes]
     return [*lines, wrapped(sources, indent=4)] if sources else lines
 

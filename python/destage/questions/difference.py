@@ -50,12 +50,12 @@ class Difference:
     seeds: tuple[int, int]
     """Runs behind the two values."""
     low: float | None
-    """Where B less A lies, with 95 % confidence; None where single runs are compared."""
+    """95 % interval of B - A; None where single runs are compared."""
     high: float | None
 
     @property
     def difference(self) -> float | None:
-        """B less A."""
+        """B - A."""
         return None if self.a is None or self.b is None else self.b - self.a
 
     @property
@@ -307,7 +307,7 @@ def _table(found: Differences) -> Table:
     several = [n for n in SHARED if len({one.run[n] for one in found.every}) > 1]
     keys = [n for n in SHARED if n in several or n in ("label", "cache")]
     columns = [Column({"label": "policy"}.get(n, n), right=False, key=True) for n in keys]
-    columns += [Column("metric", right=False), Column("A"), Column("B"), Column("B less A")]
+    columns += [Column("metric", right=False), Column("A"), Column("B"), Column("B - A")]
     columns += [Column("%"), Column("95 % interval")]
     rows = []
     for one in differing:

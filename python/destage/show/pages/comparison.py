@@ -20,6 +20,7 @@ from destage.model.drive import (
 from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
+from destage.model.run import Run
 from destage.model.winners import winners
 from destage.model.words import number, size
 from destage.show.charts.comparison import Charts
@@ -104,7 +105,7 @@ def _over_sizes(
 _ALWAYS = ("hit_ratio", "response_ns_mean")
 
 
-def _alike(rows: Sequence[Row], name: str, more: Sequence[float] = ()) -> bool:
+def _alike(rows: Sequence[Run], name: str, more: Sequence[float] = ()) -> bool:
     """Whether bars of these values have the same length to the eye; the table has the numbers."""
     values = [*more, *(row[name] for row in rows if row[name] is not None)]
     return len(values) > 1 and max(values) - min(values) < ALIKE * max(map(abs, values))
