@@ -176,14 +176,14 @@ pub static SCHEMA: &[Object] = &[
     object!("tiers", "Counts of the flash tier and of the backing store, warm-up left out ([two \
         tiers](docs/spec/tiers.md), 4.6).",
         tier2_hits: "integer", "look-ups that found their page";
-        tier2_misses: "integer", "look-ups that did not";
-        offers: "integer", "offers that admission was asked for";
+        tier2_misses: "integer", "look-ups in tier 2 that did not find their page";
+        offers: "integer", "pages offered to admission";
         offers_capped: "integer", "offers that a limit of the write rate alone declined";
         offers_present: "integer", "clean pages that tier 1 evicted and tier 2 had";
         admitted: "integer", "pages taken in";
         tier2_writes: "integer", "pages written to flash: taken in, and written over";
         tier2_reads: "integer", "pages read from flash: hits, and dirty victims";
-        tier2_evictions: "integer", "pages that left tier 2 for another one";
+        tier2_evictions: "integer", "pages evicted from tier 2";
         tier2_drops: "integer", "copies that left tier 2 by promotion";
         backing_reads: "integer", "pages read from the backing store";
         backing_writes: "integer", "pages written to the backing store";
@@ -202,7 +202,7 @@ pub static SCHEMA: &[Object] = &[
         reinserted_blocks: "integer", "blocks of the prefix that the request itself evicted and \
             took in again";
         insertions: "integer", "blocks that tier 1 took in";
-        evictions: "integer", "blocks that tier 1 gave up";
+        evictions: "integer", "blocks evicted from tier 1";
     ),
     object!("series period", "What one period of so many accesses counted: every key of \
         *counters*, where the policy had adapted to at its end, by name, and:",
