@@ -87,7 +87,7 @@ class BenchPoint:
 
 @dataclass(frozen=True)
 class Bench:
-    """Every point, and what to know of them."""
+    """Results of `bench_device`: every point, and warnings."""
 
     points: tuple[BenchPoint, ...]
     warnings: tuple[str, ...] = ()

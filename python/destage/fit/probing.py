@@ -194,7 +194,7 @@ def probe(
     collector: bool = True,
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
-    """Play the measurement script on a simulated SSD; return what fio's JSON would hold.
+    """Play the measurement script on a simulated SSD; return the results as fio's JSON.
 
     Parameters:
         device: a preset, a file, or a `Device`.

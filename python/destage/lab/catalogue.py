@@ -136,7 +136,7 @@ class PolicyInfo:
 
     @property
     def year(self) -> int | None:
-        """When it was published; None of folklore and of what only runs somewhere."""
+        """Year of publication; None for folklore and unpublished policies."""
         years = re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", self.source)
         return int(years[0]) if years else None
 
@@ -337,7 +337,7 @@ class ReaderOption:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list of texts, whose flag may come again."""
+        """Whether it is a list of texts, with a repeatable flag."""
         return self.key.startswith("op_")
 
     @property
@@ -347,7 +347,7 @@ class ReaderOption:
 
 
 def reader_options() -> tuple[ReaderOption, ...]:
-    """Every option that says how a trace is read.
+    """Every reader option.
 
     >>> [o.flag for o in reader_options() if o.key == "volumes"]
     ['--volumes']

@@ -82,7 +82,7 @@ def read_prompts(
         paths: logs in their order, also as `.gz` or `.xz`. Lines of vLLM (`--enable-log-requests`,
             `VLLM_LOGGING_LEVEL=DEBUG`), of SGLang (`--log-requests --log-requests-level 3`), or
             JSON objects with `timestamp` (seconds) and `prompt_token_ids`, `input_ids` or
-            `token_ids`. Other lines are read over.
+            `token_ids`. Other lines are skipped.
         output: file in the layout `mooncake`.
         block_tokens: tokens of a block, 1 to 65,536; vLLM's default is 16.
 

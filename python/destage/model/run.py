@@ -219,9 +219,9 @@ class Run:
         return self.card().html()
 
     def minus(self, other: Run, metric: str) -> tuple[float, float] | None:
-        """Where this run's number less another's lies, with 95 % confidence.
+        """95 % interval of this run's number minus another's.
 
-        None if this trace does not tell; `has_intervals_against` says whether there are any.
+        None if there is none; see `has_intervals_against`.
         """
         return self.differences.between(metric, self.place, other.place)
 
@@ -237,7 +237,7 @@ class Run:
 
     @property
     def knows_the_future(self) -> bool:
-        """Whether the policy does (`min`), or the placement (`fk`): a reference, no competitor."""
+        """Whether the policy (`min`) or the placement (`fk`) uses the future: a reference only."""
         return self.policy in offline() or is_foreseeing(self.placement)
 
     @property
@@ -287,7 +287,7 @@ class Run:
     def deferred_share(self) -> float:
         """Share of the flash writes that no request could wait for, 0..1.
 
-        Those that are pending at the end, and those that were flushed there.
+        Writes pending at the end, and writes flushed there.
         """
         flushed = self.counters.get("end_flushes") or 0
         return self.pending_share + (flushed / self.writes if self.writes else 0.0)
@@ -355,7 +355,7 @@ class Run:
         return self._real("response_ns_p99")
 
     def mean_response_after(self, requests: int) -> float | None:
-        """Mean response time of the windows that begin after so many requests; None without any.
+        """Mean response time of the windows after this many requests; None without any.
 
         Requests are counted from the first of the run, warm-up included.
         """

@@ -39,7 +39,7 @@ SHARED = ("trace", "device", "ftl", "queue_depth", "label", "cache", "options")
 
 @dataclass(frozen=True)
 class Difference:
-    """A metric of runs that were asked for alike."""
+    """A metric of two runs with the same configuration."""
 
     run: Mapping[str, Any]
     """Trace, device, policy, cache, options."""
@@ -94,7 +94,7 @@ class Differences(Tabled):
 
     @property
     def differing(self) -> tuple[Difference, ...]:
-        """Those in which the two differ."""
+        """Comparisons that differ."""
         return tuple(one for one in self.every if one.differs)
 
     @property

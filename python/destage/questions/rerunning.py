@@ -32,7 +32,7 @@ __all__ = ["Rerun", "rerun"]
 
 @dataclass(frozen=True)
 class Rerun:
-    """A result that was made again."""
+    """A repeated result, compared with the saved one."""
 
     results: Results
     """The new runs."""
@@ -43,7 +43,7 @@ class Rerun:
 
     @property
     def same(self) -> bool:
-        """True if every counter is as it was."""
+        """True if every counter is equal."""
         return not self.differences
 
 

@@ -88,7 +88,7 @@ def plan(
     device: DeviceLike | Sequence[DeviceLike] | None = None,
     **options: Unpack[DeviceOptions],
 ) -> list[Planned]:
-    """Return what `compare` would run, in its order, without running it.
+    """Return the runs of `compare`, in order, without running them.
 
     Parameters and errors as in `compare`.
     """
@@ -262,7 +262,7 @@ def _marked(sets: list[dict[str, Any]], has_tiers: bool, baseline: str | None) -
 class Recorded:
     """One run with all that was recorded of it.
 
-    Its numbers are at first hand: `recorded["p99.9"]`, `recorded.hit_ratio`, as of its `run`.
+    Its metrics are items and attributes, as in `run`: `recorded["p99.9"]`, `recorded.hit_ratio`.
     """
 
     run: Run

@@ -169,10 +169,10 @@ def advise_kv(
     Parameters:
         trace: prompts, opened with `bytes_per_token` of the model.
         budget: the largest DRAM.
-        within: how near to the most hits is near enough.
+        within: accepted distance to the most hits.
         price: as in `advise`; `tbw=600TB` is the rating of the drive, `years` its least life.
         policies, cache: policies of tier 1, and sizes of DRAM.
-        force: settings also where the trace is short or has few hits.
+        force: give settings even for a short trace or few hits.
         servers: servers with such a cache and load each, for what they take together.
         prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
             which on reading flash is faster.
