@@ -127,9 +127,7 @@ def advise(
     of_device, of_runs = divided(options)
     check_one_tier(of_runs)
     if now and of_runs.get("tier2"):
-        raise UsageError(
-            "now (--now) excludes tier2 (--tier2): above a flash tier no settings are printed"
-        )
+        raise UsageError("now (--now) excludes tier2 (--tier2): a tier has no settings above it")
     drive = drive_of(device, of_device)
     goals = check_ahead(objective, price, drive, pe_cycles, budget, of_runs.get("tier2"))
     _check_counts(finalists, seeds, pe_cycles)
@@ -161,8 +159,8 @@ def advise_kv(
     """Find policy, DRAM, flash and admission filter for the prompts of a language model.
 
     Of the configurations whose token hit ratio is within a share of the highest, those whose drive
-    lasts `years` are preferred; of these, the least DRAM is advised, then with the
-    least flash, then with the fewest flash writes. A drive is assumed to be rated for one write of
+    lasts `years` are preferred; of these, the least DRAM is advised, then the
+    least flash, then the fewest flash writes. A drive is assumed to be rated for one write of
     its whole capacity a day. With its rated writes (`tbw`), only configurations that last are
     candidates; with the price of memory too, the cheapest a year is advised.
 
@@ -173,7 +171,7 @@ def advise_kv(
         price: as in `advise`; `tbw=600TB` is the rating of the drive, `years` its least life.
         policies, cache: policies of tier 1, and sizes of DRAM.
         force: give settings even for a short trace or few hits.
-        servers: servers with such a cache and load each, for what they take together.
+        servers: number of servers with this workload, for their needs together.
         prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
             which on reading flash is faster.
         options: of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
