@@ -140,9 +140,9 @@ def test_short_names_and_views_are_of_metrics() -> None:
     assert len(SHORT) == len(set(SHORT.values()))
     for view, columns in VIEWS.items():
         assert set(columns) - {"life"} <= names, view
-    page = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     for group in metric_groups():
-        assert f"\n### {group.title}\n" in page
+        assert f"\n## {group.title}\n" in page
 
 
 def test_every_policy_has_conformance_vectors() -> None:

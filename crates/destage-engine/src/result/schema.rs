@@ -1,4 +1,4 @@
-//! Schema of results: `docs/reference/results.md` is generated from it, and a test checks it.
+//! Schema of results: `docs/reference/results.md`, `metrics.md` are generated; a test checks.
 
 use super::metric::{Better, METRIC_GROUPS, MetricKind};
 use super::metrics::METRICS;
@@ -110,8 +110,8 @@ pub static SCHEMA: &[Object] = &[
             below 600 requests";
         windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
         warnings: "list of texts", "warnings about these numbers";
-        metrics: "object", "every number below under *Metrics*, null where the run has none; \
-            written for readers, recomputed when a result is read";
+        metrics: "object", "every [metric](docs/reference/metrics.md) by name, null where the \
+            run has none; written for readers, recomputed when a result is read";
         steady "?": "@steady", "when the cache was full, and the halves; follows from the windows";
         series "?": "[@series period", "what each period counted (`run --series`)";
     ),
@@ -361,7 +361,15 @@ const HEAD: &str = "\
 Results have one schema in JSON, Python, tables and reports. This page is generated from
 `crates/destage-engine/src/result/schema.rs`; a test compares results and page with it. A key with a
 question mark may be absent. A table of results (CSV, Parquet, DataFrame) has a row for each run:
-its configuration, and the metrics below.
+its configuration and its [metrics](docs/reference/metrics.md).
+";
+
+const METRICS_HEAD: &str = "\
+# Metrics
+
+The columns of every table, by group; `--show`, `--sort`, Python, JSON and files use these names.
+This page is generated from `crates/destage-engine/src/result`; a test compares it. The
+[keys of results](docs/reference/results.md) have another page.
 
 Compare writes by `flash_writes`: the pages written while the run was measured, and the change of
 the pending writes, the pages that are dirty in the cache. `physical_writes` leaves the second part
@@ -380,9 +388,14 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{key}`{mark} | {holds} | {about} |");
         }
     }
-    page.push_str("\n## Metrics\n\nThe columns of every table, under these names, by group.\n");
+    relative(&page)
+}
+
+/// The page `docs/reference/metrics.md`.
+pub fn metrics_page() -> String {
+    let mut page = METRICS_HEAD.to_string();
     for heading in METRIC_GROUPS {
-        let _ = write!(page, "\n### {}\n\n", heading.title);
+        let _ = write!(page, "\n## {}\n\n", heading.title);
         if !heading.about.is_empty() {
             let _ = write!(page, "{}.\n\n", capital(heading.about));
         }
@@ -401,8 +414,12 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
         }
     }
-    // Links are relative to the page.
-    page.replace("](docs/", "](../")
+    relative(&page)
+}
+
+/// A page in `docs/reference` with links that are relative to it.
+fn relative(page: &str) -> String {
+    page.replace("](docs/reference/", "](").replace("](docs/", "](../")
 }
 
 fn capital(name: &str) -> String {
