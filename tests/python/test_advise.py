@@ -372,7 +372,7 @@ def test_the_life_of_a_drive_is_told_where_it_can_be() -> None:
     silent = {
         "there is no device": ds.advise(trace, "hit", **where),
         "no endurance is given": ds.advise(trace, "mean", device=DRIVE, **where),
-        "in a closed loop": ds.advise(
+        "a closed loop has no arrival rate": ds.advise(
             trace, "mean", device=DRIVE, queue_depth=4, pe_cycles=9, **where
         ),
     }

@@ -292,7 +292,7 @@ class _Search:
         pending = any(goal.leaves_out_pending for goal in goals)
         if tier2 and (pending or any(goal.column == WRITES for goal in goals)):
             raise UsageError(
-                "objective: flash writes above a flash tier leave out what is dirty in DRAM, since"
+                "objective: flash writes above a flash tier leave out dirty pages in DRAM, since"
                 " the tier may decline it: take overall_hit_ratio, backing_reads or mean"
             )
         # After a warm-up, dirty pages of before would be flushed with the measured ones.
