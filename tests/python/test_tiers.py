@@ -362,7 +362,7 @@ def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None
     left = {run.policy for run in ds.advise(zipf, cache="100p", **below).candidates}
     assert "s3-fifo" in left
     assert not left & {"larc", "bplru", "bpac", "ace", "none"}
-    with pytest.raises(ds.UsageError, match="leave out what is dirty in DRAM"):
+    with pytest.raises(ds.UsageError, match="leave out dirty pages in DRAM"):
         ds.advise(zipf, "writes", policies="lru", cache="100p", **below)
     with pytest.raises(ds.UsageError, match="tier2: expected one value"):
         ds.advise(zipf, tier2="lru,fifo", tier2_cache="400p")
