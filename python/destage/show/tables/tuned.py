@@ -16,8 +16,8 @@ def tuned_table(tuned: TunedCurve) -> Table:
     numbers = Numbers.of(metric, [point.run for point in tuned.points])
     columns = [Column(key, key=True) for key in ("cache", *tuned.ranges)]
     columns += [Column(numbers.title)]
-    goal = "largest" if tuned.objective.largest else "smallest"
-    table = Table(f"{tuned.policy}: {metric.title}, {goal} wanted ({tuned.search})", columns)
+    goal = "maximised" if tuned.objective.largest else "minimised"
+    table = Table(f"{tuned.policy}: {metric.title.lower()}, {goal} ({tuned.search})", columns)
     for size, points in tuned.by_size().items():
         best = tuned.best[size]
         table.groups.append(
