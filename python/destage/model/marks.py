@@ -210,7 +210,9 @@ def unmarked(runs: Sequence[Run], metric: Metric, base: Run | None) -> str | Non
         return None  # A note says that pending writes take the mark away.
     others = [run for run in rivals if run is not base]
     far = max(others, key=lambda run: abs(run[metric.name] - base[metric.name]))
-    return f"no mark for {metric.title.lower()}: {_why(far, base, metric)}"
+    title = metric.title
+    named = title if title.split()[0].isupper() else title[0].lower() + title[1:]
+    return f"no mark for {named}: {_why(far, base, metric)}"
 
 
 def _why(run: Run, base: Run, metric: Metric) -> str:
