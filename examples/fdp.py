@@ -1,12 +1,11 @@
-"""What placement handles (FDP) save: two published measurements, made again at scale.
+"""Savings of placement handles (FDP): two published measurements, reproduced at scale.
 
     python examples/fdp.py lmcache      # nine writers of unlike objects on a Samsung PM9D3a
     python examples/fdp.py cachelib     # small and large objects of CacheLib on a 1.88-TB drive
 
-`docs/waf.md` has the sources, what they leave open, and what came out. What is not published is an
-option: `--spare`, reclaim units that the drive has beyond its capacity; `--order` and `--alike`, in
-which order objects are overwritten and of what each writer writes alike much; `--small`, the share
-of the written pages that are small objects.
+`docs/validity.md` has the sources and the results. Unpublished parameters are options: `--spare`,
+reclaim units of the drive beyond its capacity; `--order`, the order of overwrites; `--alike`, equal
+bytes or objects for each writer; `--small`, the share of the written pages in small objects.
 """
 
 from __future__ import annotations
@@ -162,7 +161,7 @@ def show_cachelib(smalls: list[float], spares: list[int], block_pages: int) -> N
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Make the tables of `docs/waf.md`."""
+    """Make the tables of `docs/validity.md`."""
     parser = argparse.ArgumentParser(
         description="What placement handles save, as published and here."
     )

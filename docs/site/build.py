@@ -29,7 +29,7 @@ BELOW = {
     "tutorial": ("notebooks/index", "reference/coming-from", "reference/comparison"),
     "model": ("reference/how-it-works",),
     "start-builder": ("cache-object",),
-    "validity": ("measured",),
+    "validity": ("reference/measured",),
     "record": ("traces", "reference/public-traces"),
     "advise": ("reference/advise",),
     "add-a-policy": ("reference/policy-calls",),
@@ -38,8 +38,10 @@ BELOW = {
     "sweeps": ("reference/sweep-spec",),
     "kv-on-flash": ("tiers", "reference/tiers", "vllm"),
     "troubleshooting": ("reference/trust",),
-    "devices": ("reference/device-keys", "drives/index", "ftls", "layers/index"),
-    "papers/README": ("reproduce", "asking", "waf", "ace", "writer", "reference/policies-wanted"),
+    "reference/devices": (
+        *("reference/device-keys", "drives/index", "reference/ftls", "layers/index"),
+    ),
+    "papers/README": ("reproduce", "asking", "reference/policies-wanted"),
 }
 #: The page below which every page goes that no list names.
 REST = "repository/CONTRIBUTING"

@@ -38,7 +38,7 @@ def write(site: Assembly) -> None:
         _list(
             "Flash translation layers",
             "Flash translation layers map logical pages to flash pages. How they compare: "
-            "[FTLs](../ftls.md).",
+            "[FTLs](../reference/ftls.md).",
             ftls,
         ),
     )
@@ -48,7 +48,7 @@ def write(site: Assembly) -> None:
         _list(
             "Device presets",
             "Presets of simulated SSDs, and starting points of a device file: "
-            "[how to use them](../devices.md), [every key](../reference/device-keys.md).",
+            "[how to use them](../reference/devices.md), [every key](../reference/device-keys.md).",
             drives,
         ),
     )

@@ -35,7 +35,7 @@ def test_a_base_with_parameters_is_written_as_it_is_read(trace: ds.Trace) -> Non
 @pytest.mark.parametrize(
     ("base", "says"),
     [
-        ("arc", "arc shows no order of eviction to stand on"),
+        ("arc", "arc has no eviction order"),
         ("clok", "did you mean clock?"),
         ("cflru[window_fraction=7]", "window_fraction = 7: expected 0..1"),
     ],

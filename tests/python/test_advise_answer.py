@@ -141,7 +141,7 @@ def test_what_is_not_worth_it_is_one_sentence() -> None:
     assert not advice.worth
     text = " ".join(advice.text().split())
     assert "a cache serves at most" in text
-    assert "Worth it: no, or the trace is too short to say; " in text
+    assert "Worth it: no, or the trace is too short; " in text
     assert "Take" not in text
     assert "destage record" in text
     assert "Take" in ds.advise(once, "hit", cache="10%,40%", seeds=1, force=True).text()

@@ -97,7 +97,7 @@ def test_the_answer_is_five_lines_and_a_table(trace: ds.Trace) -> None:
     lines = answer.splitlines()
     starts = ("Worth it: yes", "SSD: ", "DRAM: ", "Flash: ", "Settings: ")
     assert [line.startswith(s) for line, s in zip(lines, starts, strict=True)] == [True] * 5
-    assert len(table.splitlines()) == 3 + len(advice.curve) + 2
+    assert len(table.splitlines()) == 3 + len(advice.curve) + 1
     assert "Settings" not in table
     explained = advice.text(explain=True)
     for host in ("vLLM 0.33", "LMCache", "Dynamo KVBM"):
@@ -359,7 +359,7 @@ def test_a_flash_tier_that_nothing_is_written_to_lasts(trace: ds.Trace) -> None:
     idle = [one for one in advice.candidates if one.flash_bytes and not one.written]
     assert idle
     assert all(one.lasts and one.written_per_day == 0 for one in idle)
-    assert "lasts" in advice.text(explain=True)
+    assert "SSD: nothing is written to flash." in advice.text(explain=True)
 
 
 def test_servers_drives_and_the_rate_of_recomputing(trace: ds.Trace) -> None:

@@ -34,7 +34,7 @@ def test_devices_say_what_handles_cost_and_where_values_are_from(
         assert re.search(r"^    buffer_pages = \d+  # ", done.out, re.M)
         assert "Sources: (" in done.out
     (tmp_path / "mine.toml").write_text('[device]\npreset = "small"  # a base\n')
-    assert "Where the values are from" not in destage("devices", "mine.toml").out
+    assert "Sources of the values" not in destage("devices", "mine.toml").out
 
 
 #: `docs/spec/device-today.md` 11.

@@ -68,7 +68,7 @@ def test_a_text_that_no_file_or_policy_has_is_usage(
 
 @pytest.mark.parametrize("policy", ["\ud800", "lru\ud800", "lru[x=\udcff]"])
 def test_a_policy_of_no_unicode_text_is_usage(trace: ds.Trace, policy: str) -> None:
-    with pytest.raises(ds.UsageError, match=r"policy: .*it is no Unicode text"):
+    with pytest.raises(ds.UsageError, match=r"policy: .*not Unicode text"):
         ds.compare(trace, policy, cache="4p")
 
 

@@ -103,7 +103,7 @@ def test_the_defaults_are_those_of_the_table() -> None:
 
 def test_every_device_option_is_a_flag_a_keyword_and_a_row_of_the_page() -> None:
     assert set(ds.DeviceOptions.__annotations__) == {option.name for option in device_options()}
-    page = (ROOT / "docs/devices.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/devices.md").read_text(encoding="utf-8")
     for option in device_options():
         assert re.search(rf"^\| `{option.flag} .*\| `{option.name}=` \|", page, re.M), option.name
     sweeps = (ROOT / "docs/reference/sweep-spec.md").read_text(encoding="utf-8")
@@ -140,9 +140,9 @@ def test_short_names_and_views_are_of_metrics() -> None:
     assert len(SHORT) == len(set(SHORT.values()))
     for view, columns in VIEWS.items():
         assert set(columns) - {"life"} <= names, view
-    page = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
     for group in metric_groups():
-        assert f"\n### {group.title}\n" in page
+        assert f"\n## {group.title}\n" in page
 
 
 def test_every_policy_has_conformance_vectors() -> None:

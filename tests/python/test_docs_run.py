@@ -57,7 +57,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_bytes(gzip.compress(text))
     for name in ("long.csv", "huge.csv.zst"):
         (tmp_path / name).write_bytes(text)  # The content says what it is, not the name.
-    (tmp_path / "my.toml").write_text(blocks(DOCS / "devices.md", "toml")[0])
+    (tmp_path / "my.toml").write_text(blocks(DOCS / "reference" / "devices.md", "toml")[0])
     (tmp_path / "my-device.toml").write_text('[device]\npreset = "acr"\n')
     traces = tmp_path / "traces"
     traces.mkdir()
@@ -78,7 +78,7 @@ def run_all(page: Path) -> int:
 
 
 RUN = [
-    *("ace", "add-a-policy", "advise", "curves", "devices", "ftls", "writer"),
+    *("asking", "add-a-policy", "advise", "curves", "reference/devices", "reference/ftls"),
     *("sampling", "reference/profile-figures"),
     *("start-paper", "start-drive", "start-store"),
 ]
@@ -128,7 +128,7 @@ def test_the_python_of_the_pages_runs(desk: Path) -> None:
     pytest.importorskip("altair")
     pytest.importorskip("polars")
     names: dict[str, object] = {"destage": ds}
-    for block in blocks(DOCS / "devices.md", "python"):
+    for block in blocks(DOCS / "reference" / "devices.md", "python"):
         exec(block, names)
     results = names["results"]
     assert isinstance(results, ds.Results)
@@ -156,10 +156,10 @@ def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
 #: Blocks of the pages by language, where they are run: in this file and in `test_docs.py`.
 HELD = {
     "python": {
-        *("install", "add-a-policy", "advise", "curves", "devices", "report", "sweeps"),
+        *("install", "add-a-policy", "advise", "curves", "report", "sweeps"),
         *("cache-object", "start-builder"),  # test_cache_object.py
     },
-    "toml": {"choose-a-device", "devices", "sweeps", "writer"},
+    "toml": {"choose-a-device", "sweeps", "asking"},
     # test_printed_output.py
     "console": {
         "README",
@@ -184,7 +184,6 @@ NOT_RUN = {
     ("kv-on-flash", "sh"): "a downloaded trace; test_tiers.py has the flags",
     ("record", "sh"): "root and a device; test_record.py records where it may",
     ("serve", "python"): "a server; test_serve.py has one in a `with` block",
-    ("measured", "sh"): "fio's files of a drive; test_fit_real.py has the flags",
     ("serve", "rust"): "lines of crates/destage-pool/examples/records.rs",
     ("serve", "sh"): "a server until it is ended, and its clients; test_serve.py runs them",
     ("tiers", "toml"): "a tier of 16 GiB; test_tiers.py reads such a file",
@@ -274,7 +273,7 @@ def test_the_classes_of_the_pages_run(desk: Path) -> None:
 
 
 def test_the_drive_with_a_writer_of_the_docs_is_one(desk: Path) -> None:
-    (desk / "writing.toml").write_text(blocks(DOCS / "writer.md", "toml")[0])
+    (desk / "writing.toml").write_text(blocks(DOCS / "asking.md", "toml")[0])
     assert ds.open_device("writing.toml").record["host"]["writer_batch"] == 8
 
 

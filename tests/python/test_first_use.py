@@ -207,7 +207,7 @@ def test_what_is_no_result_is_named(destage: Destage, tmp_path: Path) -> None:
     (tmp_path / "binary.json").write_bytes(b"{\xd8\x16\x26")
     for command in ("report", "rerun"):
         refused(destage(command, "empty.json"), 65, "empty.json: the file is empty")
-        refused(destage(command, "binary.json"), 65, "binary.json: no JSON: it is not UTF-8")
+        refused(destage(command, "binary.json"), 65, "binary.json is not JSON: not UTF-8")
         refused(destage(command, "nowhere.json"), 66, "nowhere.json: no such file")
         refused(destage(command, "."), 66, "expected a file, found a folder")
 

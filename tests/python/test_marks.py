@@ -112,7 +112,7 @@ def test_an_unknown_baseline_is_an_error_before_anything_runs(
     [
         ("lru,lru[]", 3000, "no policy differs from lru by 1 %"),
         ("lru,arc", 500, "fewer than 600 requests were measured"),
-        ("lru,random", 700, "independent parts of the trace; a longer trace narrows it"),
+        ("lru,random", 700, "independent parts of the trace); a longer trace narrows it"),
     ],
 )
 def test_where_nothing_is_marked_a_line_says_why(policies: str, requests: int, says: str) -> None:

@@ -91,7 +91,7 @@ def test_a_trace_is_a_data_frame() -> None:
         ({"pgae": [1]}, "unknown column 'pgae', did you mean page?"),
         ({"op": ["r"]}, "expected a column page or offset_bytes"),
         ({"page": [1], "op": []}, "expected columns of one length, got page 1, op 0"),
-        ({"page": [1], "offset_bytes": [1]}, "columns page and offset_bytes say the same"),
+        ({"page": [1], "offset_bytes": [1]}, "columns page and offset_bytes mean the same"),
         ({"offset_bytes": [1]}, "offset_bytes needs length_bytes"),
     ],
 )

@@ -26,8 +26,10 @@ PAPERS = ROOT / "docs" / "papers"
 #: Pages whose numbers and comparisons are claims. That beyond the papers is made from its own JSON.
 PAGES = (
     *("README.md", "docs/site/index.md", "docs/asking.md", "docs/kv-on-flash.md"),
-    *("docs/writer.md", "docs/ace.md", "docs/waf.md", "docs/curves.md"),
+    *("docs/validity.md", "docs/curves.md"),
 )
+#: Of these pages, the part from this heading on; the rest has records of its own.
+FROM = {"docs/validity.md": "## Published write amplification"}
 #: The part that is made again, on so large a share of the trace that ships.
 RUNS, SCALE = ("depths", "window"), 0.05
 SMALL = ROOT / "tests" / "data" / "own-claims.json"
@@ -76,7 +78,10 @@ def test_every_number_and_comparison_of_a_page_is_a_claim_or_a_fact(
 ) -> None:
     sentences, tables = _told(stored, page)
     told = [*sentences, *tables, *_facts(page)]
-    left = list(untold((ROOT / page).read_text("utf-8"), told))
+    text = (ROOT / page).read_text("utf-8")
+    if page in FROM:
+        text = text[text.index(FROM[page]) :]
+    left = list(untold(text, told))
     assert not left, f"{page}: in no claim of papers/{OURS}.toml:\n" + "\n".join(left)
 
 

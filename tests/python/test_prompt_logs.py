@@ -141,7 +141,7 @@ def test_several_logs_packed_a_new_year_and_a_batch(tmp_path: Path) -> None:
             vllm_old("07-10 12:00:09", [1]) + vllm_old("07-10 12:00:05", [1]),
             "line 2: the time goes back by 4 s",
         ),
-        (vllm_old("13-40 12:00:00", [1]), "13-40 12:00:00 is no time"),
+        (vllm_old("13-40 12:00:00", [1]), "13-40 12:00:00 is not a time"),
         (vllm_old("soon", [1]), "line 1: no time in it"),
         (
             '{"timestamp": "now", "token_ids": [1]}\n',

@@ -318,6 +318,32 @@ def test_charts_draw_the_rows_of_the_results(full: str) -> None:
         assert "values" not in data["runs"], "rows stand in the page once"
 
 
+def drawn(*runs: dict[str, Any]) -> list[str]:
+    """The charts of a report of these runs."""
+    return [
+        c["name"]
+        for c in Page(render_report(results=[result([*runs])])).model()["groups"][0]["charts"]
+    ]
+
+
+def test_no_chart_has_bars_that_are_all_alike() -> None:
+    near = [
+        run(p, f, 9000 * k, 100_000 - 400 * k)
+        for k, p in enumerate(("lru", "arc"))
+        for f in (8, 99)
+    ]
+    assert "writes_vs_lru" not in drawn(*near)
+    apart = [
+        run(p, f, 9000 * k, 100_000 - 4000 * k)
+        for k, p in enumerate(("lru", "arc"))
+        for f in (8, 99)
+    ]
+    assert "writes_vs_lru" in drawn(*apart)
+    # Of one size, every chart has bars; that of hits stays.
+    one = drawn(run("lru", 8, 9000, 100_000), run("arc", 8, 9000, 100_000 - 400))
+    assert one == ["hit_ratio"]
+
+
 def test_no_two_of_all_policies_look_alike(full: str) -> None:
     legend = Page(full).elements
     chips = [k for k, (tag, a) in enumerate(legend) if tag == "button" and "data-label" in a]

@@ -187,6 +187,6 @@ def test_a_refused_condition_says_why_and_nothing_of_queries(destage: Destage, s
     for condition in (file, "nothing_such = 3", "frames > (", ATTACK_ON_A_CONDITION):
         done = destage("results", store, "--where", condition)
         assert done.status == 2, done
-        assert "is no condition: " in done.err, done
+        assert "is not a condition: " in done.err, done
         for word in ("--sql", "unrestricted", "SELECT", "LINE 1"):
             assert word not in done.err, done

@@ -261,9 +261,9 @@ def test_the_command_draws_stores_and_nothing_else_with_them(
         ds.compare(ds.synth("zipf", requests=50), "lru", cache="4p").to_json()
     )
     for words, status, told in (
-        ((store, "r.json"), 2, "no store of results"),
+        ((store, "r.json"), 2, "is not a result store"),
         (("r.json", "--where", "seed == 1"), 2, "--where is for stores"),
-        ((store, "--where", "sed == 1"), 2, "'sed == 1' is no condition"),
+        ((store, "--where", "sed == 1"), 2, "unknown column 'sed', did you mean seed?"),
         ((store, "--where", "seed == 99"), 2, "there are no runs to draw"),
         ((store, "--show", "nosuch", "--figures", "f"), 2, "nosuch"),
     ):

@@ -233,9 +233,9 @@ WRONG = {
         "[sweep] zip: expected axes of the same length: traces has 1, cache has 2"
     ),
     '@zip = ["traces", "cash"]\n': "[sweep] zip: unknown axis 'cash', did you mean cache?",
-    '@where = "polic == 1"\n': "where: 'polic == 1' is no condition: ",
-    '@where = "policy =="\n': "is no condition",
-    '@where = "open(1)"\n': "is no condition",
+    '@where = "polic == 1"\n': "where: 'polic == 1' is not a condition: ",
+    '@where = "policy =="\n': "is not a condition",
+    '@where = "open(1)"\n': "is not a condition",
     "@where = \"policy == 'min'\"\n": "[sweep] where: no run is left",
     '@ftls = "bast"\n': "[sweep] ftls: it needs a simulated SSD, and there is none",
     '@placements = "sepbit"\n': "[sweep] placements: it needs a simulated SSD, and there is none",
@@ -376,5 +376,5 @@ def test_a_size_is_compared_as_it_was_asked_for() -> None:
     ],
 )
 def test_a_condition_can_do_nothing_else(text: str) -> None:
-    with pytest.raises(ds.UsageError, match="is no condition: "):
+    with pytest.raises(ds.UsageError, match="is not a condition: "):
         rows_where([VALUES], [text])

@@ -208,7 +208,7 @@ def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letters" / "mother.txt").write_text("dear")
     with pytest.raises(ds.UsageError, match="other files"):
         ds.sweep({"sweep": SWEEP}, tmp_path / "letters")
-    with pytest.raises(ds.DataError, match="no store of results"):
+    with pytest.raises(ds.DataError, match="is not a result store"):
         ds.load_results(tmp_path / "letters")
     with pytest.raises(ds.MissingFile, match="no such folder"):
         ds.load_results(tmp_path / "nowhere")

@@ -356,13 +356,13 @@ def test_advice_above_a_flash_tier_is_what_the_table_has(zipf: ds.Trace) -> None
     assert advice.settings == ()
     assert advice.below == "over lru 400p, admit nth"
     assert "pages of 4,096 bytes, over lru 400p, admit nth" in advice.text()
-    assert "What to type" not in advice.text(explain=True)
+    assert "Settings of products" not in advice.text(explain=True)
     written = {"tier2": "slru[protected_fraction=0.80]", "tier2_cache": "400p"}
     assert ds.advise(zipf, policies="lru", cache="100p", **written).below.startswith("over slru")
     left = {run.policy for run in ds.advise(zipf, cache="100p", **below).candidates}
     assert "s3-fifo" in left
     assert not left & {"larc", "bplru", "bpac", "ace", "none"}
-    with pytest.raises(ds.UsageError, match="leave out what is dirty in DRAM"):
+    with pytest.raises(ds.UsageError, match="leave out dirty pages in DRAM"):
         ds.advise(zipf, "writes", policies="lru", cache="100p", **below)
     with pytest.raises(ds.UsageError, match="tier2: expected one value"):
         ds.advise(zipf, tier2="lru,fifo", tier2_cache="400p")
@@ -376,7 +376,7 @@ def test_the_command_advises_above_a_flash_tier(
     done = destage("advise", trace_file, *flags, "-o", page)
     assert done.status == 0, done.err
     assert "overall hits" in done.out
-    assert "What to type" not in page.read_text()
+    assert "Settings of products" not in page.read_text()
     done = destage("advise", trace_file, "-d", "small", *flags)
     assert done.status == 0, done.err
     assert "mean response" in done.out

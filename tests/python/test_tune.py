@@ -155,7 +155,7 @@ def test_what_cannot_be_tuned_is_refused(
 
 def test_a_metric_that_is_neither_good_nor_bad_needs_a_direction() -> None:
     neither = next(m.name for m in ds.metrics() if m.better == "neither")
-    with pytest.raises(ds.UsageError, match="which way"):
+    with pytest.raises(ds.UsageError, match="give a direction"):
         objective_of(neither)
     assert objective_of(f"min:{neither}").largest is False
 

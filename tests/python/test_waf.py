@@ -1,4 +1,4 @@
-"""The published measurements of `docs/waf.md`, small: what handles save, and what they do not."""
+"""The published measurements of `docs/validity.md`, small: savings of handles, and their limits."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_it_is_shown_and_what_it_needs_is_said(destage: Destage, msr: Path, tmp_
     assert "idle" not in without.out
     refused = destage("compare", *there, "-p", "lru,arc")
     assert refused.status == 2, refused
-    assert "writer = trickle excludes arc, which shows no order of eviction" in refused.err
+    assert "writer = trickle excludes arc, which has no eviction order" in refused.err
 
 
 def test_the_log_of_decisions_has_its_writes_between_those_of_accesses(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ class Fifo(ds.Policy):
 def test_a_policy_of_ones_own_is_refused_by_its_name() -> None:
     load: dict[str, Any] = {"requests": 300, "pages": 200, "read_ratio": 0.4, "seed": 5}
     trace = ds.synth("oltp", **load)
-    with pytest.raises(ds.UsageError, match="excludes Fifo, which shows no order of eviction"):
+    with pytest.raises(ds.UsageError, match="excludes Fifo, which has no eviction order"):
         ds.run(trace, Fifo, cache="60p", device=ON)
 
 

@@ -122,7 +122,7 @@ fn entry(line: &[u8]) -> Result<(Entry, bool), Malformed> {
         return Err(whole("expected a JSON object, found an empty line".into()));
     }
     let json = json::parse(line)
-        .map_err(|(column, what)| whole(format!("no JSON: {what} (column {column})")))?;
+        .map_err(|(column, what)| whole(format!("not JSON: {what} (column {column})")))?;
     let vector = object(&json)?;
     let entry = match kind(vector)? {
         VectorKind::Page => Entry::Page(Box::new(page_vector(&json)?)),

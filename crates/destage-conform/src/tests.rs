@@ -304,7 +304,7 @@ fn a_line_that_is_no_vector_is_an_error_with_file_line_and_key() {
     each_is_an_error_of_line_2([
         ("".to_string(), "expected a JSON object, found an empty line"),
         ("[]".to_string(), "expected a JSON object, found []"),
-        ("{\"policy\":\"lru\"".to_string(), "no JSON: EOF while parsing an object (column 15)"),
+        ("{\"policy\":\"lru\"".to_string(), "not JSON: EOF while parsing an object (column 15)"),
         ("{\"frames\":1}".to_string(), "expected one of the keys policy, ftl, device"),
         (bad(|v| v["ftl"] = json!("bast")), "found policy and ftl"),
         (bad(|v| without(v, "params")), "params: the key is missing"),
@@ -337,7 +337,7 @@ fn a_line_that_is_no_vector_is_an_error_with_file_line_and_key() {
         ),
         (
             MICRO.replace("\"frames\":1", "\"frames\":1,\"frames\":2"),
-            "no JSON: key \"frames\" is given twice",
+            "not JSON: key \"frames\" is given twice",
         ),
     ]);
 }

@@ -91,7 +91,7 @@ pub fn has_an_order(policy: &str) -> Result<(), RunError> {
     }
     let ordered: Vec<&str> = ORDERED.iter().map(|info| info.name).collect();
     Err(RunError::Impossible(format!(
-        "host: writer = trickle excludes {policy}, which shows no order of eviction: it needs one \
+        "host: writer = trickle excludes {policy}, which has no eviction order: it needs one \
          of {}",
         ordered.join(", ")
     )))

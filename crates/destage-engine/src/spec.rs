@@ -136,7 +136,7 @@ mod tests {
             ("lru[k", "closing ]"),
             ("lru[k]", "no key=value"),
             ("lru[k=1;k=2]", "given twice"),
-            ("ace[base=arc]", "shows no order of eviction"),
+            ("ace[base=arc]", "has no eviction order"),
             ("ace[base=cflru[window_fraction=2];writes=8]", "expected 0..1"),
         ] {
             let error = PolicySpec::parse(text).unwrap_err().to_string();

@@ -242,7 +242,7 @@ impl Stepped {
         if !self.info().is_some_and(|info| ORDERED.iter().any(|one| one.name == info.name)) {
             let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
             return impossible(format!(
-                "{}: this policy shows no order of eviction; these do: {}",
+                "{}: this policy has no eviction order; these have: {}",
                 self.info().map_or(self.given(), |info| info.name),
                 ordered.join(", ")
             ));

@@ -45,7 +45,7 @@ impl Address {
         }
         match port.parse() {
             Ok(port) => Ok(Address::Tcp(host.to_string(), port)),
-            Err(_) => Err(wrong("the port is no number from 0 to 65535")),
+            Err(_) => Err(wrong("the port is not a number from 0 to 65535")),
         }
     }
 

@@ -45,7 +45,7 @@ pub static INFO: Info = Info {
         Param {
             name: "base",
             kind: Kind::Form(
-                "a policy with an order of eviction, such as clock or cflru[window_fraction=0.5]",
+                "a policy with an eviction order, such as clock or cflru[window_fraction=0.5]",
             ),
             default: IfAbsent::Word("lru"),
             about: "The policy that chooses the victims, with its parameters. Default: chosen.",

@@ -258,7 +258,7 @@ pub fn suits(name: &str, params: &Params, tier2: &str) -> Result<(), String> {
     }
     let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
     Err(format!(
-        "admit=tinylfu without threshold excludes tier2={tier2}, which shows no order of eviction: \
+        "admit=tinylfu without threshold excludes tier2={tier2}, which has no eviction order: \
          there is no next victim to compare with. Give tinylfu[threshold=2], or one of {}",
         ordered.join(", ")
     ))

@@ -60,9 +60,7 @@ pub(crate) fn base(wrapper: &Info, params: &Params) -> Result<(&'static str, Par
     let Some(base) = bases().find(|&base| base == name) else {
         let meant = nearest(&name, bases()).map(|meant| format!(", did you mean {meant}?"));
         let what = match info(&name) {
-            Ok(_) if wrapper.bases.is_empty() => {
-                format!("{name} shows no order of eviction to stand on")
-            }
+            Ok(_) if wrapper.bases.is_empty() => format!("{name} has no eviction order"),
             Ok(_) => format!("{name} has a fixed number of frames"),
             Err(_) => format!("unknown policy {name:?}{}", meant.unwrap_or_default()),
         };
@@ -97,9 +95,9 @@ mod tests {
     fn a_base_that_cannot_be_is_named_with_those_that_can() {
         let bases = "lru, fifo, clock, cflru, lru-wsr, clock-sweep";
         for (base, said) in [
-            (Value::from("arc"), "arc shows no order of eviction to stand on (expected one of"),
+            (Value::from("arc"), "arc has no eviction order (expected one of"),
             (Value::from("clok"), "policy \"clok\", did you mean clock? (expected one of"),
-            (Value::from("ace"), "ace shows no order"),
+            (Value::from("ace"), "ace has no eviction order"),
             (Value::Int(5), "ace: base = 5: expected a policy, one of"),
             (Value::from("lru[k=2]"), "lru has no parameters"),
             (Value::from("cflru[window_fraction=2]"), "window_fraction = 2: expected 0..1"),

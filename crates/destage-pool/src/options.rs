@@ -175,7 +175,7 @@ pub enum OpenError {
     #[error("{0} is device-aware and needs a simulated SSD behind the cache")]
     NeedsADevice(String),
     /// The writer follows the order of eviction.
-    #[error("{0} has no order of eviction, which the writer needs")]
+    #[error("{0} has no eviction order, which the writer needs")]
     NoOrder(String),
     /// A policy of one's own was made for another number of frames.
     #[error("the policy has {policy} frames, and the options have {options}")]

@@ -19,7 +19,7 @@ pub struct KvDecision {
     pub tiers: Vec<u64>,
     /// Blocks that tier 1 took in.
     pub inserted: Vec<u64>,
-    /// Blocks that tier 1 gave up.
+    /// Blocks evicted from tier 1.
     pub evicted: Vec<u64>,
     /// Blocks that tier 2 took in.
     pub admitted: Vec<u64>,

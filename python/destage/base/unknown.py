@@ -10,7 +10,7 @@ __all__ = ["unknown"]
 
 
 def unknown(kind: str, word: object, known: Iterable[str], *, lists: str = "") -> str:
-    """What was found, the names that may have been meant, and the known ones; of many, the nearest.
+    """The unknown name, likely intended names, and the known ones; of many, the nearest.
 
     `lists`: the command that lists all of them.
 

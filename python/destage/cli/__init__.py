@@ -10,7 +10,7 @@ exit status, never a traceback:
    3  a recording lost events
   65  bad input data
   66  missing file
-  69  the system does not have what is needed
+  69  the system lacks a required feature
   70  our own bug
   74  output could not be written
   77  not permitted
@@ -37,7 +37,7 @@ from destage.cli.streams import say
 
 __all__ = ["invoke", "main"]
 
-#: Status where the system has no more to give (`EX_OSERR`); also that of the engine's allocator.
+#: Status when memory or another resource runs out (`EX_OSERR`); the allocator's too.
 NO_MEMORY = 71
 
 

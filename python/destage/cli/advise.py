@@ -132,7 +132,7 @@ FLEET = [
         type=int,
         metavar="N",
         section="KV caches",
-        help="Servers with such a load. [1]",
+        help="Number of servers with this workload. [1]",
     ),
     flag(
         "--prefill",

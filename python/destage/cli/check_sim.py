@@ -47,7 +47,7 @@ or CSV with a column hit, and page to check the order.
             "--policy",
             required=True,
             metavar="NAME",
-            help="Policy whose specification it is to meet.",
+            help="Policy to check against.",
         )
     ],
     FILES,

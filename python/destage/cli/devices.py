@@ -37,8 +37,8 @@ Examples:
   destage devices --keys
   destage devices bench --help      # a data sheet: rates over depth
   destage devices fit --help        # from fio measurements of a real SSD
-  destage devices probe --help      # those measurements on a simulated SSD
-  destage devices compare --help    # one against the other
+  destage devices probe --help      # the same measurements, simulated
+  destage devices compare --help    # measured against simulated
   destage devices validate --help   # fit a part, predict the rest
   destage devices import --help     # from MQSim, FEMU or SimpleSSD
 """
@@ -112,7 +112,7 @@ def _percent(share: float) -> str:
 
 def _list(found: tuple[DeviceInfo, ...]) -> None:
     columns = [Column("device", right=False), Column("raw"), Column("logical")]
-    columns += [Column("op"), Column("units"), Column("what it is", right=False)]
+    columns += [Column("op"), Column("units"), Column("description", right=False)]
     rows = []
     for d in found:
         raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
@@ -167,7 +167,7 @@ def _describe(d: DeviceInfo) -> None:
     ]
     raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
     page_ns = drive["page_bytes"] * drive["bus_ps_per_byte"] / 1000
-    frames = ", ".join(cache.get("frames", ())) or "none of its own"
+    frames = ", ".join(cache.get("frames", ())) or "no default size"
     writes = (
         f", then {drive['precondition_writes']:,} random writes"
         if drive["precondition"] == "random"
@@ -229,7 +229,7 @@ def _origins(toml: str) -> list[str]:
     notes = re.findall(r"^(\w+) = ([^\n#]*?)\s*# (.+)$", toml, re.M)
     if not notes:
         return []
-    lines = ["", "  Where the values are from (--toml writes them all)"]
+    lines = ["", "  Sources of the values (--toml prints all)"]
     lines += [f"    {key} = {value.strip()}  # {note}" for key, value, note in notes]
     return [*lines, wrapped(sources, indent=4)] if sources else lines
 
@@ -258,7 +258,7 @@ def ftls(name: str | None, json_file: str | None, **_: Any) -> None:
         return
     # The first sentence says how it maps.
     rows = [[Cell(f.name), Cell(f.about.partition(". ")[0].partition(": ")[0])] for f in found]
-    print_table(Table("", [Column("ftl", right=False), Column("what it is", right=False)], [rows]))
+    print_table(Table("", [Column("ftl", right=False), Column("description", right=False)], [rows]))
     click.echo("destage ftls NAME describes one.")
 
 

@@ -1,4 +1,4 @@
-"""Opening the trace of a command, and saying on standard error what it is."""
+"""Opening the trace of a command, and describing it on standard error."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def sources(paths: Sequence[str]) -> list[list[str]]:
 def load_for(
     paths: Sequence[str], arguments: Mapping[str, Any], drives: Sequence[Device | None]
 ) -> list[Pair]:
-    """Open the files for each device; that of a pair may have been made larger for its trace.
+    """Open the files for each device; a device may have been enlarged for its trace.
 
     Warnings of a trace are printed once.
     """

@@ -244,7 +244,7 @@ class _Whole(click.IntRange):
     """A number whose errors the program can explain; larger ones are left to click."""
 
     def _describe_range(self) -> str:
-        """Say nothing in the help: the range is that of the machine's words."""
+        """Say nothing in the help: the range is a machine word's."""
         return ""
 
 

@@ -164,7 +164,7 @@ def look_at(name: str) -> None:
         if not folder.exists():
             raise OutputError(f"{name}: there is no folder {parent}")
         if not folder.is_dir():
-            raise OutputError(f"{name}: {parent} is no folder")
+            raise OutputError(f"{name}: {parent} is not a folder")
         if not os.access(folder, os.W_OK) and not (path.exists() and os.access(path, os.W_OK)):
             raise OutputError(f"{name}: the folder {parent} is read-only")
 

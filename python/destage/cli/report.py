@@ -184,7 +184,7 @@ def _loaded(names: Sequence[str], where: str | None) -> Results:
     stores = [name for name in names if is_store(name)]
     if stores and len(stores) < len(names):
         other = next(name for name in names if name not in stores)
-        raise UsageError(f"{other} is no store of results: stores are drawn by themselves")
+        raise UsageError(f"{other} is not a result store: draw stores alone")
     if stores:
         return load_results(stores, where)
     if where is not None:

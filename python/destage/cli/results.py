@@ -136,7 +136,7 @@ def listed(store: tuple[str, ...], **arguments: Any) -> None:
         return
     if arguments["sql"] is not None:
         if arguments["pooled"] or arguments["show"] or arguments["sort"]:
-            raise UsageError("--sql says itself what is shown: leave out --show, --sort, --pooled")
+            raise UsageError("--sql selects the columns itself: leave out --show, --sort, --pooled")
         answer = found.sql(arguments["sql"], unrestricted=arguments["sql_unrestricted"])
         outputs.write(answer)
         if outputs.to_screen:
@@ -194,7 +194,7 @@ def _say_holes(holes: Sequence[Hole]) -> None:
             "--output",
             type=OUTPUT,
             metavar="DIR",
-            help="Target store. [none: list missing runs of the one store]",
+            help="Target store. [none: list the missing runs of STORE]",
         )
     ],
     COMMON,
@@ -292,7 +292,7 @@ def subset(store: str, sort: str, tau: float, **arguments: Any) -> None:
     """Find the fewest traces that rank policies as all do.
 
     A policy's place is its mean rank over sizes, devices and traces. STORE is a store or a JSON
-    file of results. Traces are added greedily, and checked on others that had no say.
+    file of results. Traces are added greedily, and checked on the traces left out.
     """
     from destage.questions.subsets import trace_subset
 

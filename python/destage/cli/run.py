@@ -186,7 +186,7 @@ LEAD, LEAST = 55, 24
 
 
 def _line(metric: Metric, run: Run) -> str:
-    """Name, value, unit and what it counts, within the terminal's width."""
+    """Name, value, unit and description, within the terminal's width."""
     value = run[metric.name]
     unit = time_unit([value]) if metric.kind == "time" else None
     shown = cell(metric, value, unit)

@@ -67,7 +67,7 @@ SERVING = [
         help="Maximum number of connections. [64]",
     ),
     flag("--direct", is_flag=True, help="Bypass the operating system's page cache."),
-    flag("--checksums", is_flag=True, help="Compare each page fetched with the one written."),
+    flag("--checksums", is_flag=True, help="Compare each fetched page with the written one."),
     flag("--for", "for_s", metavar="TIME", help="End after 60s, 10m. [until a signal]"),
     flag("--every", default="1s", metavar="TIME", help="Time between lines; 0: none. [1s]"),
     flag(

@@ -59,7 +59,7 @@ class _Json(ShellComplete):
     """A shell whose script speaks JSON."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words after the command, and the one under the cursor."""
+        """The words after the command, and the word under the cursor."""
         words = [str(word) for word in json.loads(os.environ["COMP_WORDS"])]
         return words[1:-1], words[-1] if len(words) > 1 else ""
 

@@ -26,7 +26,7 @@ _closed: set[int] = set()
 
 
 class _Lenient(io.FileIO):
-    """Standard error: what it does not take is lost, and no reason to fail."""
+    """Standard error: failed writes are ignored."""
 
     def write(self, data: object) -> int:
         view = memoryview(cast(bytes, data))

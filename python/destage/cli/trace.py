@@ -303,7 +303,7 @@ def formats(name: str | None, json_file: str | None, **_: Any) -> None:
         _describe(found[0])
         return
     rows = [[Cell(f.name), Cell(f.kind), Cell(f.title)] for f in found]
-    columns = [Column(c, right=False) for c in ("format", "kind", "what it is")]
+    columns = [Column(c, right=False) for c in ("format", "kind", "description")]
     print_table(Table("", columns, [rows]))
     click.echo("destage trace formats NAME describes one, with its options.")
 
@@ -377,7 +377,7 @@ def options(json_file: str | None, **_: Any) -> None:
 
 
 def _say_option(option: ReaderOption) -> None:
-    """Flag, values and default, and what it does."""
+    """Flag, values and default, and effect."""
     default = f"; default {option.default}" if option.default else ""
     click.echo(wrapped(f"{option.flag}: {option.values}{default}"))
     click.echo(wrapped(option.about.replace(f" (flag: {option.flag})", ""), indent=6))

@@ -71,7 +71,7 @@ def why(a: str, b: str, trace: tuple[str, ...], **arguments: Any) -> None:
 
     Lists the first differing decision and the pages that made the difference.
 
-    A and B are policies as -p takes them.
+    A and B are policies, written as for -p.
     """
     json_file = arguments["json_file"]
     if json_file not in (None, "-"):

@@ -49,7 +49,7 @@ class Checkup:
 
 
 def doctor(*, data: Path | None = None) -> Checkup:
-    """Look at this installation and this machine; takes a few seconds.
+    """Check this installation and this machine; takes a few seconds.
 
     `data` is the folder with the vectors and the stored numbers, the package's own by default.
     Raises nothing: an error is a finding.

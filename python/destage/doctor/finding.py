@@ -11,7 +11,7 @@ __all__ = ["Finding"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One finding of a check."""
 
     about: str
     """The subject of the check, in a word or two."""

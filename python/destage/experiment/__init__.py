@@ -18,8 +18,8 @@ Contract, for a call that asks a question:
 * A task with a `Question` (kind, what decides the answer, a function of a module that gives the
   answer as JSON, and its numbers as rows) is done as a whole: `Experiment.answers(tasks)`.
 * With a store, tasks are cut in pieces of some ten seconds; each is written when it ends (another
-  name, fsync, rename). What was killed is resumed by the same call; shards may share a store or be
-  merged; a run is known by its id and by what it was called.
+  name, fsync, rename). The same call resumes a killed sweep; shards may share a store or be
+  merged; a run has an id and a name.
 * A generated trace belongs to a task only while it is open: with thousands of them, call
   `sets([task])` one by one with the same `Experiment`, or from several threads (a store takes
   parts from any process).

@@ -83,7 +83,7 @@ CONFINED = {
 def asked_in_sql(
     columns: Mapping[str, list[Any]], query: str, *, unrestricted: bool = False
 ) -> Answer:
-    """The answer to a query over the table `runs`, which is all that it reaches.
+    """The answer to a query over the table `runs`, without access to files or network.
 
     `unrestricted` gives it DuckDB whole: files, network, extensions. Raises `MissingExtra` without
     the extra `sql`, and `UsageError` for a query that fails or reaches further.

@@ -147,7 +147,7 @@ def _client(where: str | LocalCluster | None) -> Client:
     except Exception as e:
         # Another protocol's bytes are taken for lengths: no memory, no such codec, ...
         is_plain = isinstance(e, (OSError, TimeoutError, ValueError))
-        said = (str(e) or type(e).__name__) if is_plain else "it speaks another protocol"
+        said = (str(e) or type(e).__name__) if is_plain else "it uses another protocol"
         raise UsageError(f"scheduler {where}: no Dask scheduler answers there: {said}") from None
 
 

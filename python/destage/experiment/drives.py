@@ -124,7 +124,7 @@ def _placed(text: str, folder: Path) -> str:
 
 
 def _draws(drive: Device, said: str, seed: int | None) -> bool:
-    """Whether the sweep's seed is that of the writes that filled the device."""
+    """Whether the sweep's seed generates the writes that fill the device."""
     drawn = drive.record["device"]["precondition"] in ("random", "steady")
     return seed is not None and drawn and "precondition_seed" not in said
 

@@ -41,7 +41,7 @@ OWN_SECONDS = 2e-6
 
 @dataclass(frozen=True)
 class TaskEstimate:
-    """A task, and what it will take."""
+    """A task, with its estimated time and memory."""
 
     trace: str
     device: str | None
@@ -60,7 +60,7 @@ class TaskEstimate:
 
 @dataclass(frozen=True, repr=False)
 class SweepEstimate(Tabled):
-    """A sweep, and what it will take."""
+    """A sweep, with its estimated runs, time and memory."""
 
     tasks: tuple[TaskEstimate, ...]
     jobs: int
@@ -69,7 +69,7 @@ class SweepEstimate(Tabled):
     opening: float
     """Processor time of decoding traces and preparing SSDs, seconds; both are kept."""
     warnings: tuple[str, ...] = ()
-    """What was found odd in the traces, each once."""
+    """Doubts about the traces, each once."""
 
     @property
     def runs(self) -> int:

@@ -85,13 +85,13 @@ class SweepResult:
 
     @property
     def missing(self) -> int:
-        """Runs that are not there."""
+        """Missing runs."""
         return self.planned - self.before - self.done
 
 
 @dataclass
 class Experiment:
-    """How runs are done, and where they are kept: the value of `store=` in every call.
+    """How runs are made, and where they are kept: the value of `store=` in every call.
 
     Parameters:
         store: a folder, made if it is not there; runs that it has are not done again, and what is
@@ -101,9 +101,9 @@ class Experiment:
         scheduler: address of the cluster's scheduler; without one, a cluster of this machine.
         memory: limit of all tasks together, `"16GiB"`; by default most of the free memory.
         retry_failed: run what failed once more.
-        jobs: threads, or workers of one's own cluster; by default as many as there are processors.
+        jobs: threads, or workers of your cluster; by default as many as there are processors.
         progress: called some ten times a second with page accesses done, in all, and the stage.
-        warn: called with a sentence for what goes wrong on the way and stops nothing.
+        warn: called with a sentence for each problem that does not end the call.
     """
 
     store: Destination | None = None
@@ -137,7 +137,7 @@ class Experiment:
         self.folder: Store | None = None
 
     def refuse_shards(self, what: str) -> None:
-        """Raise `UsageError` for a shard of something whose runs depend on one another."""
+        """Raise `UsageError` for a shard of runs that depend on one another."""
         if self.part is not None:
             raise UsageError(
                 f"shard: {what} needs its runs together: run its grid in shards with compare or"
@@ -191,7 +191,7 @@ class Experiment:
         return [None if row is None else json.loads(row[CONTEXT]) for row in found]
 
     def keep(self, plan: Plan, called: str) -> SweepResult:
-        """Do what the store has not, and keep it; `called` is how the store calls the experiment.
+        """Run and keep what the store lacks; `called` is the experiment's name in it.
 
         Raises `UsageError`, `OutputError`, and what a cluster raises.
         """

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from destage import _destage
 from destage.base.errors import UsageError
 from destage.experiment.answer import ADVICE, asked_in_sql
 from destage.experiment.memory import SIZE, UNITS
@@ -29,7 +30,19 @@ _TOKENS = re.compile(
       |(?P<none>\b(?:none|None)\b)|(?P<same>==)|(?P<other>!=)""",
     re.VERBOSE,
 )
+#: Reasons of the database: its unknown columns, and how it begins the others.
+_UNKNOWN = re.compile(r'Binder Error: Referenced column "([^"]+)" not found')
+_KIND = re.compile(r"^[A-Z]\w+ Error: ")
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def _reason(said: str, names: Sequence[str]) -> str:
+    """Why a condition is refused, in the words of other unknown names."""
+    match = _UNKNOWN.match(said)
+    if not match:
+        return _KIND.sub("", said)
+    near = _destage.nearest(match[1], names)
+    return f"unknown column {match[1]!r}" + (f", did you mean {near}?" if near else "")
 
 
 def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> list[int]:
@@ -49,7 +62,7 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
     columns["place"] = list(range(len(rows)))
     for text in conditions:
         if ";" in _IN_QUOTES.sub("", text):
-            raise UsageError(f"{text!r} is no condition: expected one expression, found a ;")
+            raise UsageError(f"{text!r} is not a condition: expected one expression, found a ;")
         try:
             found = asked_in_sql(
                 columns, f"SELECT place FROM runs WHERE ({_TOKENS.sub(_translated, text)}\n)"
@@ -57,8 +70,8 @@ def rows_where(rows: Sequence[Mapping[str, Any]], conditions: Sequence[str]) -> 
         except UsageError as e:
             # Without the query that was made of it, and without advice on `--sql`.
             said = str(e).removeprefix("sql: ").removesuffix(ADVICE).partition("\n\nLINE ")[0]
-            said = " ".join(said.split())
-            raise UsageError(f"{text!r} is no condition: {said}") from None
+            said = _reason(" ".join(said.split()), list(names))
+            raise UsageError(f"{text!r} is not a condition: {said}") from None
         wanted = {place for (place,) in found.rows}
         kept = [k for k, place in enumerate(columns["place"]) if place in wanted]
         columns = {name: [values[k] for k in kept] for name, values in columns.items()}

@@ -59,7 +59,7 @@ def planned(
 
 
 class _Maker:
-    """Makes tasks of points, and remembers what was opened."""
+    """Makes tasks of points, and keeps opened traces and devices."""
 
     def __init__(
         self,

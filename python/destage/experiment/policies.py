@@ -118,7 +118,7 @@ class PolicyAsked:
         return [self.name.rpartition(":")[2], given, self.content]
 
     def check(self) -> None:
-        """See that the file of one's own policy is here, and says what it said.
+        """Check that the file of a user's policy exists and has the recorded content.
 
         Raises `MissingFile` and `DataError`.
         """

@@ -52,7 +52,7 @@ _traces, _drives = Recent(), Recent()
 
 @dataclass(frozen=True)
 class TraceRecipe:
-    """A trace by what it is and where it was."""
+    """A trace by its fingerprint and its path."""
 
     identity: str
     """Sources, how they were read, counts and fingerprint, as JSON."""

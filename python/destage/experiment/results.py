@@ -87,7 +87,7 @@ class Results(Tabled):
 
     @property
     def stores(self) -> tuple[Store, ...]:
-        """The stores that they are from; none of what a call made."""
+        """The stores of the runs; empty for results of a call."""
         return self._source.stores
 
     @property
@@ -97,12 +97,12 @@ class Results(Tabled):
 
     @property
     def failed(self) -> tuple[Mapping[str, Any], ...]:
-        """Rows of stores whose runs failed; `reason` says why."""
+        """Rows of failed runs; `reason` has the cause."""
         return tuple(row for row in self.rows if row.get("status") == FAILED)
 
     @property
     def missing(self) -> tuple[Mapping[str, Any], ...]:
-        """Runs that were planned and that stores have not, as rows without numbers."""
+        """Planned runs that the stores lack, as rows without numbers."""
         return self._source.missing
 
     @property
@@ -111,7 +111,7 @@ class Results(Tabled):
         return self._source.holes
 
     def where(self, condition: str) -> Results:
-        """Return the runs of which a condition holds: `"policy == 'lru' and cache >= '10%'"`.
+        """Return the runs that meet a condition: `"policy == 'lru' and cache >= '10%'"`.
 
         Raises `UsageError` for an invalid one, and `MissingExtra` without the extra `sql`.
         """
@@ -130,9 +130,9 @@ class Results(Tabled):
         return Results(self._source.alone(), self._source.pe_cycles)
 
     def sql(self, query: str, *, unrestricted: bool = False) -> Answer:
-        """Return DuckDB's answer to a query over the table `runs`, which is all that it reaches.
+        """Return DuckDB's answer to a query over the table `runs`, without files or network.
 
-        Keys that the names of devices give are columns too, such as `op_permille`.
+        Changed device keys are columns too, such as `op_permille`.
         `unrestricted` gives it files, network and extensions too. Raises `MissingExtra` without the
         extra `sql`, and `UsageError` for a query that fails or reaches further.
         """
@@ -240,13 +240,13 @@ class Results(Tabled):
 
         Parameters:
             show: columns, by the names of metrics or short ones: `"p99.9,waf"`.
-            sort: what the rows of a cache size are sorted by, the best first: `"p99.9"`.
+            sort: metric that sorts the rows of a cache size, best first: `"p99.9"`.
             view: `"latency"`, `"endurance"` or `"hits"`: columns about that, instead of `show`.
             against: a policy: of the others, the differences from it, with 95 % intervals.
             beside: further runs, of other sizes or depths, for the line that says where the order
                 by mean response holds.
 
-        Raises `UsageError` for a name that there is not.
+        Raises `UsageError` for an unknown name.
         """
         if against is not None:
             check_baseline(against, [run.label for run in self.runs], "against")
@@ -319,7 +319,7 @@ class Results(Tabled):
             log_y: whether its numbers are on a logarithmic scale at first.
             command: the command line that makes the page again.
 
-        Raises `UsageError` for an axis that there is not, `MissingExtra` without the extra
+        Raises `UsageError` for an unknown axis, `MissingExtra` without the extra
         `report`, and `OutputError`.
         """
         need_extra("the report")
@@ -371,7 +371,7 @@ class Results(Tabled):
             font_size: of all text, in points.
             labels: names in the figures, by label: `{"lru": "LRU"}`.
 
-        Raises as `report`, and `UsageError` for a name that there is not.
+        Raises as `report`, and `UsageError` for an unknown name.
         """
         need_extra("saving figures")
         style: dict[str, Any] = {"width": width, "font_size": font_size, "labels": labels}
@@ -400,12 +400,12 @@ class Results(Tabled):
             data = json.loads(text)
             again = [json.dumps(s) for s in (data if isinstance(data, list) else [data])]
         except UnicodeDecodeError as e:
-            raise DataError(f"{name}: no JSON: it is not UTF-8") from e
+            raise DataError(f"{name} is not JSON: not UTF-8") from e
         except RecursionError as e:
             raise DataError(f"{name}: it is not a result: it is nested too deeply") from e
         except ValueError as e:
-            what = f"no JSON: {e}" if text.strip() else "the file is empty: expected results"
-            raise DataError(f"{name}: {what}") from e
+            said = f" is not JSON: {e}" if text.strip() else ": the file is empty: expected results"
+            raise DataError(f"{name}{said}") from e
         if not again:
             raise DataError(f"{name}: expected results, found an empty array")
         sets = [json.loads(_destage.read_result(one, name)) for one in again]

@@ -54,7 +54,7 @@ class Source(ABC):
     damaged: int = 0
     """Parts of stores that cannot be read."""
     is_filtered_page: bool = False
-    """Whether its page is the one with filters."""
+    """Whether its page has filters."""
     has_runs: bool = True
     """Whether whole runs are available: a table may look at more than its rows."""
 

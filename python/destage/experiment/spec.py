@@ -69,7 +69,7 @@ class Place:
         return DataError(f"{self}: expected {expected}, found {_shown(found)}")
 
 
-#: Error of a file that is no TOML: usually a trace.
+#: Error of a file that is not TOML: usually a trace.
 _NO_SPEC = "expected a TOML file with a table [sweep] (a trace is named in it)"
 
 
@@ -112,7 +112,7 @@ class SweepSpec:
 def load_spec(given: str | os.PathLike[str] | Mapping[str, Any]) -> SweepSpec:
     """Read a SPEC file, or take what one would hold.
 
-    Raises `MissingFile`, and `DataError` with table, key, what was found and what expected.
+    Raises `MissingFile`, and `DataError` with table, key, found and expected value.
     """
     if isinstance(given, Mapping):
         return _spec(dict(given), "the spec", Path.cwd())

@@ -99,7 +99,7 @@ class Store:
         if not folder.is_dir():
             raise DataError(f"store {shown}: expected a folder, found a file")
         if not is_store(folder):
-            raise DataError(f"store {shown}: it is no store of results: it has no {MANIFEST}")
+            raise DataError(f"store {shown} is not a result store: it has no {MANIFEST}")
         store = cls(folder)
         store._check_version()
         return store

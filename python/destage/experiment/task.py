@@ -274,7 +274,7 @@ class Plan:
     left_out: tuple[str, ...] = ()
     """A sentence for each reason to leave policies of a group out."""
     warnings: tuple[str, ...] = ()
-    """What was found odd in the traces, each once."""
+    """Doubts about the traces, each once."""
 
     @classmethod
     def of(cls, tasks: Iterable[Task]) -> Plan:

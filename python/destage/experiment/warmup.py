@@ -3,7 +3,7 @@
 The request is known before anything runs: until as many distinct pages were accessed as a cache has
 frames, no policy evicts. So policies at one size are measured over the same part of a trace, and a
 run has the same numbers whatever runs beside it. Where sizes are compared with each other (advice,
-curves), one request holds for all: that of the largest cache that fills within half of them.
+curves), one request holds for all: when the largest cache that fills in the first half is full.
 """
 
 from __future__ import annotations

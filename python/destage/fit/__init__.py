@@ -10,7 +10,7 @@ reads, curve  units, stripe, read time, link, command processor; the curve over 
 writes, slc   program time, buffer, erase; the SLC cache
 collector     over-provisioning and garbage collector
 intervals     how far each value may be off
-fitting       the chain of them, and what it gives
+fitting       the chain of estimates, and its result
 devicefile    the TOML file, a status for every key
 comparison    measured against simulated, step by step
 page          the same as a page with charts

@@ -87,7 +87,7 @@ class BenchPoint:
 
 @dataclass(frozen=True)
 class Bench:
-    """Every point, and what to know of them."""
+    """Results of `bench_device`: every point, and warnings."""
 
     points: tuple[BenchPoint, ...]
     warnings: tuple[str, ...] = ()
@@ -223,7 +223,7 @@ def _axes(
     depth: Sequence[int] | None,
     jobs: Sequence[int] | None,
 ) -> Axes:
-    """The requested axes, else those of the real device, else the defaults."""
+    """The requested axes, else the real device's, else the defaults."""
     given: dict[str, tuple[Sequence[Any] | None, Sequence[Any]]] = {
         "rw": (rw, tuple(PATTERNS)),
         "block_bytes": (block_bytes, BLOCKS),
@@ -385,7 +385,7 @@ class _Chart(NamedTuple):
     field: str
     title: str
     scale: float
-    """What it is divided by."""
+    """The divisor."""
     is_ratio: bool = False
     """Its axis is linear and begins at 0."""
 

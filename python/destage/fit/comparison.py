@@ -36,7 +36,7 @@ _NO_LIMIT = Hosts()
 
 @dataclass(frozen=True)
 class Compared:
-    """One step."""
+    """Measured and simulated rates of one step."""
 
     step: str
     rw: str

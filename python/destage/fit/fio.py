@@ -301,7 +301,7 @@ def _load(text: str, path: str, made: Measurement) -> Mapping[str, Any]:
             if documents:  # the run was stopped while it wrote the next one
                 made.warnings.append(
                     f"{printable(path)}: its last document (of fio --status-interval) is not"
-                    " complete: the one before it, which is of a part of the run, is used"
+                    " complete: the previous one, of a part of the run, is used"
                 )
                 break
             line = text[:begin].count("\n") + e.lineno

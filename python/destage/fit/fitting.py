@@ -1,4 +1,4 @@
-"""The chain of estimates, and what it gives (`docs/spec/fit.md` 6 to 8)."""
+"""The chain of estimates, and its result (`docs/spec/fit.md` 6 to 8)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _TIMES = {"clat_mean_us": None, "clat_p50_us": 50.0, "clat_p99_us": 99.0, "clat_
 
 
 class Point:
-    """A row: what it says of the device, and its numbers."""
+    """A row: the device's properties, and the measured numbers."""
 
     def __init__(self, line: int, row: Mapping[str, str], path: str) -> None:
         """Read it. Raises `DataError` naming the column."""

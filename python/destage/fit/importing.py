@@ -60,7 +60,7 @@ class ImportedDevice:
 
 @dataclass
 class Source:
-    """The keys of another simulator's file, and what was made of them so far."""
+    """The keys of another simulator's file, and those translated so far."""
 
     path: str
     keys: Mapping[str, str]
@@ -139,7 +139,7 @@ def imported(
     parse: Callable[[str, str], Mapping[str, str]],
     convert: Callable[[Source], None],
 ) -> ImportedDevice:
-    """The device of a file. Raises `DataError` for one that cannot be represented here."""
+    """The device of a file. Raises `DataError` if Destage cannot represent it."""
     name = path_of(os.fspath(path))
     text = read_text(name, f"a configuration of {simulator}", SETTINGS_BYTES)
     source = Source(name, parse(text.decode("utf-8", "replace"), name))

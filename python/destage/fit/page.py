@@ -105,7 +105,7 @@ def _document(title: str, sections: Iterable[str], command: str) -> str:
         '<body><div class="wrap"><header><p class="eyebrow">Destage, devices</p>',
         f"<h1>{escape(title)}</h1></header><main>",
         *sections,
-        f'<section><h3>Make it again</h3><pre class="command">{escape(command)}</pre></section>'
+        f'<section><h3>Command</h3><pre class="command">{escape(command)}</pre></section>'
         if command
         else "",
         "</main></div></body></html>\n",

@@ -96,7 +96,7 @@ def play(
     steps: Sequence[Step],
     progress: ProgressCallback | None = None,
 ) -> list[dict[str, Any]]:
-    """Play steps on a device, or on the one of a record; what each measured."""
+    """Play steps on a device, or on a record's; return the measurements."""
     drive = device if isinstance(device, Device) else restored(json.dumps(device))
     return list(json.loads(_destage.play_steps(drive.raw, json.dumps(steps), progress)))
 
@@ -194,11 +194,11 @@ def probe(
     collector: bool = True,
     progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
-    """Play the measurement script on a simulated SSD; return what fio's JSON would hold.
+    """Play the measurement script on a simulated SSD; return the results as fio's JSON.
 
     Parameters:
         device: a preset, a file, or a `Device`.
-        script: a job file made by `fit_script`; by default that of the device's capacity.
+        script: a job file of `fit_script`; by default one for the device's capacity.
         full: play a device of more than 2^22 raw pages as it is, not as a miniature of fewer
             blocks.
         read_only, collector: as in `fit_script`, without a script.

@@ -192,7 +192,7 @@ def command_of_writes(
 def _between(
     first: Measured, step: Measured, count: int, link_ns: float, scale: Mapping[str, float]
 ) -> float:
-    """Time between two requests of a batch, unless it is no more than that of the link."""
+    """Time between two requests of a batch, if longer than the link's transfer."""
     alone = first.mean_ns * math.exp(-scale.get(first.name, 0.0))
     batch = step.mean_ns * math.exp(-scale.get(step.name, 0.0))
     between = 2 * (batch - alone) / (count - 1)

@@ -249,12 +249,12 @@ def fit_script(
     engine: str = "libaio",
     expect_mb_per_s: tuple[float, float] = (2000.0, 400.0),
 ) -> str:
-    """Return the fio job file that `fit` reads the results of. Destage never runs it.
+    """Return the fio job file whose results `fit` reads. Destage never runs it.
 
     Parameters:
         capacity: bytes of the device; by default the size of `target`, a block device.
         read_only: only the steps that write nothing.
-        collector: with the steps that tell garbage collectors apart.
+        collector: with the steps that distinguish garbage collectors.
         engine: fio's `ioengine`: `libaio` or `io_uring`.
         expect_mb_per_s: sequential and random write rates, for the time in the header.
     """

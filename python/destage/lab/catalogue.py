@@ -112,13 +112,13 @@ class PolicyInfo:
     params: tuple[Param, ...]
     """Parameters; empty if it has none."""
     admission: bool = False
-    """It may refuse a page; a write that it refuses goes through to flash."""
+    """It may bypass a page; a bypassed write goes through to flash."""
     counters: tuple[Counter, ...] = ()
     """Counters of this policy alone; may be empty."""
     gauges: tuple[Gauge, ...] = ()
     """Values that the policy adapts, as `run(..., series=N)` shows them; may be empty."""
     pads: str = "never"
-    """When it pads what it destages to whole blocks: `never`, `always` or `with_device`."""
+    """When it pads a destage to whole blocks: `never`, `always` or `with_device`."""
     family: str = "classic"
     """Its family: `classic`, `flash`, `admission`, `drive`, `over` or `blocks`."""
     baseline: bool = False
@@ -136,7 +136,7 @@ class PolicyInfo:
 
     @property
     def year(self) -> int | None:
-        """When it was published; None of folklore and of what only runs somewhere."""
+        """Year of publication; None for folklore and unpublished policies."""
         years = re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", self.source)
         return int(years[0]) if years else None
 
@@ -197,7 +197,7 @@ def devices() -> tuple[DeviceInfo, ...]:
 
 
 def _of_its_own(toml: str, record: Mapping[str, Any]) -> str:
-    """A preset's file, for somebody to start from: with what it has only because it is a preset.
+    """A preset's file to start from, with the settings that only presets have.
 
     The papers' devices keep a share of a plane free; by default a file keeps two blocks.
     """
@@ -337,7 +337,7 @@ class ReaderOption:
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list of texts, whose flag may come again."""
+        """Whether it is a list of texts, with a repeatable flag."""
         return self.key.startswith("op_")
 
     @property
@@ -347,7 +347,7 @@ class ReaderOption:
 
 
 def reader_options() -> tuple[ReaderOption, ...]:
-    """Every option that says how a trace is read.
+    """Every reader option.
 
     >>> [o.flag for o in reader_options() if o.key == "volumes"]
     ['--volumes']

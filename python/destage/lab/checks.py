@@ -343,7 +343,7 @@ def one_trace(call: str, trace: Trace, second: object) -> Trace:
 
 
 def in_order(call: str, trace: object, second: object) -> None:
-    """Raise `UsageError` where the trace stands behind what it should stand before."""
+    """Raise `UsageError` if the trace is not the first argument."""
     if isinstance(second, Trace) and not isinstance(trace, Trace):
         raise UsageError(
             f"{call}(trace, policy, ...): the arguments are in the wrong order: the trace comes"

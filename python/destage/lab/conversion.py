@@ -27,7 +27,7 @@ __all__ = ["Converted", "convert", "trace_head", "trace_info", "write_workload"]
 def trace_head(
     paths: PathLike | Sequence[PathLike], *, count: int = 10, **options: Any
 ) -> list[dict[str, Any]]:
-    """Read the first requests, as the run would see them: sorted, rebased, filtered.
+    """Read the first requests as a run replays them: sorted, rebased, filtered.
 
     Parameters:
         paths, options: as in `open_trace`.

@@ -55,7 +55,7 @@ class TraceCache:
 
 
 def trace_cache() -> TraceCache:
-    """Look at the folder of decoded traces. Raises `UsageError` if there is none."""
+    """Describe the folder of decoded traces. Raises `UsageError` if there is none."""
     data = json.loads(_destage.trace_cache())
     entries = (
         CacheEntry(**(e | {"path": Path(e["path"]), "sources": tuple(e["sources"])}))

@@ -87,7 +87,7 @@ class RunOptions(TypedDict, total=False):
     """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
     Several of this and the next four are a grid."""
     tier2_cache: str | Sequence[str] | None
-    """Size of the flash tier, as `cache`; by default that of the device behind it."""
+    """Size of the flash tier, as `cache`; by default the device's capacity."""
     admit: str | Sequence[str] | None
     """Admission to the flash tier: `"always"`, `"nth[n=3]"`, `"probability"`, `"tinylfu"`,
     `"larc"`, `"rate[bytes_per_day=300GB]"`, `"reject-first[window=1h]"`."""
@@ -201,7 +201,7 @@ def run_options() -> tuple[RunOption, ...]:
 def options_json(call: str, options: Mapping[str, Any]) -> str:
     """Options of a call (`compare`, `mrc`) as the boundary takes them.
 
-    Raises `TypeError` for one that the call does not have, as Python does for a keyword, and
+    Raises `TypeError` for an option that the call lacks, as Python does for a keyword, and
     `UsageError` for a value that is none of its kind.
     """
     known = [option.name for option in run_options() if call in option.commands]

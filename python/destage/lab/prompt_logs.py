@@ -45,7 +45,7 @@ Asked = tuple[float, list[int] | None]
 
 @dataclass(frozen=True)
 class Prompts:
-    """What was written."""
+    """The written trace: file and counts."""
 
     path: Path
     requests: int
@@ -82,7 +82,7 @@ def read_prompts(
         paths: logs in their order, also as `.gz` or `.xz`. Lines of vLLM (`--enable-log-requests`,
             `VLLM_LOGGING_LEVEL=DEBUG`), of SGLang (`--log-requests --log-requests-level 3`), or
             JSON objects with `timestamp` (seconds) and `prompt_token_ids`, `input_ids` or
-            `token_ids`. Other lines are read over.
+            `token_ids`. Other lines are skipped.
         output: file in the layout `mooncake`.
         block_tokens: tokens of a block, 1 to 65,536; vLLM's default is 16.
 
@@ -205,7 +205,7 @@ def _time(line: str, place: str) -> float:
         month, day, hour, minute, second = map(int, rest)
         moment = datetime(int(year or YEAR), month, day, hour, minute, second, tzinfo=UTC)
     except ValueError as error:
-        raise DataError(f"{place}: {found[0]} is no time: {error}") from None
+        raise DataError(f"{place}: {found[0]} is not a time: {error}") from None
     return moment.timestamp() + float(fraction or 0)
 
 

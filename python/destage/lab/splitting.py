@@ -42,7 +42,7 @@ _SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}
 
 @dataclass(frozen=True)
 class Part:
-    """A part that was written."""
+    """A file that `split_trace` wrote."""
 
     path: Path
     part: str

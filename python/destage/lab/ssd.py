@@ -80,12 +80,12 @@ class Device:
 
     @property
     def cache(self) -> tuple[str, ...]:
-        """Cache sizes that runs take which name none; empty if the device has no opinion."""
+        """Default cache sizes of runs; empty if the device has none."""
         return tuple(self.record["cache"].get("frames", ()))
 
     @property
     def policy(self) -> tuple[str, Mapping[str, Any]] | None:
-        """Policy and parameters that runs take which name none; None if the device names none."""
+        """Default policy of runs, with its parameters; None if the device has none."""
         table = dict(self.record["cache"])
         own = {k: table.pop(k) for k in CACHE_KEYS if k in table}
         return (own["policy"], table) if own.get("policy") else None
@@ -98,7 +98,7 @@ class Device:
 
     @property
     def queue_depth(self) -> int | None:
-        """Requests outstanding in a closed loop; None if requests come when the trace says so."""
+        """Requests outstanding in a closed loop; None in an open loop."""
         host = self.record["host"]
         return int(host["queue_depth"]) if host["mode"] == "closed" else None
 
@@ -109,13 +109,13 @@ class Device:
 
     @property
     def wrap(self) -> str | None:
-        """`modulo` or `error` if the device's file says what becomes of pages beyond it."""
+        """Treatment of pages beyond the device, if its file sets it: `modulo` or `error`."""
         return {"wrap": "modulo", "error": "error"}.get(self.raw.address_mode or "")
 
     def with_options(self, **options: Unpack[DeviceOptions]) -> Device:
         """Return the same device with other options; `open_device` documents them.
 
-        Raises `UsageError` for an option or a value that there is not, and `ExcludedError` where
+        Raises `UsageError` for an unknown option or value, and `ExcludedError` where
         the device and an option exclude each other.
         """
         given = {name: value for name, value in options.items() if value is not None}
@@ -176,7 +176,7 @@ def open_shared(
 ) -> Device:
     """Open the device of a file that has keys for others too, which are given as (table, key).
 
-    `placement` is what it is to have afterwards, if anything.
+    `placement` is its new placement policy, if given.
     """
     keys = list(others)
     return _opened(lambda spec: _destage.open_shared_drive(spec, keys, cache), path, placement)

@@ -171,7 +171,7 @@ class Trace:
         return tuple(said)
 
     def __len__(self) -> int:
-        """Return the number of requests; one that wrapping cuts at the device's end is two."""
+        """Return the number of requests; a request cut at the device's end counts twice."""
         return int(self.overview["counts"]["rows"])
 
     def __bool__(self) -> bool:
@@ -228,7 +228,7 @@ class Trace:
             cache: cache size of that run, as in `compare`.
             progress: called some ten times a second with rows done, rows in all, and the stage.
 
-        Raises `UsageError` for what is out of its range, or is no policy or no size. Memory grows
+        Raises `UsageError` for a value out of range, a bad policy or a bad size. Memory grows
         with unique pages only.
         """
         options = {

@@ -113,7 +113,7 @@ class Advised(Answered):
 
     @property
     def withheld(self) -> str:
-        """Why nothing is printed to type; empty where it is."""
+        """Reason why no settings are printed; empty if they are."""
         length = self.trace.duration_ns
         if self.force:
             return ""
@@ -121,7 +121,7 @@ class Advised(Answered):
             return f"the trace lasts {duration(length)}, less than ten minutes"
         if self.compulsory > MOST_COMPULSORY:
             share = percent(self.compulsory, 0)
-            return f"{share} of the accesses are the first of their page, which no cache serves"
+            return f"{share} of the accesses are first accesses, which no cache serves"
         return ""
 
     @property
@@ -169,7 +169,7 @@ class KvAdvised(Answered):
     """Which policy, how much DRAM and flash, which admission filter, and how long a drive lasts."""
 
     prices: Prices
-    """What was given of memory and drive."""
+    """Prices of memory and drive."""
     chosen: Configuration
     """The advice."""
     best: Configuration
@@ -251,10 +251,7 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
     if run.timing is None:
         return "No device lifetime: there is no device (--device)."
     if run.queue_depth is not None:
-        return (
-            "No device lifetime: in a closed loop requests arrive as fast as the device serves"
-            " them, which gives no rate a year."
-        )
+        return "No device lifetime: a closed loop has no arrival rate."
     span = span_of(run)
     if span is None:
         return "No device lifetime: the trace has no times."
@@ -269,19 +266,19 @@ def life_said(run: Run, goals: Sequence[Goal]) -> str:
         cycles = number(run.life.pe_cycles)
         said.append(f"{_long(run.life.years)} by {cycles} erases a block")
     elif run.life is not None:
-        said.append("unknown by its erases, since no block was erased in this time")
+        said.append("unknown by its erases: no block was erased")
     if not said:
         return (
-            "No device lifetime: its endurance is not given (--pe-cycles, pe_cycles of its file, or"
-            " tbw of --price)."
+            "No device lifetime: no endurance is given (--pe-cycles, pe_cycles in the device file,"
+            " or --price tbw=)."
         )
     waf = "" if run.waf is None else f" at a WAF of {run.waf:.2f}"
     length = run.trace.duration_ns or 0
     rate = f"at the rate of these {duration(length)}"
     if length < SHORT_NS:
-        rate += ", which are not a whole day"
+        rate += " (less than a day)"
     if span > BEHIND * length:
-        rate += "; the device does not keep up with them, so that its own pace is meant"
+        rate += "; the device does not keep up, so this is its own rate"
     return f"The device lasts {', '.join(said)}{waf}, {rate}. {_needed(run, goals, span)}"
 
 

@@ -34,7 +34,7 @@ class Axis:
     column: Sequence[str] = ()
     """The value of each run; empty where a run has none."""
     rest: Sequence[str] = ()
-    """The value of dimension `of` for each run, without that of the axis."""
+    """The value of dimension `of` for each run, without the axis's value."""
 
     @property
     def is_numeric(self) -> bool:

@@ -32,7 +32,7 @@ BATCH = 3
 
 
 def apart(metric: str, run: Run, other: Run) -> tuple[float, float] | None:
-    """Where the number of `other` less that of `run` lies, with 95 % confidence.
+    """95 % interval of the number of `other` minus `run`'s.
 
     None for totals and percentiles, and for runs without windows.
     """

@@ -98,7 +98,7 @@ def chosen(
     What a table is sorted by is among them.
     """
     if view is not None and show is not None:
-        raise UsageError("show and view both say which columns: give one")
+        raise UsageError("show and view both choose columns: give one")
     if view is not None and view not in VIEWS:
         raise UsageError(unknown("view", view, VIEWS))
     words = VIEWS[view] if view else [show] if isinstance(show, str) else show

@@ -59,7 +59,7 @@ class _Source:
 
 
 def _source(text: str) -> _Source | None:
-    """`A, B. Title. Venue 2010; note`, `A, B, Venue 2010`; None for what is no publication."""
+    """`A, B. Title. Venue 2010; note`, `A, B, Venue 2010`; None if it is not a publication."""
     text, _, note = text.partition("; ")
     years = re.findall(r"(?<![\d-])(?:19|20)\d\d(?!\d)", text)
     if not years:

@@ -48,7 +48,7 @@ class Differences:
         return any(other in places for _, places in self._groups.get(run, ()))
 
     def between(self, metric: str, run: int, other: int) -> Interval | None:
-        """Where the number of `run` less that of `other` lies; None if this trace does not tell."""
+        """95 % interval of the number of `run` minus `other`'s; None if there is none."""
         groups = self._groups.get(run, ())
         metrics, places = next((group for group in groups if other in group[1]), ({}, {}))
         if metric not in metrics or other not in places:

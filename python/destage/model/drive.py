@@ -164,7 +164,7 @@ def warmup_s(result: ResultSet) -> float:
 def utilisations(result: ResultSet, runs: Sequence[tuple[str, int]] | None) -> list[Row]:
     """A row for each unit of these runs (label, frames), or of all: shares of time per period.
 
-    `host` is what the unit did for the host, `collecting` what it did for collections; a row of
+    `host` is the unit's work for the host, `collecting` its work for collections; a row of
     several neighbouring units (`unit` to `last`) has their mean.
     """
     rows = []

@@ -38,7 +38,7 @@ class Estimate:
 
 
 def student_t(freedom: int) -> float:
-    """Return the quantile of a 95 % interval; beyond the table that of the normal distribution."""
+    """Return Student's quantile of a 95 % interval; beyond the table, the normal one."""
     return _T[max(freedom, 1) - 1] if freedom <= len(_T) else _NORMAL
 
 
@@ -57,7 +57,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def ratios(of: Sequence[float], to: Sequence[float]) -> list[float]:
-    """Return a value for each pair, so that their mean is the sum of `of` over that of `to`.
+    """Return a value for each pair, so that their mean is the sum of `of` / the sum of `to`.
 
     They deviate from it as the ratio estimator does (Cochran, Sampling Techniques, 6.4), so that
     `estimate` gives its interval: a tiny denominator has little weight. The sum of `to` is not 0.

@@ -73,7 +73,7 @@ class Goal:
         return 0.0 if self.metric is None else left_out(self.metric.name, run)
 
     def judged(self, run: Run) -> float | None:
-        """The number with what it leaves out; None where there is none, or too little is known."""
+        """The number with pending writes; None where there is none, or too little is known."""
         value, share = self.value(run), self.put_off(run)
         if value is None or share >= 1:
             return None

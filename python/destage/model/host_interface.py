@@ -66,7 +66,7 @@ def _commands(device: Mapping[str, Any]) -> list[str]:
 def slc_developments(result: ResultSet, labels: Sequence[str] | None = None) -> list[Row]:
     """A row for each run whose device has an SLC cache: per period `mb_s`, `filled`.
 
-    `mb_s` is what was programmed for the host, in 10^6 bytes a second; `filled` the share of the
+    `mb_s` is the host's programs in 10^6 bytes a second; `filled` the share of the
     SLC cache's pages that have been programmed, valid or not, at the period's end. Periods are
     `step_s` long, the first begins at 0; of the last one it is not known how much it took. Only of
     these `labels`, if they are given.

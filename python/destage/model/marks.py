@@ -210,7 +210,9 @@ def unmarked(runs: Sequence[Run], metric: Metric, base: Run | None) -> str | Non
         return None  # A note says that pending writes take the mark away.
     others = [run for run in rivals if run is not base]
     far = max(others, key=lambda run: abs(run[metric.name] - base[metric.name]))
-    return f"no mark for {metric.title.lower()}: {_why(far, base, metric)}"
+    title = metric.title
+    named = title if title.split()[0].isupper() else title[0].lower() + title[1:]
+    return f"no mark for {named}: {_why(far, base, metric)}"
 
 
 def _why(run: Run, base: Run, metric: Metric) -> str:
@@ -222,15 +224,16 @@ def _why(run: Run, base: Run, metric: Metric) -> str:
         return f"fewer than {LEAST_REQUESTS} requests were measured"
     gap = f"{run.label} and {base.label} differ by {percent(lead, 0)}"
     if not run.has_intervals_against(base):
-        return f"{gap}, without an interval: they are of different runs of the trace"
+        return f"{gap}, without an interval: they come from separate runs"
     interval, parts = run.minus(base, metric.name), run.parts
-    of = "" if parts is None else f" of {counted(parts, 'independent part')} of the trace"
+    of = "" if parts is None else f", {counted(parts, 'independent part')} of the trace"
     if interval is None:
-        return f"{gap}, and too few parts{of and f' ({parts})'} for an interval; {_help(run)}"
+        few = "" if parts is None else f" ({parts})"
+        return f"{gap}; the trace has too few parts{few} for an interval; {_help(run)}"
     low, high = _ends(metric, interval)
     if interval[0] <= 0 <= interval[1]:
-        return f"{gap}, 95 % interval {low} to {high}{of}; {_help(run)}"
-    return f"{gap}, which pending writes may account for; a longer trace has fewer of them"
+        return f"{gap}, not significantly (95 % CI {low} to {high}{of}); {_help(run)}"
+    return f"{gap}; pending writes may account for it; a longer trace has fewer"
 
 
 def _help(run: Run) -> str:

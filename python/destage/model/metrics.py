@@ -158,7 +158,7 @@ def metrics() -> tuple[Metric, ...]:
 
 
 def _compared(known: Sequence[Metric]) -> Iterable[Metric]:
-    """The engine's metrics, and the one number that takes two runs."""
+    """The engine's metrics, and `writes_vs_lru`, which takes two runs."""
     names = {metric.name for metric in known}
     for metric in known:
         yield metric

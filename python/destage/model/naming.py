@@ -44,7 +44,7 @@ FAMILIES: Mapping[str, str] = {
 #: The bound of cached prefixes (`kv`): no policy of the catalogue, but run beside them.
 PREFIX_MIN = "prefix-min"
 
-#: What `-p` takes for several, and what it stands for.
+#: Groups that `-p` accepts, and their policies.
 GROUPS: Mapping[str, str] = {
     "all": "every policy",
     "flash": "clean/dirty-aware policies",
@@ -136,7 +136,7 @@ def _placement_keys() -> frozenset[str]:
 
 
 def without_placement(drive: str) -> str:
-    """The name of a device without what it says of placement: `fdp[placement=sepbit]` is `fdp`."""
+    """The name of a device without its placement: `fdp[placement=sepbit]` is `fdp`."""
     base, bracket, rest = drive.partition("[")
     if not bracket or not rest.endswith("]"):
         return drive

@@ -1,4 +1,4 @@
-"""One run: its configuration, what was counted, and its numbers, typed."""
+"""One run: its configuration, counters and metrics, typed."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class Run:
         )
 
     def __repr__(self) -> str:
-        """Return a few lines: what was run, and its main numbers."""
+        """Return a few lines: the configuration and the main metrics."""
         return self.card().text()
 
     def _repr_html_(self) -> str:
@@ -219,9 +219,9 @@ class Run:
         return self.card().html()
 
     def minus(self, other: Run, metric: str) -> tuple[float, float] | None:
-        """Where this run's number less another's lies, with 95 % confidence.
+        """95 % interval of this run's number minus another's.
 
-        None if this trace does not tell; `has_intervals_against` says whether there are any.
+        None if there is none; see `has_intervals_against`.
         """
         return self.differences.between(metric, self.place, other.place)
 
@@ -232,12 +232,12 @@ class Run:
 
     @property
     def has_no_cache(self) -> bool:
-        """Whether it is the one run without a cache; those of earlier results have a size."""
+        """Whether the run has no cache; in earlier results such runs have a size."""
         return self.policy == self.cache == NO_CACHE
 
     @property
     def knows_the_future(self) -> bool:
-        """Whether the policy does (`min`), or the placement (`fk`): a reference, no competitor."""
+        """Whether the policy (`min`) or the placement (`fk`) uses the future: a reference only."""
         return self.policy in offline() or is_foreseeing(self.placement)
 
     @property
@@ -250,7 +250,7 @@ class Run:
 
     @property
     def fills_late(self) -> bool:
-        """Whether the cache took longer than half of what was measured to fill, or never filled."""
+        """Whether the cache filled later than half of the measured part, or never."""
         if self.steady is None:
             return False
         after = self.steady.get("filled_after")
@@ -287,7 +287,7 @@ class Run:
     def deferred_share(self) -> float:
         """Share of the flash writes that no request could wait for, 0..1.
 
-        Those that are pending at the end, and those that were flushed there.
+        Writes pending at the end, and writes flushed there.
         """
         flushed = self.counters.get("end_flushes") or 0
         return self.pending_share + (flushed / self.writes if self.writes else 0.0)
@@ -355,7 +355,7 @@ class Run:
         return self._real("response_ns_p99")
 
     def mean_response_after(self, requests: int) -> float | None:
-        """Mean response time of the windows that begin after so many requests; None without any.
+        """Mean response time of the windows after this many requests; None without any.
 
         Requests are counted from the first of the run, warm-up included.
         """

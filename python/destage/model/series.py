@@ -1,4 +1,4 @@
-"""How a run develops, period by period, as rows: what was counted, and where the policy adapted to.
+"""Counters and adapted parameters of a run, period by period, as rows.
 
 A period is what `run(..., series=N)` leaves: `first_access`, every counter, and the policy's
 gauges, such as ARC's p.

@@ -41,7 +41,7 @@ def objective_of(text: str) -> Objective:
     if metric not in metrics():
         raise UsageError(f"objective {name}: it compares two runs, and this looks at one")
     if not way and metric.better not in ("higher", "lower"):
-        raise UsageError(f"objective {name}: say which way: min:{name} or max:{name}")
+        raise UsageError(f"objective {name}: give a direction: min:{name} or max:{name}")
     return Objective(metric, way == "max" if way else metric.better == "higher")
 
 

@@ -1,4 +1,4 @@
-"""The best policy: the one rule behind every mark in a table and every sentence.
+"""The best policy: the rule behind every mark in a table and every sentence.
 
 A difference counts if its interval leaves zero out (`model.differences`), if it is at least 1 %,
 and if the digits that a table prints show it: no trace is so typical that a smaller one would

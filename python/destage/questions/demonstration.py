@@ -31,7 +31,7 @@ TRACE = "pgtpcb_first400k.csv.xz"
 #: A device that is ready in a second and collects from the first write on.
 DEVICE = "small"
 
-#: The baseline, the one with the most hits, two flash-aware ones, ECR, and the offline bound.
+#: The baseline, the policy with the most hits, two flash-aware ones, ECR, and the offline bound.
 POLICIES = "lru,arc,cflru,gcar-cflru,ecr,min"
 
 #: `docs/asking.md` says how it was chosen, and what changes at other sizes.

@@ -39,7 +39,7 @@ SHARED = ("trace", "device", "ftl", "queue_depth", "label", "cache", "options")
 
 @dataclass(frozen=True)
 class Difference:
-    """A metric of runs that were asked for alike."""
+    """A metric of two runs with the same configuration."""
 
     run: Mapping[str, Any]
     """Trace, device, policy, cache, options."""
@@ -50,12 +50,12 @@ class Difference:
     seeds: tuple[int, int]
     """Runs behind the two values."""
     low: float | None
-    """Where B less A lies, with 95 % confidence; None where single runs are compared."""
+    """95 % interval of B - A; None where single runs are compared."""
     high: float | None
 
     @property
     def difference(self) -> float | None:
-        """B less A."""
+        """B - A."""
         return None if self.a is None or self.b is None else self.b - self.a
 
     @property
@@ -94,7 +94,7 @@ class Differences(Tabled):
 
     @property
     def differing(self) -> tuple[Difference, ...]:
-        """Those in which the two differ."""
+        """Comparisons that differ."""
         return tuple(one for one in self.every if one.differs)
 
     @property
@@ -286,7 +286,7 @@ def _compared(
 def _interval(
     a: Mapping[Any, float], b: Mapping[Any, float]
 ) -> tuple[float, float] | tuple[None, None]:
-    """Where the mean of B less that of A lies: paired by seed, else by Welch's formula."""
+    """95 % interval of B's mean minus A's: paired by seed, else by Welch's formula."""
     if a.keys() == b.keys() and len(a) > 1:
         gaps = estimate([b[seed] - a[seed] for seed in a])
         return gaps.low, gaps.high
@@ -307,7 +307,7 @@ def _table(found: Differences) -> Table:
     several = [n for n in SHARED if len({one.run[n] for one in found.every}) > 1]
     keys = [n for n in SHARED if n in several or n in ("label", "cache")]
     columns = [Column({"label": "policy"}.get(n, n), right=False, key=True) for n in keys]
-    columns += [Column("metric", right=False), Column("A"), Column("B"), Column("B less A")]
+    columns += [Column("metric", right=False), Column("A"), Column("B"), Column("B - A")]
     columns += [Column("%"), Column("95 % interval")]
     rows = []
     for one in differing:

@@ -244,7 +244,7 @@ def check_why(
         if len(specs) != 1:
             raise UsageError(f"why: expected one policy on each side, got {len(specs)}")
         if not isinstance(specs[0], OwnPolicy) and is_none(specs[0]):
-            raise UsageError("why: none is no cache at all: it decides nothing")
+            raise UsageError("why: the policy none decides nothing: name two policies with a cache")
         if cache is None and (device is None or not device.cache):
             raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
         if len(json.loads(sizes)) != 1:
@@ -332,7 +332,7 @@ def _shares(both: Results, drive: Device | None) -> Iterator[Share]:
 
 
 def _times(timings: list[Mapping[str, Any]], drive: Device) -> Iterator[Share]:
-    """The work of the device's units, by what it was for, and what requests waited in all."""
+    """The work of the device's units by purpose, and the total wait of requests."""
     device = drive.record["device"]
     read, program = (sum(device[key]) / len(device[key]) for key in ("read_ns", "program_ns"))
     counts = [timing["counters"] for timing in timings]

@@ -31,7 +31,7 @@ class Packed:
 
 
 def merge_results(stores: Sequence[Destination], into: Destination) -> Results:
-    """Put what stores hold into one, which may hold something already; return it.
+    """Merge stores into one, which may hold runs already; return it.
 
     `Results.holes` has the missing runs of the sweeps. Raises `MissingFile`, `DataError`,
     `UsageError` and `OutputError`.
@@ -49,7 +49,7 @@ def merge_results(stores: Sequence[Destination], into: Destination) -> Results:
 
 
 def pack_results(path: Destination) -> Packed:
-    """Put the parts of a store into few. It may be stopped at any moment, and done again.
+    """Merge the parts of a store into few. It may be interrupted at any time and repeated.
 
     Raises `MissingFile`, `DataError` and `OutputError`.
     """

@@ -1,4 +1,4 @@
-"""Making a result again from what it says of itself, and comparing."""
+"""Repeating a saved result, and comparing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Rerun", "rerun"]
 
 @dataclass(frozen=True)
 class Rerun:
-    """A result that was made again."""
+    """A repeated result, compared with the saved one."""
 
     results: Results
     """The new runs."""
@@ -43,7 +43,7 @@ class Rerun:
 
     @property
     def same(self) -> bool:
-        """True if every counter is as it was."""
+        """True if every counter is equal."""
         return not self.differences
 
 
@@ -128,7 +128,7 @@ def _drive(record: Mapping[str, Any] | None, cache: bool) -> Device | None:
 
 def _found(source: str, beside: Path | None) -> Path:
     if source == "-":
-        raise UsageError("the result is of a trace on standard input: give its file")
+        raise UsageError("the result has a trace from standard input: name its file")
     path = Path(source)
     if not path.exists() and beside is not None and (beside / path.name).exists():
         return beside / path.name

@@ -88,7 +88,7 @@ def plan(
     device: DeviceLike | Sequence[DeviceLike] | None = None,
     **options: Unpack[DeviceOptions],
 ) -> list[Planned]:
-    """Return what `compare` would run, in its order, without running it.
+    """Return the runs of `compare`, in order, without running them.
 
     Parameters and errors as in `compare`.
     """
@@ -185,7 +185,7 @@ def compare(
         jobs: threads; by default as many as there are processors.
         progress: called some ten times a second with accesses done, total accesses, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
-            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, those of a flash tier
+            `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, the flash tier's
             (`tier2`, `tier2_cache`, `admit`, `offer`, `promote`, `admit_dirty`) and of language
             models (`kv`, `touch`); and `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`.
             Several flash tiers, FTLs, depths (`["trace", 8]`) or placement policies are a grid;
@@ -262,7 +262,7 @@ def _marked(sets: list[dict[str, Any]], has_tiers: bool, baseline: str | None) -
 class Recorded:
     """One run with all that was recorded of it.
 
-    Its numbers are at first hand: `recorded["p99.9"]`, `recorded.hit_ratio`, as of its `run`.
+    Its metrics are items and attributes, as in `run`: `recorded["p99.9"]`, `recorded.hit_ratio`.
     """
 
     run: Run
@@ -293,7 +293,7 @@ class Recorded:
         return Card(card.title, [*card.facts, ("Series", series)])
 
     def __repr__(self) -> str:
-        """Return a few lines: what was run, its main numbers, what was recorded."""
+        """Return a few lines: the configuration, the main metrics, the recordings."""
         return self.card().text()
 
     def _repr_html_(self) -> str:
@@ -394,7 +394,7 @@ def _check_recording(
     if timeline is not None and drive is None:
         raise UsageError("timeline: it needs a simulated SSD: add a device")
     if timeline is not None and isinstance(spec, OwnPolicy):
-        raise UsageError(f"timeline: {spec.name} is a policy of your own: there is none of it")
+        raise UsageError(f"timeline: {spec.name} is a Python policy, which has no timeline")
 
 
 def _apart(trace: Trace, **outputs: Destination | None) -> None:

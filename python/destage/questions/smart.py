@@ -182,7 +182,7 @@ def read_smart(
         readings: one file, for the whole life of the SSD, or two, for the time between them.
         price: `"tbw=600TB"`, its rated writes.
 
-    Raises `DataError` for a file that is no reading, or two that do not go together, and
+    Raises `DataError` for a malformed reading, or two of different SSDs, and
     `UsageError`.
     """
     files = [readings] if isinstance(readings, (str, os.PathLike)) else list(readings)

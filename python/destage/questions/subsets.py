@@ -1,8 +1,8 @@
 """The fewest traces that rank policies as all traces of a store do: `destage.trace_subset`.
 
 A policy's place on a trace is its mean rank over the cells there: size, device, queue depth, seed.
-Its place on several traces is the mean of those. Traces are added greedily: each time the one with
-which the ranking is nearest that of all, by Kendall's tau-b. Traces that had no say check it: for
+Its rank on several traces is the mean of these. Traces are added greedily: each time the trace with
+which the ranking is nearest the full one, by Kendall's tau-b. Traces left out check it: for
 each fifth of the traces a subset of the others is chosen, and both rank the policies.
 """
 
@@ -49,7 +49,7 @@ class HeldOut:
     subset: tuple[str, ...]
     """Traces chosen from the others."""
     tau: float | None
-    """Kendall's tau-b between the ranking of the subset and that of the traces held out."""
+    """Kendall's tau-b between the rankings by the subset and by the traces held out."""
     tau_of_others: float | None
     """The same for all the others: no subset of them is expected to do better."""
 
@@ -67,12 +67,12 @@ class TraceSubset(Tabled):
         left_out: Sequence[str],
         held_out: Sequence[HeldOut],
     ) -> None:
-        """Take what was found; `trace_subset` finds it."""
+        """Hold a result of `trace_subset`."""
         self.metric, self.goal = metric, goal
         self.traces = tuple(name for name, _ in chosen)
         """The subset, in the order in which traces were added."""
         self.taus = tuple(tau for _, tau in chosen)
-        """Kendall's tau-b between the ranking of so many traces and that of all."""
+        """Kendall's tau-b between the rankings by this many traces and by all."""
         self.every = tuple(every)
         """Names of all traces."""
         places = _mean(every, self.every)
@@ -82,7 +82,7 @@ class TraceSubset(Tabled):
         self.left_out = tuple(left_out)
         """Policies without a value in some cell, which are not ranked."""
         self.held_out = tuple(held_out)
-        """Checks on traces that had no say; empty with fewer than ten traces."""
+        """Checks on traces left out; empty with fewer than ten traces."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return one row a trace of the subset."""

@@ -107,7 +107,7 @@ def reproduce(
     Parameters:
         name: `ecr`, `sac`, `bpac`, `acr`, `aalru` or `gcar`; or `destage`: our own claims.
         traces: a folder with originals; a missing one has a surrogate trace.
-        recordings: a folder with this project's recordings; without it the one that ships.
+        recordings: a folder with this project's recordings; by default the package's.
         scale: share of the requests, above 0 and at most 1; pages, caches, devices and periods of
             policies shrink as much.
         seed, seeds: the first seed of generated workloads, and how many; `auto`: 3, 6, 12 or 30,

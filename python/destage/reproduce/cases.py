@@ -105,7 +105,7 @@ def _aggregated(look: Look) -> list[Case]:
 
 
 def _mean(look: Look, places: Sequence[tuple[Cell, str, str]]) -> tuple[Quantity, str]:
-    """The quantity over all places: a ratio is that of the sums, a value the mean.
+    """The quantity over all configurations: the ratio of sums, or the mean of values.
 
     The mean of the places' ratios is in the note: a tiny denominator makes it meaningless.
     """

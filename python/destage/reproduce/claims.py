@@ -183,7 +183,7 @@ class Check(Declared, frozen=True, rename={"form": "as", "with_": "with"}):
     than: str | None = None
     form: Form = "value"
     over: Literal["each", "mean", "average", "max", "min"] = "each"
-    """`mean`: a ratio is that of the sums; `average`: the mean of the cases' quantities."""
+    """`mean`: the ratio of the sums; `average`: the mean of the cases' quantities."""
     per: PairAxis | None = None
     """Axis whose values keep a case each under `over`."""
     by: PairAxis | None = None

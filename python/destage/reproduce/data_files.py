@@ -1,4 +1,4 @@
-"""Strict reading of data files: each error has file, key, what was found and what was expected."""
+"""Strict reading of data files: each error has file, key, found and expected value."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _NAMES = {
 
 
 def _explained(place: str, data: Any, kind: Any, error: ValidationError) -> str:
-    """The key of an error of `msgspec`, with what was expected and what was found."""
+    """The key of an error of `msgspec`, with the expected and the found value."""
     said, _, path = str(error).replace(" - at `key` in", " (key) - at").partition(" - at `$")
     for name, index in re.findall(r"\.(\w+)|\[(\d+|\.\.\.)\]", path):
         if name:

@@ -251,7 +251,7 @@ def check_originals(
 ) -> None:
     """Check the originals of several papers before the first of them runs.
 
-    Raises `DataError` for one that is damaged or not what its name says.
+    Raises `DataError` if a file is damaged or differs from its name.
     """
     loads = loads_of(options)
     for paper in papers:

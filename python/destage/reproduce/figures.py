@@ -77,7 +77,7 @@ def drawing(figure: Figure, rows: Rows, paper: Paper) -> Drawing:
 
 
 def names_of(paper: Paper) -> dict[str, str]:
-    """The policy of each label of a paper; of a best-of label, that of its first candidate."""
+    """The policy of each label of a paper; of a best-of label, its first candidate."""
     found = {label: spec.partition("[")[0] for label, spec in paper.policies.items()}
     return found | {label: found[best.among[0]] for label, best in paper.composites.items()}
 

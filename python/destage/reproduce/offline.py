@@ -36,7 +36,7 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True)
 class Optimum:
-    """The least cost, or what it lies between."""
+    """The least cost, or its bounds."""
 
     low: int
     high: int

@@ -198,7 +198,7 @@ def sums_rows(data: Mapping[str, Any]) -> Cells:
     rest = [c for c in data["claims"] if c["id"] not in named]
     if rest:
         counts = [str(sum(c["verdict"] == w for c in rest) or "-") for w in VERDICTS]
-        rows.append(["in the text, or about what is not drawn", str(len(rest)), *counts])
+        rows.append(["in the text, or without a figure", str(len(rest)), *counts])
     return rows
 
 

@@ -15,7 +15,7 @@ def claims_schema() -> dict[str, Any]:
     """Return the JSON schema of a file of claims (docs/reference/paper-files.md)."""
 
     def texts(kind: type) -> dict[str, Any]:
-        """A text, or several: the one type that msgspec does not know."""
+        """A text, or several: a type that msgspec lacks."""
         text = {"type": "string"}
         return {"anyOf": [text, {"type": "array", "items": text}]}
 

@@ -200,7 +200,7 @@ def _fact(condition: Condition, rows: Rows, cell: Cell) -> float | None:
 
 
 def _supposed(conditions: Sequence[tuple[Condition, Rows | None]], looks: Collection[Look]) -> str:
-    """The conditions in words, where they are fulfilled, and what was measured."""
+    """The conditions in words, the cases that meet them, and the measurement."""
     places = [(look.rows, cell) for look in looks for cell in (*look.cells, *look.refused)]
     fulfilled = [look.label(cell) for look in looks for cell in look.cells]
     told = []

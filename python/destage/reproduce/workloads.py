@@ -261,7 +261,7 @@ class Loads:
     def check(self, load: Load, progress: ProgressCallback | None = None) -> None:
         """Compare an original with its published counts; other workloads pass.
 
-        Raises `DataError` for one that is damaged or not what its name says.
+        Raises `DataError` if a file is damaged or differs from its name.
         """
         spec = load.spec
         if spec is None or not load.paths or load.name in self.fits:

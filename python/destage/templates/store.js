@@ -523,9 +523,9 @@
   const named = (name) => [metrics.get(name).title, metrics.get(name).core === false ? "More" : name.startsWith("cache_") ? "Cache" : "Usual"];
   function setUp() {
     for (const name of ["metric", "x2", "y2"]) select(name, named);
-    select("against", (v) => [v === "" ? "as it is" : "over " + v]);
+    select("against", (v) => [v === "" ? "absolute" : "relative to " + v]);
     select("x", (v) => [axes.has(v) ? axes.get(v).title : v === "cache_share" ? "Cache size, share of the trace\u2019s pages" : "Cache size, bytes"]);
-    select("panels", (v) => [v === "" ? "everything together" : v === "each" ? "each setting" : "each " + (v === "ftl" ? "FTL" : dimensions.get(v).title.toLowerCase())]);
+    select("panels", (v) => [v === "" ? "one" : v === "each" ? "one per setting" : "one per " + (v === "ftl" ? "FTL" : dimensions.get(v).title.toLowerCase())]);
     select("at", (v) => [v === "" ? "all sizes" : v]);
     for (const name of ["log", "own", "log2"]) {
       $(name).checked = view[name];

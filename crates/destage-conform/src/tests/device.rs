@@ -99,7 +99,7 @@ fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
                 v["host"] = json!({"writer": "trickle"});
                 v["cache"]["policy"] = json!("arc");
             },
-            "host: writer = trickle excludes arc, which shows no order of eviction",
+            "host: writer = trickle excludes arc, which has no eviction order",
         ),
         (|v| v["requests"][1] = json!([0, "w", 0, 1]), "requests: request 1: it arrives at 0 ns"),
         (|v| v["requests"][1][3] = json!(-1), "requests[1][3]: expected an integer 0..2^62"),

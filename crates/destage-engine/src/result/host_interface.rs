@@ -46,8 +46,7 @@ fn waf_of_handle(t: &Timing, handle: usize) -> Option<Number> {
 macro_rules! waf_of_handles {
     ($($handle:literal $name:literal $title:literal),*) => {
         [$(timed!(Handles, $name, $title, Real "", Lower,
-            "programs for the host and moves of the pages that it wrote with this handle / the \
-             former",
+            "(host programs + moves) / host programs, of pages written with this handle",
             |t| waf_of_handle(t, $handle))
             .views(&[(View::Endurance, 2 + $handle)])),*]
     };
@@ -89,10 +88,10 @@ static OF_INTERFACE: &[Metric] = &[
     drive!(HostInterface, "buffer_waits", "Waits for a slot", Count "pages", Lower,
         "writes that waited for a slot of the write buffer", |d| Some(d.buffer_waits.into())),
     drive!(HostInterface, "buffer_wait_ns_mean", "Wait for a slot", Time "ns", Lower,
-        "mean time that a write waited for a slot, those that did not wait included",
+        "mean wait of a write for a slot, zero waits included",
         |d| mean(d.buffer_wait_ns_sum, d.buffer_writes)).views(&[(View::Latency, 8)]),
     drive!(HostInterface, "link_wait_ns_mean", "Wait for the link", Time "ns", Lower,
-        "mean time that a page waited for the host link, those that did not wait included",
+        "mean wait of a page for the host link, zero waits included",
         |d| mean(d.link_wait_ns_sum, d.link_transfers)).views(&[(View::Latency, 9)]),
     timed!(HostInterface, "link_utilisation", "Link utilisation", Ratio "", Neither,
         "time of all transfers on the host link, both directions, / makespan",

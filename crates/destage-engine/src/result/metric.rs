@@ -117,8 +117,8 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
     heading(MetricGroup::ReadResponse, true, "Response times of reads", ""),
     heading(MetricGroup::WriteResponse, true, "Response times of writes", ""),
     heading(MetricGroup::Kv, false, "Cached prefixes",
-        "a block is so many tokens of a prompt together with all before them; only a cached \
-         prefix is a hit, and a cached block behind a missing one is stranded"),
+        "a block is a fixed number of prompt tokens together with all tokens before them; only a \
+         cached prefix is a hit, and a cached block behind a missing one is stranded"),
     heading(MetricGroup::Tiers, false, "Flash tier",
         "tier 1 is the cache in DRAM; tier 2, on flash, is looked up when it misses, and takes in \
          offered pages that admission lets pass"),

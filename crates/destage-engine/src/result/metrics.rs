@@ -21,7 +21,7 @@ fn per_second(count: f64, ns: u64) -> Option<Number> {
     (ns > 0).then(|| Number::Real(count / (ns as f64 / 1e9)))
 }
 
-/// The policy may refuse pages, or has refused a write.
+/// The policy may bypass pages, or has bypassed a write.
 fn admits(r: &RunResult) -> bool {
     let declared = destage_policies::info(&r.config.policy).is_ok_and(|info| info.admission);
     declared || r.counters.written_through > 0
@@ -198,8 +198,7 @@ static OF_THE_CACHE: &[Metric] = &[
         .rank(1).shown(Shown::WithDevice)
         .charted(),
     timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
-        "mean time that a write-back, pages that stay among them, waited in its unit's queue (ECR, \
-         section 4)",
+        "mean wait of a write-back in its unit's queue, pages that stay included (ECR, section 4)",
         |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
     .defers(Deferral::Waits)
     .shown(Shown::WithDevice).charted(),
@@ -212,7 +211,7 @@ static OF_THE_CACHE: &[Metric] = &[
         .charted(),
     metric!(Flash, "flash_writes", "Flash writes", Count "pages", Lower,
         "physical_writes + pages dirty in the cache at the end of measurement - pages dirty at its \
-         beginning; unknown above a flash tier, which may refuse them",
+         beginning; unknown above a flash tier, which may decline them",
         |r| r.flash_writes().map(Number::Count))
         .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)])
         .shown(Shown::Always)
@@ -267,7 +266,7 @@ static OF_THE_CACHE: &[Metric] = &[
     counter!(Evictions, evictions, "Evictions", "pages", Lower,
         "pages that left the cache because of a miss"),
     counter!(Evictions, clean_evictions, "Clean evictions", "pages", Neither,
-        "evicted pages that were clean, and so were not written"),
+        "clean victims, dropped without a flash write"),
     counter!(Hits, read_hits, "Read hits", "accesses", Higher,
         "read accesses that found their page"),
     counter!(Hits, read_misses, "Read misses", "accesses", Lower,
@@ -289,7 +288,7 @@ static OF_THE_CACHE: &[Metric] = &[
     })
     .shown(Shown::Always),
     counter!(Evictions, written_through, "Written through", "pages", Neither,
-        "bypasses that were writes, and went through to flash"),
+        "bypassed writes, which went through to flash"),
     counter!(Flash, padding_reads, "Padding reads", "pages", Lower,
         "pages read only to complete a block"),
     counter!(Flash, padding_writes, "Padding writes", "pages", Lower,
@@ -320,7 +319,7 @@ static OF_TIME: &[Metric] = &[
     metric!(Hits, "accesses", "Accesses", Count "accesses", Neither,
         "page accesses that were counted", |r| Some(Number::Count(r.counters.accesses()))),
     timed!(Response, "iops", "IOPS", Real "requests/s", Higher,
-        "requests / makespan; with timestamps the trace's own rate is the most there can be",
+        "requests / makespan; with timestamps at most the trace's rate",
         |t| per_second(t.counters.requests as f64, t.counters.makespan_ns))
         .views(&[(View::Latency, 8)]).rank(2),
     metric!(Response, "mb_per_s", "Throughput", Real "MB/s", Higher,
@@ -336,7 +335,7 @@ static OF_TIME: &[Metric] = &[
         "open loop: requests outstanding, mean over the measured time",
         |r| Some(r.queue?.outstanding_mean.into())).rank(2),
     metric!(Response, "outstanding_max", "Most outstanding", Real "requests", Neither,
-        "open loop: the same of the sixtieth of the run with the most",
+        "open loop: the same, maximum over sixtieths of the run",
         |r| Some(r.queue?.outstanding_max.into())).rank(2),
     metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
         "open loop: share of the response time of sixtieths with more requests outstanding than 32 \
@@ -368,7 +367,7 @@ static OF_WRITES: [Metric; 9] = responses!(WriteResponse, write_response_ns, "wr
 #[rustfmt::skip] // a metric, some lines: it is a table
 static OF_THE_DEVICE: &[Metric] = &[
     metric!(Balance, "dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
-    "probability that a victim is dirty; pages that are written and stay are no victims",
+    "probability that a victim is dirty; pages that are written and stay do not count",
     |r| {
         r.timing.as_ref()?;
         ratio(r.counters.dirty_victims(), r.counters.evictions)
@@ -381,7 +380,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         "mean of longest queue * units / all queues at dirty evictions; 1 is even (ECR, figure 4)",
         |t| t.unbalance_permille.as_ref().map(|d| Number::Real(d.mean / 1000.0))),
     timed!(Balance, "unbalance_gt10_ratio", "Unbalance > 10", Ratio "", Lower,
-        "dirty evictions with an unbalance rate over ten, of those with any queue",
+        "share of dirty evictions with an unbalance rate over ten, where any unit has a queue",
         |t| ratio(t.counters.unbalance_gt10, t.counters.unbalance_samples)),
     timed!(Balance, "max_deviation_reads", "Deviation, reads", Real "", Lower,
         "(max - min) * channels / sum over the channels' reads (SAC, formula 1)",
@@ -435,11 +434,11 @@ static OF_THE_DEVICE: &[Metric] = &[
     timed!(Device, "map_hits", "Map hits", Count "look-ups", Higher,
         "look-ups of the map that the map cache answered", |t| map(t, |m| m.map_hits)),
     timed!(Device, "map_misses", "Map misses", Count "look-ups", Lower,
-        "look-ups of the map that it did not answer", |t| map(t, |m| m.map_misses)),
+        "look-ups of the map that the map cache did not answer", |t| map(t, |m| m.map_misses)),
     timed!(Device, "map_reads", "Map reads", Count "pages", Lower,
         "map pages read from flash", |t| map(t, |m| m.map_reads)),
     timed!(Device, "map_writes", "Map writes", Count "pages", Lower,
-        "map pages programmed, those that collections moved not included",
+        "map pages programmed, without moves by collections",
         |t| map(t, |m| m.map_writes)),
     timed!(Device, "map_dirty_evictions", "Dirty map evictions", Count "evictions", Lower,
         "items that left the map cache and were newer than flash",
@@ -455,7 +454,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         Some(d.ftl.as_ref().map_or(d.gc_moves + map_writes, own).into())
     }),
     ftl!(Device, "switch_merges", "Switch merges", Count "merges", Neither,
-        "log blocks that became the data block as they were (bast, fast)", "switch_merges")
+        "log blocks that became the data block without copies (bast, fast)", "switch_merges")
         .charted(),
     ftl!(Device, "partial_merges", "Partial merges", Count "merges", Lower,
         "log blocks that became the data block after copies into them (bast, fast)",
@@ -484,10 +483,10 @@ static OF_THE_DEVICE: &[Metric] = &[
     ftl!(Device, "gc_translation_runs", "Translation collections", Count "blocks", Lower,
         "translation blocks collected (dftl)", "gc_translation_runs"),
     ftl!(Device, "translation_reads", "Translation reads", Count "pages", Lower,
-        "translation pages read, for whatever reason (dftl)", "translation_reads")
+        "translation pages read (dftl)", "translation_reads")
         .charted(),
     ftl!(Device, "translation_writes", "Translation writes", Count "pages", Lower,
-        "translation pages programmed, for whatever reason (dftl)", "translation_writes")
+        "translation pages programmed (dftl)", "translation_writes")
         .defers(Deferral::Writes)
         .charted(),
     timed!(Device, "cmt_hit_ratio", "CMT hits", Ratio "", Higher,

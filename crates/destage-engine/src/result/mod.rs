@@ -9,7 +9,7 @@
 //!  tier_metrics  those of a flash tier and of cached prefixes
 //!  metrics, host_interface  every derived number
 //!  set       the runs of one call over one trace
-//!  schema    every key, for docs/reference/results.md
+//!  schema    every key and metric, for docs/reference/results.md and metrics.md
 //!  measured  the part of a run after its warm-up
 //!  pending_writes  dirty pages at its ends  steady   what its halves counted
 //!  queue     requests outstanding in an open loop

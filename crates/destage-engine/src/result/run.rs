@@ -32,7 +32,7 @@ pub struct RunResult {
     /// Counters of this policy alone, such as hits by list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_counters: BTreeMap<String, u64>,
-    /// Where an adaptive policy had adapted to at the end, such as AALRU's tau.
+    /// Final values of adapted parameters, such as AALRU's tau.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_gauges: BTreeMap<String, f64>,
     /// Pages of the buffer per flush group; absent if no group had more than one.

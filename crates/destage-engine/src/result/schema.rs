@@ -1,4 +1,4 @@
-//! Schema of results: `docs/reference/results.md` is generated from it, and a test checks it.
+//! Schema of results: `docs/reference/results.md`, `metrics.md` are generated; a test checks.
 
 use super::metric::{Better, METRIC_GROUPS, MetricKind};
 use super::metrics::METRICS;
@@ -56,15 +56,14 @@ pub static SCHEMA: &[Object] = &[
         runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
             asked";
         device "?": "object", "the device behind the cache, as it was given and after defaults: \
-            the tables of its file, see [devices](docs/devices.md)";
-        reading "?": "object", "what reading the trace counted: lines that were skipped, and the \
-            like";
+            the tables of its file, see [devices](docs/reference/devices.md)";
+        reading "?": "object", "counts of the reader, such as skipped lines";
         baseline "?": "text", "label of the run that others are marked against; absent: the first \
             of \
             each cache size";
         differences "?": "@differences", "between the runs at one cache size, with intervals";
         marks "?": "[@mark", "one for each run, in their order: metrics that tables mark, by a \
-            significant difference (95 %) of 1 % or more; written for readers, made again when a \
+            significant difference (95 %) of 1 % or more; written for readers, recomputed when a \
             result is read";
     ),
     object!("mark", "A run beside the others at its cache size.",
@@ -95,7 +94,7 @@ pub static SCHEMA: &[Object] = &[
         counters: "@counters", "what was counted";
         trims "?": "@trims", "what trims dropped, with `trim = drop` and without a device";
         policy_counters "?": "object", "what only this policy counts, by name";
-        policy_gauges "?": "object", "where an adaptive policy had adapted to at the end, by name";
+        policy_gauges "?": "object", "final values of adapted parameters, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
             group had more than one";
         cost: "integer or null", "cost of physical reads and flash writes by the cost model; null \
@@ -110,9 +109,9 @@ pub static SCHEMA: &[Object] = &[
         queue "?": "@queue", "with a device and the trace's times: requests outstanding; absent \
             below 600 requests";
         windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
-        warnings: "list of texts", "what a reader of these numbers must know";
-        metrics: "object", "every number below under *Metrics*, null where the run has none; \
-            written for readers, made again when a result is read";
+        warnings: "list of texts", "warnings about these numbers";
+        metrics: "object", "every [metric](docs/reference/metrics.md) by name, null where the \
+            run has none; written for readers, recomputed when a result is read";
         steady "?": "@steady", "when the cache was full, and the halves; follows from the windows";
         series "?": "[@series period", "what each period counted (`run --series`)";
     ),
@@ -155,7 +154,7 @@ pub static SCHEMA: &[Object] = &[
         write_hits: "integer", "write accesses that found their page";
         write_misses: "integer", "write accesses that did not";
         bypasses: "integer", "misses that were not admitted";
-        written_through: "integer", "those of them that were writes, and went through to flash";
+        written_through: "integer", "bypassed writes, which went through to flash";
         physical_reads: "integer", "pages read from flash";
         physical_writes: "integer", "pages written to flash";
         idle_writes "?": "integer", "pages written while a unit was idle, which stayed, in \
@@ -177,14 +176,14 @@ pub static SCHEMA: &[Object] = &[
     object!("tiers", "Counts of the flash tier and of the backing store, warm-up left out ([two \
         tiers](docs/spec/tiers.md), 4.6).",
         tier2_hits: "integer", "look-ups that found their page";
-        tier2_misses: "integer", "look-ups that did not";
-        offers: "integer", "offers that admission was asked for";
+        tier2_misses: "integer", "look-ups in tier 2 that did not find their page";
+        offers: "integer", "pages offered to admission";
         offers_capped: "integer", "offers that a limit of the write rate alone declined";
         offers_present: "integer", "clean pages that tier 1 evicted and tier 2 had";
         admitted: "integer", "pages taken in";
         tier2_writes: "integer", "pages written to flash: taken in, and written over";
         tier2_reads: "integer", "pages read from flash: hits, and dirty victims";
-        tier2_evictions: "integer", "pages that left tier 2 for another one";
+        tier2_evictions: "integer", "pages evicted from tier 2";
         tier2_drops: "integer", "copies that left tier 2 by promotion";
         backing_reads: "integer", "pages read from the backing store";
         backing_writes: "integer", "pages written to the backing store";
@@ -203,7 +202,7 @@ pub static SCHEMA: &[Object] = &[
         reinserted_blocks: "integer", "blocks of the prefix that the request itself evicted and \
             took in again";
         insertions: "integer", "blocks that tier 1 took in";
-        evictions: "integer", "blocks that tier 1 gave up";
+        evictions: "integer", "blocks evicted from tier 1";
     ),
     object!("series period", "What one period of so many accesses counted: every key of \
         *counters*, where the policy had adapted to at its end, by name, and:",
@@ -271,7 +270,7 @@ pub static SCHEMA: &[Object] = &[
         dirty_victims: "list of integers", "those that were dirty";
         write_backs: "list of integers", "dirty pages that were written back: those, and pages \
             that stay";
-        write_backs_in_gc: "list of integers", "those of them whose unit was collecting";
+        write_backs_in_gc: "list of integers", "those whose unit was in GC";
         eviction_wait_ns_sum: "list of integers", "sum of the times that they waited in their \
             unit's queue, ns";
         unbalance_permille_sum: "list of integers", "sum of the unbalance rates that they met, \
@@ -362,7 +361,15 @@ const HEAD: &str = "\
 Results have one schema in JSON, Python, tables and reports. This page is generated from
 `crates/destage-engine/src/result/schema.rs`; a test compares results and page with it. A key with a
 question mark may be absent. A table of results (CSV, Parquet, DataFrame) has a row for each run:
-its configuration, and the metrics below.
+its configuration and its [metrics](docs/reference/metrics.md).
+";
+
+const METRICS_HEAD: &str = "\
+# Metrics
+
+The columns of every table, by group; `--show`, `--sort`, Python, JSON and files use these names.
+This page is generated from `crates/destage-engine/src/result`; a test compares it. The
+[keys of results](docs/reference/results.md) have another page.
 
 Compare writes by `flash_writes`: the pages written while the run was measured, and the change of
 the pending writes, the pages that are dirty in the cache. `physical_writes` leaves the second part
@@ -374,16 +381,21 @@ pub fn page() -> String {
     let mut page = HEAD.to_string();
     for object in SCHEMA {
         let _ = write!(page, "\n## {}\n\n{}\n\n", capital(object.name), object.about);
-        page.push_str("| key | holds | what it is |\n|---|---|---|\n");
+        page.push_str("| key | holds | meaning |\n|---|---|---|\n");
         for field in object.fields {
             let mark = if field.may_be_absent { "?" } else { "" };
             let (key, holds, about) = (field.key, held(field.holds), field.about);
             let _ = writeln!(page, "| `{key}`{mark} | {holds} | {about} |");
         }
     }
-    page.push_str("\n## Metrics\n\nThe columns of every table, under these names, by group.\n");
+    relative(&page)
+}
+
+/// The page `docs/reference/metrics.md`.
+pub fn metrics_page() -> String {
+    let mut page = METRICS_HEAD.to_string();
     for heading in METRIC_GROUPS {
-        let _ = write!(page, "\n### {}\n\n", heading.title);
+        let _ = write!(page, "\n## {}\n\n", heading.title);
         if !heading.about.is_empty() {
             let _ = write!(page, "{}.\n\n", capital(heading.about));
         }
@@ -402,8 +414,12 @@ pub fn page() -> String {
             let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
         }
     }
-    // Links are relative to the page.
-    page.replace("](docs/", "](../")
+    relative(&page)
+}
+
+/// A page in `docs/reference` with links that are relative to it.
+fn relative(page: &str) -> String {
+    page.replace("](docs/reference/", "](").replace("](docs/", "](../")
 }
 
 fn capital(name: &str) -> String {

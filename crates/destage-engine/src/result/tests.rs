@@ -2,7 +2,7 @@
 
 use super::metric::Number;
 use super::metrics::METRICS;
-use super::schema::{SCHEMA, page};
+use super::schema::{SCHEMA, metrics_page, page};
 use super::{ResultSet, RunResult, TraceIdentity};
 use crate::options::{RunOptions, Trim};
 use crate::run::{Mounted, compare, run};
@@ -192,16 +192,19 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
 
 /// Set `DESTAGE_WRITE_DOCS` to write the page.
 #[test]
-fn the_page_on_results_is_what_the_schema_says() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/results.md");
-    if std::env::var_os("DESTAGE_WRITE_DOCS").is_some() {
-        std::fs::write(path, page()).unwrap();
+fn the_pages_on_results_and_metrics_are_what_the_schema_says() {
+    for (name, page) in [("results", page()), ("metrics", metrics_page())] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
+        let path = format!("{folder}/{name}.md");
+        if std::env::var_os("DESTAGE_WRITE_DOCS").is_some() {
+            std::fs::write(&path, &page).unwrap();
+        }
+        let written = std::fs::read_to_string(&path).unwrap();
+        for (written, made) in written.lines().zip(page.lines()) {
+            assert_eq!(written, made, "run this test with DESTAGE_WRITE_DOCS=1 to write {path}");
+        }
+        assert_eq!(written, page);
     }
-    let written = std::fs::read_to_string(path).unwrap();
-    for (written, made) in written.lines().zip(page().lines()) {
-        assert_eq!(written, made, "run this test with DESTAGE_WRITE_DOCS=1 to write {path}");
-    }
-    assert_eq!(written, page());
 }
 
 #[test]
@@ -381,7 +384,7 @@ fn a_writer_and_a_policy_without_an_order_are_refused_by_name() {
     let refused = compare(&workload.input(), &specs, &frames, &options, 1, &Control::default());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "host: writer = trickle excludes arc, which shows no order of eviction: it needs one of \
+        "host: writer = trickle excludes arc, which has no eviction order: it needs one of \
          lru, fifo, clock, cflru, lru-wsr, clock-sweep"
     );
 }

@@ -38,7 +38,7 @@ fn what_cannot_be_opened_is_named_in_the_words_of_the_command_line() {
         (open("lru", |options| options.batch = 65, 64), "batch: expected 1..64, got 65"),
         (open("lru", |options| options.limbo_pages = 0, 64), "limbo_pages"),
         (open("lru", nothing, 0), "smaller than one page"),
-        (open("arc", |options| options.writer = Some(Writer::default()), 64), "order of eviction"),
+        (open("arc", |options| options.writer = Some(Writer::default()), 64), "eviction order"),
     ] {
         assert!(error.contains(part), "{error}");
     }

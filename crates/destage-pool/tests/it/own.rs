@@ -124,7 +124,7 @@ fn what_cannot_decide_live_is_named() {
     let mut writing = options();
     writing.writer = Some(Writer::default());
     let order = error(Oldest::new(FRAMES), writing);
-    assert!(order.contains("no order of eviction"), "{order}");
+    assert!(order.contains("no eviction order"), "{order}");
     let frames = Pool::open_with(store(), Oldest::new(7), options()).err();
     assert!(matches!(frames, Some(OpenError::Frames { policy: 7, options: FRAMES })));
 }

@@ -39,6 +39,6 @@ kv_counters! {
     reinserted_blocks;
     /// Blocks that tier 1 took in.
     insertions;
-    /// Blocks that tier 1 gave up.
+    /// Blocks evicted from tier 1.
     evictions;
 }

@@ -12,7 +12,7 @@ pub struct KvDecision {
     pub tiers: Vec<u8>,
     /// Blocks that tier 1 took in, in order.
     pub inserted: Vec<Page>,
-    /// Blocks that tier 1 gave up, in order.
+    /// Blocks evicted from tier 1, in order.
     pub evicted: Vec<Page>,
     /// Decision below tier 1; `None` with one tier.
     pub below: Option<TierDecision>,

@@ -31,7 +31,7 @@ tier_counters! {
     tier2_hits;
     /// Look-ups that did not.
     tier2_misses;
-    /// Offers that admission was asked for.
+    /// Pages offered to admission.
     offers;
     /// Offers declined by a limit of the rate alone.
     offers_capped;
@@ -43,7 +43,7 @@ tier_counters! {
     tier2_writes;
     /// Pages read from flash: hits, and dirty victims.
     tier2_reads;
-    /// Pages that left tier 2 for another one.
+    /// Pages evicted from tier 2.
     tier2_evictions;
     /// Copies that left tier 2 by promotion.
     tier2_drops;

@@ -101,8 +101,8 @@ static DEVICE: &[Key] = &[
     key("unmapped_read", Kind::Choice(UnmappedRead::NAMES), word("home"), "",
         "reading a page never written costs a read on its home plane, or nothing"),
     key("precondition", Kind::Choice(Precondition::NAMES), word("none"), "",
-        "before time 0: nothing, every page in order, that and then random writes, or as many of \
-         them as lead to a steady state"),
+        "before time 0: nothing, every page in order, the same and then precondition_writes random \
+         writes, or random writes until write amplification is steady"),
     key("precondition_writes", ANY, From("2*logical_pages"), "pages",
         "random writes of precondition = random; the devices of the papers and the vectors have 0"),
     key("precondition_seed", ANY, Int(1), "", "seed of these writes"),

@@ -101,7 +101,7 @@ fn suits(policy: &str, device: &DeviceConfig) -> Result<(), ConfigError> {
                 _ => "policy = fk",
             },
             "handles = 1",
-            "handles >= 2, or there is nothing to choose",
+            "handles >= 2, as in -d fdp",
         ),
         "sepbit" if assigned && handles < 4 => excluded(
             "policy = sepbit",

@@ -36,15 +36,15 @@ fn the_tables_of_keys_are_those_of_the_code() {
         if info.keys.is_empty() {
             continue;
         }
-        let head = format!("| `[ftl]` of `{}` | default | takes | unit | what it is |", info.name);
+        let head = format!("| `[ftl]` of `{}` | default | takes | unit | meaning |", info.name);
         same(&head, &rows(&document, &head), &info.keys.iter().map(row).collect::<Vec<_>>());
     }
     for table in ["device", "cache", "host"] {
         let expected: Vec<String> = keys_of(table).map(row).collect();
-        let head = format!("| `[{table}]` | default | takes | unit | what it is |");
+        let head = format!("| `[{table}]` | default | takes | unit | meaning |");
         same(&head, &rows(&document, &head), &expected);
     }
-    let document = self::document("devices.md");
+    let document = self::document("reference/devices.md");
     for table in TABLES {
         assert!(document.contains(&format!("`[{table}]`")), "{table}");
     }
@@ -77,9 +77,10 @@ fn the_table_of_presets_is_that_of_the_code() {
 
 #[test]
 fn the_example_is_a_drive() {
-    let document = document("devices.md");
+    let document = document("reference/devices.md");
     let (_, rest) = document.split_once("```toml\n").expect("an example");
     let (example, _) = rest.split_once("```").expect("its end");
-    let drive = Drive::parse(example, "docs/devices.md").unwrap_or_else(|error| panic!("{error}"));
+    let page = "docs/reference/devices.md";
+    let drive = Drive::parse(example, page).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(drive.preset.as_deref(), Some("tlc-sata"));
 }

@@ -105,7 +105,7 @@ def _by_name(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     twice = next((role for role in roles if roles.count(role) > 1), None)
     if twice is not None:
         both = [name for name in columns if _KNOWN[name][0] == twice]
-        raise UsageError(f"trace: columns {' and '.join(both)} say the same: give one")
+        raise UsageError(f"trace: columns {' and '.join(both)} mean the same: give one")
     options: dict[str, Any] = {"columns": dict(zip(roles, columns, strict=True))}
     for name, values in columns.items():
         options |= _KNOWN[name][1]

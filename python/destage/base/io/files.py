@@ -60,7 +60,7 @@ def unreadable(path: Destination, error: OSError) -> MissingFile:
 def read_text(path: Destination, what: str, limit: int = RESULT_BYTES) -> bytes:
     """Read a file of text, which is `what` in a sentence, up to `limit` bytes.
 
-    Raises `MissingFile`, and `DataError` for what goes on for ever or holds NUL bytes.
+    Raises `MissingFile`, and `DataError` for an endless file or one with NUL bytes.
     """
     name = path_of(path)
     pieces = bytearray()
@@ -68,7 +68,7 @@ def read_text(path: Destination, what: str, limit: int = RESULT_BYTES) -> bytes:
         with open(name, "rb") as file:
             while piece := file.read(_PIECE):
                 if b"\0" in piece:
-                    raise DataError(f"{printable(name)}: it is not {what}: it holds NUL bytes")
+                    raise DataError(f"{printable(name)}: not {what}: the file has NUL bytes")
                 pieces += piece
                 if len(pieces) > limit:
                     raise DataError(f"{printable(name)}: it is not {what}: over {limit:,} bytes")
@@ -82,7 +82,7 @@ _open: set[Path] = set()
 
 
 def remove_temporaries() -> None:
-    """Remove what was begun and will never be whole: for a process that ends in the middle."""
+    """Remove incomplete files of a process that ends early."""
     for temporary in list(_open):
         with suppress(OSError):
             temporary.unlink()

@@ -74,7 +74,7 @@ def text_of(value: object, what: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as e:
-        raise UsageError(f"{what}: {printable(value)}: it is no Unicode text") from e
+        raise UsageError(f"{what}: {printable(value)}: not Unicode text") from e
     return value
 
 

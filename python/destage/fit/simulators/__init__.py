@@ -22,7 +22,7 @@ def import_device(simulator: str, path: str | os.PathLike[str]) -> ImportedDevic
         path: its file.
 
     Every key is marked exact, approximated or refused, with the other simulator's key beside it.
-    Raises `DataError` for a file that is none, or whose device cannot be described.
+    Raises `DataError` for a malformed file, or a device that Destage cannot describe.
     """
     one_of(simulator, SIMULATORS)
     reader = _READERS[simulator]

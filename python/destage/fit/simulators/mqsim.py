@@ -122,7 +122,7 @@ def _collector(source: Source) -> None:
         source.exact("copyback", copies, "Use_Copyback_for_GC")
     source.near("gc_stream", "own", note="MQSim fills separate blocks with moved pages")
     if source.given("Dynamic_Wearleveling_Enabled"):
-        note = "of the free blocks the one with the fewest erases is opened"
+        note = "the free block with the fewest erases is opened"
         source.exact(None, None, "Dynamic_Wearleveling_Enabled", note=note)
     note = "a device here moves no cold blocks to spread erases"
     source.refuse(note, "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold")

@@ -21,7 +21,7 @@ VECTORS = "tests/vectors/page-policies.jsonl"
 
 
 def new_rust_policy(name: str, folder: str | Path = ".") -> list[str]:
-    """Add a policy to the repository that `folder` is in; return what was done, a line each.
+    """Add a policy to the repository around `folder`; return the changes, a line each.
 
     Its file, its row in the table, its reference model, the tests that compare the two with trims
     and without, a vector, and the number in the README. Raises `UsageError` outside the repository,
@@ -119,7 +119,7 @@ class _Names:
         ):
             body = re.sub(rf'(    {key}: )"[^"]*"', rf'\1"{value}"', body, count=1)
         return (
-            f"//! {self.struct}: what it does, in one line.\n//!\n"
+            f"//! {self.struct}: its rule, in one line.\n//!\n"
             "//! Where it is from: authors, title, where and when it was published.\n//!\n"
             "//! Rules. As FIFO, to begin with: a hit changes nothing; the oldest page is evicted."
             "\n//!\n//! Readings. What the paper leaves open, and what we chose.\n//!\n"
@@ -166,7 +166,7 @@ class _Names:
         return _behind(text, 'queues_in_arrays_lose_trimmed_pages: ["fifo"', f', "{self.name}"')
 
     def vector(self, text: str) -> str:
-        """The first vector: that of FIFO."""
+        """The first vector: FIFO's."""
         for line in text.splitlines():
             if line.startswith('{"name":"fifo/'):
                 vector = json.loads(line)

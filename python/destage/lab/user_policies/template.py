@@ -11,7 +11,7 @@ from destage.base.io.names import printable
 
 __all__ = ["checked_name", "new_policy", "write_new"]
 
-TEMPLATE = '''"""{name}: a policy of your own. It begins as LRU; what it shall do instead goes here.
+TEMPLATE = '''"""{name}: a policy of your own. It begins as LRU: describe its own rule here.
 
 Beside others, on all processors:
 

@@ -34,7 +34,7 @@ class _Rules:
     allow_code: bool = False
     """Whatever is named may run."""
     dry_run: bool = False
-    """Only what was typed may run."""
+    """Only typed names may run."""
 
 
 #: None: names come from the caller.

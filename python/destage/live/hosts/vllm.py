@@ -167,7 +167,7 @@ class EvictionPolicy:
         reused_keys: Container[bytes],
         req_context: Request,
     ) -> None:
-        """Access what the request reused, tail first; for LRU also what it stored."""
+        """Access the reused blocks of a request, tail first; for LRU also the stored ones."""
         for key in reversed(_head_to_tail(key_groups, req_context)):
             counts = key in reused_keys or (self._lru_of_reads and key in insertion_only_keys)
             if counts and key in self._chunks:

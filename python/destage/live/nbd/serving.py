@@ -260,7 +260,7 @@ def _drive(
 
 
 def _bytes(file: str | None, size: str | int | None, drive: Device | None) -> int | None:
-    """The size that was given; that of the device for a file that is made, or memory."""
+    """The given size; the device's for a new file, or for memory."""
     if size is not None:
         return bytes_of(size, "--size")
     is_new = file is None or not os.path.exists(file)

@@ -124,7 +124,7 @@ class Decoder:
         self._type = struct.Struct(_ORDER + "H")
 
     def events(self, page: bytes) -> Iterator[Event | Lost]:
-        """The events of a page, and what it says of lost ones."""
+        """The events of a page, and its count of lost ones."""
         layout = self.page
         time_ns = self._time.unpack_from(page, 0)[0]
         (commit,) = self._word.unpack_from(page, layout.commit + self._low_word())

@@ -92,7 +92,7 @@ class TraceFile:
                     return
 
     def sync(self) -> None:
-        """Hand over what was written."""
+        """Return the written bytes."""
         assert self._output is not None
         self._output.put(self._taken())
         self._now_bytes = self._output.sync()

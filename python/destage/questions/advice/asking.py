@@ -224,7 +224,7 @@ def sizes_of(
             )
     else:
         notes.append(
-            f"no budget was given: sizes end at {size(top * trace.page_bytes)},"
+            f"no budget: sizes up to {size(top * trace.page_bytes)},"
             f" {'all' if grows else 'half of the'} pages that the trace touches"
         )
     return Sizes(tuple(sorted(set(found))), most, tuple(plain(n) for n in notes))

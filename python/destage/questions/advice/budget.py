@@ -171,7 +171,7 @@ def advise_writes(
         device: gives its capacity and endurance; it is not simulated.
         price: `"tbw=600TB"`, the rating of the SSD, for its life.
         pe_cycles: erases that a block of `device` endures, in place of its own number.
-        options: those of `compare`; `tier2`, `tier2_cache` and `admit` are the candidates.
+        options: of `compare`; `tier2`, `tier2_cache` and `admit` are the candidates.
 
     Raises what `compare` raises.
     """

@@ -107,13 +107,13 @@ def advise(
         budget, within: the largest cache (`"64MiB"`), and the accepted distance to the best value.
         price: `"dram=3.0/GiB,tbw=600TB,device=60,years=5"`; see docs/reference/advise.md.
         policies, cache: candidates and sizes, instead of the defaults.
-        pe_cycles: P/E cycle rating of a block; by default that of the device's file.
+        pe_cycles: P/E cycle rating of a block; by default the device file's.
         finalists: number of candidates to run at every size, chosen at a few sizes.
         seeds: number of seeds of the two best, if a policy or the device is random.
         now: present sizes of caches that are enlarged: `"shared_buffers=16GB"`.
         force: give settings even for a short trace or few hits.
 
-    The others are those of `compare`; a flash tier (`tier2`) is the same below every candidate, and
+    The others are `compare`'s; a flash tier (`tier2`) is the same below every candidate, and
     hits of both tiers are then the default objective without a device. The same call gives the same
     bytes, on any number of threads. After Ctrl-C the advice covers the finished runs. Raises
     `UsageError` for invalid arguments, and the errors of `compare`.
@@ -127,7 +127,7 @@ def advise(
     of_device, of_runs = divided(options)
     check_one_tier(of_runs)
     if now and of_runs.get("tier2"):
-        raise UsageError("now (--now) excludes tier2 (--tier2): no setting is printed above a tier")
+        raise UsageError("now (--now) excludes tier2 (--tier2): a tier has no settings above it")
     drive = drive_of(device, of_device)
     goals = check_ahead(objective, price, drive, pe_cycles, budget, of_runs.get("tier2"))
     _check_counts(finalists, seeds, pe_cycles)
@@ -159,22 +159,22 @@ def advise_kv(
     """Find policy, DRAM, flash and admission filter for the prompts of a language model.
 
     Of the configurations whose token hit ratio is within a share of the highest, those whose drive
-    lasts `years` are preferred; of these, the one with the least DRAM is advised, then with the
-    least flash, then with the fewest flash writes. A drive is assumed to be rated for one write of
+    lasts `years` are preferred; of these, the least DRAM is advised, then the
+    least flash, then the fewest flash writes. A drive is assumed to be rated for one write of
     its whole capacity a day. With its rated writes (`tbw`), only configurations that last are
     candidates; with the price of memory too, the cheapest a year is advised.
 
     Parameters:
         trace: prompts, opened with `bytes_per_token` of the model.
         budget: the largest DRAM.
-        within: how near to the most hits is near enough.
+        within: accepted distance to the most hits.
         price: as in `advise`; `tbw=600TB` is the rating of the drive, `years` its least life.
         policies, cache: policies of tier 1, and sizes of DRAM.
-        force: settings also where the trace is short or has few hits.
-        servers: servers with such a cache and load each, for what they take together.
+        force: give settings even for a short trace or few hits.
+        servers: number of servers with this workload, for their needs together.
         prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
             which on reading flash is faster.
-        options: those of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
+        options: of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
             tried. `warmup` is half of the requests.
 
     Raises what `compare` raises.
@@ -292,7 +292,7 @@ class _Search:
         pending = any(goal.leaves_out_pending for goal in goals)
         if tier2 and (pending or any(goal.column == WRITES for goal in goals)):
             raise UsageError(
-                "objective: flash writes above a flash tier leave out what is dirty in DRAM, since"
+                "objective: flash writes above a flash tier leave out dirty pages in DRAM, since"
                 " the tier may decline it: take overall_hit_ratio, backing_reads or mean"
             )
         # After a warm-up, dirty pages of before would be flushed with the measured ones.

@@ -285,7 +285,7 @@ def settings(
 def _with_writer(drive: Device | None) -> Device | str:
     """The device with a background writer, or why there is none."""
     if drive is None:
-        return "writing ahead shows only in front of a device (--device)"
+        return "a background writer needs a device (--device)"
     record = json.loads(json.dumps(drive.record))
     record["host"]["writer"] = "trickle"
     try:

@@ -1,4 +1,4 @@
-"""Advice as JSON and rows, and what a reader must know of how it was made."""
+"""Advice as JSON and rows, and notes on its method."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCHEMA_VERSION = 1
 
 
 def row_of(advised: Advised, run: Run) -> dict[str, Any]:
-    """A run as a row: what it is to the advice, then all of the run."""
+    """A run as a row: its place in the advice, then all of the run."""
     row: dict[str, Any] = {
         "candidate": any(run is other for other in advised.candidates),
         "advised": run is advised.run,
@@ -201,20 +201,20 @@ def notes_of(
     ran = advised.ran
     where = "in front of the device" if advised.drive else "without a device"
     said = [
-        f"exact runs of the whole trace {where}, nothing sampled: {counted(ran.runs, 'run')} in"
-        f" all, {counted(ran.policies, 'policy', 'policies')} at {counted(ran.sizes, 'cache size')}"
+        f"{counted(ran.runs, 'exact run')} of the whole trace, {where}:"
+        f" {counted(ran.policies, 'policy', 'policies')} at {counted(ran.sizes, 'cache size')}"
     ]
     if ran.screened:
         said.append(
-            f"{join(ran.screened)}: run at a few sizes alone, where others were more often among"
-            " the first; --finalists takes more"
+            f"{join(ran.screened)}: run at a few sizes only, where other policies were better"
+            " (--finalists runs more)"
         )
     if ran.interrupted:
-        said.append("interrupted: other runs were to come")
+        said.append("interrupted: some runs are missing")
     said += [advised.loop] if advised.loop else []
     said += of_sizes
     if flushed:
-        said.append("the caches were flushed at the end, so that no write is pending")
+        said.append("the caches were flushed at the end: no write is pending")
     for choice in advised.choices:
         said += _of_choice(choice)
     said += _of_cost(advised)
@@ -226,7 +226,7 @@ def notes_of(
 
 
 def _of_cost(advised: Advised) -> list[str]:
-    """The prices; where that of the device is a guess, what another one would change."""
+    """The prices; where the device's is assumed, the advice at half and twice of it."""
     choice = next((c for c in advised.choices if c.goal.name == COST), None)
     if choice is None:
         return []
@@ -237,7 +237,7 @@ def _of_cost(advised: Advised) -> list[str]:
     if prices.tbw is None and unworn:
         said.append(
             f"cost: in {counted(unworn, 'run')} of {len(worn)} nothing was erased, so"
-            " their cost has no wear: tbw of --price counts host writes instead"
+            " their cost has no wear (--price tbw= charges host writes instead)"
         )
     if prices.assumed and prices.drive is not None:
         told = []
@@ -246,8 +246,8 @@ def _of_cost(advised: Advised) -> list[str]:
             other = choose(advised.candidates, advised.candidates, goal, advised.within).run
             same = other is choice.run
             what = "the same" if same else f"{size(other.cache_bytes)} of {other.label}"
-            told.append(f"at {word} that price of the device {what}")
-        said.append(f"cost: {' and '.join(told)} would be advised")
+            told.append(f"{what} at {word} the price")
+        said.append(f"cost: the device price is assumed; the advice is {', '.join(told)}")
     return said
 
 
@@ -261,15 +261,15 @@ def _of_choice(choice: Choice) -> list[str]:
         )
     if choice.plain is not choice.run:
         said.append(
-            f"{goal.name}: pending writes are charged at the mean cost of the others; without"
-            f" them {choice.plain.label} at"
-            f" {counted(choice.plain.frames, 'page')} would do"
+            f"{goal.name}: pending writes are charged at the mean cost of the others; if they were"
+            f" free, {choice.plain.label} with {counted(choice.plain.frames, 'page')} would be"
+            " advised"
         )
     return said
 
 
 def kv_row_of(advised: KvAdvised, one: Configuration) -> dict[str, Any]:
-    """A configuration as a row: what it is to the advice, then all of the run."""
+    """A configuration as a row: its place in the advice, then all of the run."""
     near = one.hits >= advised.best.hits * (1 - advised.within)
     row: dict[str, Any] = {"advised": one is advised.chosen, "near": near, "lasts": one.lasts}
     row["flash_bytes"] = one.flash_bytes

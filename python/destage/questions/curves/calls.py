@@ -164,7 +164,7 @@ def _drawn(
 ) -> dict[str, Any]:
     """Curves as the engine reports them, with their values at every size.
 
-    `keep` takes what was known when a signal came: curves, runs that had ended, runs in all.
+    `keep` receives the state at a signal: curves, finished runs, runs in all.
     """
     assert task.question is not None
     how = json.loads(task.question.asked)
@@ -205,7 +205,7 @@ def check_curves(
     sample: float | Literal["auto"] | None = None,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Raise `UsageError` where every size is asked for, and one pass cannot tell of it."""
+    """Raise `UsageError` where one pass cannot give every size."""
     if not every_size_asked(cache)[0]:
         return
     if sample is not None:

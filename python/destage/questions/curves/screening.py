@@ -159,7 +159,7 @@ def _deciding(runs: Sequence[Run]) -> list[Metric]:
 
 
 def _may_be_best(points: ResultSet, frames: int) -> list[Run]:
-    """Runs that the intervals cannot tell from the best of a size, by rank in hits or writes."""
+    """Runs not significantly different from the best of a size, by rank in hits or writes."""
     rivals = [run for run in points.at(frames) if not run.knows_the_future]
     ranks: dict[str, int] = {}
     for metric in _deciding(rivals):

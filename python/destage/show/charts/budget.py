@@ -26,7 +26,7 @@ GB = 1e9
 
 
 def budget_rows(advised: BudgetAdvised) -> list[Row]:
-    """Every run that writes, with the interval of its hits about those of the advice, by writes."""
+    """Every run that writes, with the interval of its hits minus the advice's, by writes."""
     points = sorted(advised.points, key=lambda one: one.bytes_per_day)
     return [_row(advised, one) for one in points if one.bytes_per_day > 0]
 

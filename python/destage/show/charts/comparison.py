@@ -1,4 +1,4 @@
-"""The charts of one result set, as Altair specifications; `comparison_grid` has those of a grid.
+"""The charts of one result set, as Altair specifications; `comparison_grid` draws grids.
 
 With `page=True` a chart has the parameters `shown` (labels drawn in
 colour, the rest thin and grey) and `focus` (the label under the pointer), which the page's script

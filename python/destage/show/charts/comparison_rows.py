@@ -35,7 +35,7 @@ def chart_rows(result: ResultSet) -> list[Row]:
 
 
 def beside_baseline(result: ResultSet, run: Run, metric: str) -> tuple[float, float] | None:
-    """Where a number lies beside that of the baseline, else lru's, of the same size.
+    """Interval of a number's difference from the baseline, else lru, at the same size.
 
     With 95 % confidence; None where it is not known.
     """
@@ -55,7 +55,7 @@ def is_sampled(result: ResultSet, metric: Metric) -> bool:
 
 
 def _how_sure(metric: Metric, run: Run) -> Row:
-    """Where a number of a sample lies, and how a tooltip says it; only that of an exact one."""
+    """Interval of a sampled number, and its tooltip; of an exact number the tooltip alone."""
     name, value = metric.name, run[metric.name]
     if value is None:
         return {}

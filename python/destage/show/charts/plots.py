@@ -272,7 +272,7 @@ class Plots(Figures):
         """Cumulative distribution of response times; time is logarithmic.
 
         `kind` is `all`, `read` or `write`; `frames` is one of the cache sizes in pages, by default
-        the one at which policies differ most. So in all charts below.
+        the size at which policies differ most. So in all charts below.
         """
         return self._detail("response_cdf", frames, kind=_kind(kind))
 
@@ -460,7 +460,7 @@ def write_files(stem: Path, svg: str, pdf: bytes, png: bytes, rows: str) -> list
 
 
 def in_points(svg: str) -> str:
-    """The SVG with its size in points, as that of a PDF."""
+    """The SVG with its size in points, as a PDF's."""
     return re.sub(r'(<svg[^>]*? width="[0-9.]+)(" height="[0-9.]+)"', r'\1pt\2pt"', svg, count=1)
 
 

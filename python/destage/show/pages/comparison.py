@@ -20,6 +20,7 @@ from destage.model.drive import (
 from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
+from destage.model.run import Run
 from destage.model.winners import winners
 from destage.model.words import number, size
 from destage.show.charts.comparison import Charts
@@ -37,6 +38,9 @@ FEW = 8
 
 #: Most runs that are drawn over time; of more, the policies in colour.
 MOST_DEVELOPMENTS = 48
+
+#: Bars whose longest is less than this share above the shortest look alike: none are drawn.
+ALIKE = 0.01
 
 Part = dict[str, Any]
 
@@ -88,15 +92,30 @@ def _over_sizes(
     rows = charts.result.by_size
     for name in names:
         # A line at zero all along is better said: the summary does.
-        if name in metrics and (name == "hit_ratio" or any(row[name] for row in rows)):
-            chart = charts.over_size(metrics[name])
-            drawn.append(chart_part(group, name, metrics[name].title, chart, charts.result.name))
+        if name not in metrics or not (name == "hit_ratio" or any(row[name] for row in rows)):
+            continue
+        if name not in _ALWAYS and len(charts.result.sizes) == 1 and _alike(rows, name):
+            continue
+        chart = charts.over_size(metrics[name])
+        drawn.append(chart_part(group, name, metrics[name].title, chart, charts.result.name))
     return drawn
+
+
+#: Metrics that a reader looks for, even where all policies are alike.
+_ALWAYS = ("hit_ratio", "response_ns_mean")
+
+
+def _alike(rows: Sequence[Run], name: str, more: Sequence[float] = ()) -> bool:
+    """Whether bars of these values have the same length to the eye; the table has the numbers."""
+    values = [*more, *(row[name] for row in rows if row[name] is not None)]
+    return len(values) > 1 and max(values) - min(values) < ALIKE * max(map(abs, values))
 
 
 def _relative_writes(group: str, charts: Charts, metrics: Mapping[str, Metric]) -> Part | None:
     result = charts.result
     if "writes_vs_lru" not in metrics or len(result.labels) < 2 or len(result.sizes) < 2:
+        return None
+    if _alike(result.by_size, "writes_vs_lru", [1.0]):
         return None
     chart = charts.relative_writes(metrics["writes_vs_lru"])
     title = f"Flash writes relative to {BASELINE}"

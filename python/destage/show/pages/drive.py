@@ -1,4 +1,4 @@
-"""The device behind the cache, for the report: what it is, and every key after defaults."""
+"""The device behind the cache, for the report: its description, and every key."""
 
 from __future__ import annotations
 

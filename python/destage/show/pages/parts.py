@@ -1,4 +1,4 @@
-"""A run in tenths: what it does once the cache is full, and what it puts off."""
+"""A run in tenths: its metrics once the cache is full, and its pending writes."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def _hashes(elements: Sequence[str]) -> str:
 
 
 def points(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """A table of a chart's points: headings, rows of text, and what was left out of it."""
+    """A table of a chart's points: headings, rows of text, and a note on omitted rows."""
     if len(rows) < 2:
         # A line that was ruled, no points.
         return None

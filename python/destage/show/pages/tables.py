@@ -244,6 +244,6 @@ def wins_table(result: ResultSet) -> dict[str, Any] | None:
 
 def _who(labels: tuple[str, ...], of: int) -> str:
     if len(labels) == of:
-        return "all tie"
+        return "no significant difference"
     first = labels[0] if len(labels[0]) <= 24 else f"{labels[0][:23]}\u2026"
     return first if len(labels) == 1 else f"{first} (tie with {len(labels) - 1})"

@@ -60,11 +60,11 @@ MOST = 4
 #: Columns of a sentence in plain text.
 WIDE = 100
 
-#: Note on settings: no deployed system is simulated as it is.
+#: Note on settings: deployed systems are approximated.
 NEAREST = (
-    "None of these is simulated as it is: each stands beside the policy here that comes nearest,"
-    " run at the size that it takes. They cache a store on a faster device or in memory; what"
-    " filling that device costs is not in the numbers."
+    "Each product is simulated by its nearest policy, at the size that its setting allows. The"
+    " products cache a store in memory or on a faster device; the cost of filling that device is"
+    " not counted."
 )
 
 
@@ -111,21 +111,21 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
     sizes = [point for point in choice.curve if point.near]
     if len(sizes) == len(choice.curve) and not alone and len(sizes) > 1:
         said.append(
-            f"It is the smallest size that was tried, and already within {share_text(within)}: a"
-            " smaller one may do too (--cache)."
+            f"This is the smallest size tried; a smaller one may also be within"
+            f" {share_text(within)} (--cache)."
         )
     elif run is best and run is choice.curve[-1].run and len(choice.curve) > 1:
         said.append(
-            "It is the largest size that was tried: a larger cache may be better still (--budget)."
+            "This is the largest size tried; a larger cache may be better still (--budget)."
         )
     ties = choice.point.ties
     if ties:
-        said.append(f"{run.label} and {several(ties)}: no significant difference at that size.")
+        said.append(f"{several([run.label, *ties])}: no significant difference at that size.")
     share = goal.put_off(run)
     if share > 0.0005:
         said.append(
-            f"{percent(share, 1)} of its flash writes come after the last request, or are pending;"
-            " they are charged at the mean cost of the others."
+            f"{percent(share, 1)} of its flash writes are pending or come after the last request,"
+            " and are charged at the mean cost of the others."
         )
     return said
 
@@ -141,20 +141,18 @@ def _sign(value: float) -> str:
 
 
 def sure_lines(choice: Choice) -> list[str]:
-    """How sure it is: the interval, the parts of the trace, other seeds."""
-    rival, goal, mine = choice.rival, choice.goal, choice.run.label
+    """Significance: the interval, the parts of the trace, other seeds."""
+    rival, goal = choice.rival, choice.goal
     if rival is None:
         return ["No other candidate ran at that size: significance is unknown."]
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
-    if rival.significant:
-        said = [f"The next best there is {theirs}, and the difference is significant"]
-    else:
-        said = [f"The next best there is {theirs}, and the difference is not significant"]
+    differs = "significantly" if rival.significant else "not significantly"
+    said = [f"The next best there, {theirs}, is {differs} different"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
-        said[0] += f": {mine} less {rival.run.label} is {low} to {high} (95{NBSP}%)"
+        said[0] += f" (advice minus it: {low} to {high}, 95{NBSP}% CI)"
     elif rival.significant:
-        said[0] += " (by more than 1\u00a0%; it is too short for an interval)"
+        said[0] += " (by more than 1\u00a0%; the run is too short for an interval)"
     said[0] += "."
     said += [*_of_parts(choice, rival), *_of_seeds(choice, rival)]
     return said
@@ -162,20 +160,19 @@ def sure_lines(choice: Choice) -> list[str]:
 
 def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
     if not rival.parts:
-        yield "The run is too short, or the number is none, to be looked at part by part."
+        yield "Parts of the trace are not compared: the run is too short, or the metric has none."
         return
     largest = choice.goal.largest
     whole = choice.goal.metric is not None and rival.parts_name != choice.goal.metric.name
     of = title_of(rival.parts_name)
-    said = (
-        f"In {len(rival.parts)} equal parts of the trace (one warm run, by requests) it is ahead in"
-        f" {rival.ahead(largest)} in {of}"
-    )
+    said = f"It is ahead in {rival.ahead(largest)} of {len(rival.parts)} equal parts of the trace"
     shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
+    said += f" ({of}"
     if shares:
         said += f": {_share(min(shares))} to {_share(max(shares))}"
+    said += ")"
     if whole and "response_ns" in rival.parts_name and choice.goal.metric is not None:
-        said += f"; the parts' {title_of(choice.goal.metric.name)} would not add up to the whole's"
+        said += f"; {title_of(choice.goal.metric.name)} of the parts does not add up to the whole's"
     yield said + "."
 
 
@@ -183,14 +180,9 @@ def _share(value: float) -> str:
     return f"{_sign(value)}{percent(abs(value), 1)}"
 
 
-def _begun(what: str) -> str:
-    are = "are" if " and " in what or "writes" in what else "is"
-    return f"{what[0].upper()}{what[1:]} {are}"
-
-
 def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     if not rival.seeds and rival.seeds_of:
-        yield f"{_begun(rival.seeds_of)} drawn at random, and one seed was run (--seeds)."
+        yield f"One seed of {rival.seeds_of} was run (--seeds runs more)."
         return
     if not rival.seeds:
         yield "Both policies are deterministic."
@@ -200,8 +192,8 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     ends = list(dict.fromkeys(goal.text(v) for v in (min(values), max(values)))) if values else []
     spread = f": {' to '.join(ends)}" if ends else ""
     yield (
-        f"With {len(rival.seeds)} seeds of {rival.seeds_of} it is ahead, or as good, in"
-        f" {rival.ahead_by_seed(goal.largest)}{spread}."
+        f"It is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
+        f" {len(rival.seeds)} seeds of {rival.seeds_of}{spread}."
     )
 
 
@@ -226,12 +218,28 @@ def _wrong(choice: Choice, wrong: Wrong) -> str:
 
 
 def advice_lines(advised: Advised) -> list[list[str]]:
-    """All of it in sentences, a part for each objective, the advice first."""
+    """All of it in sentences, a part for each objective, the advice first.
+
+    Of products and of all policies, the second part has the sentences that differ.
+    """
     said = [[joint_line(advised)]] if len(advised.goals) > 1 else []
-    for choice in [*advised.deployed, *advised.choices]:
-        said.append([*choice_lines(choice, advised.within), *sure_lines(choice)])
-        said[-1] += wrong_lines(choice)
+    said += [_lines_of(choice, advised) for choice in advised.deployed]
+    known = {line for part in said for line in part}
+    for choice in advised.choices:
+        lines = _lines_of(choice, advised)
+        if lines[0] in known:
+            title = "cost" if choice.goal.metric is None else title_of(choice.goal.metric.name)
+            lines = [line for line in lines if line not in known]
+            lines.insert(0, f"Among all policies, for {title}: the same choice.")
+        elif advised.deployed:
+            lines[0] = f"Among all policies, {lines[0][0].lower()}{lines[0][1:]}"
+        said.append(lines)
     return [*said, [advised.life_said]]
+
+
+def _lines_of(choice: Choice, advised: Advised) -> list[str]:
+    """A choice, its certainty, and the costs of others."""
+    return [*choice_lines(choice, advised.within), *sure_lines(choice), *wrong_lines(choice)]
 
 
 def joint_line(advised: Advised) -> str:
@@ -240,8 +248,8 @@ def joint_line(advised: Advised) -> str:
     near = share_text(advised.within)
     if advised.joint is None:
         return (
-            f"No run is within {near} of the best in all of {names}: the front below has the runs"
-            " that no other beats in all, and each objective has its own choice."
+            f"No run is within {near} of the best in each of {names}: see the Pareto front, and the"
+            " choice for each objective."
         )
     return f"{_whole(advised.joint)} is the smallest within {near} of the best in {names}."
 
@@ -271,8 +279,8 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
     table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
-            "from best: with the writes that are pending, or come after the last request, at the"
-            " cost of the others"
+            "from best: writes that are pending or come after the last request are charged at the"
+            " mean cost of the others"
         )
     table.notes = [plain(note) for note in table.notes]
     return table
@@ -304,7 +312,7 @@ def front_table(advised: Advised) -> Table:
         cells = [Cell(size(run.cache_bytes), best=run is advised.joint), Cell(run.label)]
         cells += [Cell(goal.text(goal.value(run), FINE)) for goal in advised.goals]
         table.groups[0].append([*cells, Cell(ratio(run.hit_ratio))])
-    table.notes.append("by the numbers as they are: neighbours may differ by less than chance")
+    table.notes.append("neighbours may not differ significantly")
     if any(run is advised.joint for run in advised.front):
         table.notes.append("* near the best in all of them")
     return table
@@ -317,11 +325,11 @@ def settings_table(advised: Advised) -> Table:
     for goal in advised.goals:
         columns += [Column(goal.name), Column("from best"), Column("near from")]
     columns.append(Column("hit %"))
-    table = Table("What to type, and how far the nearest policy here is from the best", columns)
+    table = Table("Settings of products, and their distance from the best", columns)
     table.groups.append([_setting_row(setting, advised.goals) for setting in advised.settings])
     table.notes.append(
         plain(
-            "near from: the smallest size that was tried at which that policy is within"
+            "near from: smallest size tried at which this policy is within"
             f" {share_text(advised.within)} of the best"
         )
     )
@@ -392,7 +400,7 @@ def head_of(advised: Advised) -> str:
 def advice_text(
     advised: Advised, *, explain: bool, width: int = WIDE, markdown: bool = False
 ) -> str:
-    """The answer and its table; with `explain` all that stands behind them."""
+    """The answer and its table; with `explain` the reasons, certainty, settings and method."""
     head = "# " if markdown else ""
     bullet = "* " if markdown else ""
     wide = None if markdown else width
@@ -409,7 +417,7 @@ def advice_text(
 
 
 def _explained(advised: Advised, wide: int | None) -> list[str]:
-    """How sure it is, what other choices cost, what to type, and how it was made."""
+    """Certainty, costs of other choices, settings, and method."""
     markdown, out = wide is None, list[str]()
     bullet = "* " if markdown else ""
     for part in advice_lines(advised):
@@ -419,7 +427,7 @@ def _explained(advised: Advised, wide: int | None) -> list[str]:
         out += ["", laid_out]
     out += ["", *_typed_text(advised, wide)] if advised.settings else []
     out += [""]
-    out += [f"## How it was made{chr(10)}" if markdown else "How it was made:"]
+    out += [f"## Method{chr(10)}" if markdown else "Method:"]
     start = "* " if markdown else "  "
     return out + [_folded(f"{start}{plain(note)}", wide) for note in advised.notes]
 
@@ -436,9 +444,9 @@ def _folded(text: str, wide: int | None) -> str:
 
 def _typed_text(advised: Advised, wide: int | None) -> Iterator[str]:
     markdown = wide is None
-    yield f"## What to type{chr(10)}" if markdown else "What to type:"
+    yield f"## Settings{chr(10)}" if markdown else "Settings:"
     if advised.withheld:
-        yield _folded(plain(f"  Nothing: {advised.withheld}; --force prints it."), wide)
+        yield _folded(plain(f"  None: {advised.withheld} (override: --force)."), wide)
         return
     yield _folded(plain(NEAREST) if markdown else f"  {plain(NEAREST)}", wide)
     said: set[str] = set()
@@ -465,7 +473,7 @@ def method_lines(advised: KvAdvised) -> Iterator[str]:
     if advised.chosen.dollars is not None:
         yield f"Prices: {advised.prices.behind(advised.chosen.flash_bytes).said()}."
     if ran.interrupted:
-        yield "Interrupted: other runs were to come."
+        yield "Interrupted: some runs are missing."
 
 
 def kv_text(

@@ -88,12 +88,12 @@ def not_worth(advised: Advised) -> str:
     if goal.column in HITS or advised.nothing is None:
         most = goal.text(goal.value(best))
         return (
-            f"Worth it: no, or the trace is too short to say; a cache serves at most {most} of the"
-            f" accesses at any size tried, up to {size(choice.curve[-1].run.cache_bytes)}."
+            f"Worth it: no, or the trace is too short; a cache serves at most {most} of the"
+            f" accesses at any size up to {size(choice.curve[-1].run.cache_bytes)}."
         )
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
     return (
-        "Worth it: no, or the trace is too short to say; no cache"
+        "Worth it: no, or the trace is too short; no cache"
         f"{' of a product' if advised.deployed else ''} up to"
         f" {size(choice.curve[-1].run.cache_bytes)} improves {title} significantly"
         f" ({goal.text(goal.value(advised.nothing))} without one, {goal.text(choice.best_value)} at"
@@ -131,22 +131,16 @@ def _possible(advised: Advised) -> str | None:
     if not goal.is_significant(run, mine):
         if run.cache_bytes >= mine.cache_bytes:
             return None
-        return (
-            f"Possible, though no product can be set to it: {place(run)}, not significantly"
-            " different."
-        )
+        return f"Not in any product: {place(run)}, not significantly different."
     if not goal.better(judged, ours):
         return None
-    return (
-        f"Possible, though no product can be set to it: {place(run)} gives"
-        f" {goal.text(goal.value(run))}."
-    )
+    return f"Not in any product: {place(run)} gives {goal.text(goal.value(run))}."
 
 
 def _sure(choice: Choice) -> str:
     rival, goal = choice.rival, choice.goal
     if rival is None:
-        return "No other candidate ran at that size, so nothing can be said of chance."
+        return "No other candidate ran at that size: significance is unknown."
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
     if rival.significant:
         return f"The next best there, {theirs}, is significantly different."
@@ -173,9 +167,9 @@ def _one_collection(advised: Advised) -> str | None:
     if len(found) < 3 or max(found) - min(found) > ALIKE * max(found):
         return None
     return (
-        f"{goal.title} is {goal.text(min(found))} to {goal.text(max(found))} in every run: that is"
-        " one garbage collection of this device. Objective `mean`, or a device that collects in"
-        " steps (gc_step_pages), distinguishes caches."
+        f"{goal.title} is {goal.text(min(found))} to {goal.text(max(found))} in every run: the"
+        " length of one garbage collection. Use --objective mean, or a device with gc_step_pages,"
+        " to distinguish caches."
     )
 
 
@@ -243,7 +237,9 @@ def answer_table(advised: Advised) -> Table:
         table.notes.append(f"measured: {measured_text(advised.run)}, the same at every size")
     table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
     if apart:
-        table.notes.append("possible: the best policy there if it is significantly different")
+        table.notes.append(
+            "possible: best of all policies at that size, if significantly different"
+        )
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
             "from best: distance to the best, pending writes included at the mean cost of a write"
@@ -262,7 +258,7 @@ def _filter(one: Configuration) -> str:
 
 
 def kv_answer_lines(advised: KvAdvised) -> Iterator[str]:
-    """The answer: what it is worth and what wears out first; servers and recomputing if asked."""
+    """The answer: worth and wear first; servers and recomputing if asked."""
     chosen = advised.chosen
     yield _kv_worth(advised)
     yield _wear(chosen) + _extrapolated(advised, chosen)
@@ -273,7 +269,7 @@ def kv_answer_lines(advised: KvAdvised) -> Iterator[str]:
 
 
 def _rises(advised: KvAdvised) -> str:
-    """Whether the largest sizes that were tried gain still."""
+    """Note that hits still rise at the largest sizes tried."""
     if not advised.rises:
         return ""
     dram, flash = (size(max(one.sizes[k] for one in advised.candidates)) for k in (0, 1))
@@ -398,9 +394,9 @@ def _wear(chosen: Configuration) -> str:
     if not chosen.flash_bytes:
         return "SSD: nothing is written to flash."
     if not chosen.written:
-        return "SSD: nothing was written to flash, so that it lasts."
+        return "SSD: nothing was written to flash."
     if per_day is None:
-        return "SSD: its life is not known, because the trace has no times."
+        return "SSD: no lifetime, because the trace has no times."
     wear = f"SSD: {volume(per_day)} written a day"
     if years is None:
         return f"{wear}."
@@ -467,15 +463,17 @@ def kv_table(advised: KvAdvised) -> Table:
     if advised.chosen.dollars is not None:
         rule = "the lowest cost a year"
     else:
-        rule = f"an SSD that lasts {significant(prices.years)} years, else half of the longest life"
-        table.notes.append("then the least DRAM, the least flash, the fewest flash writes")
+        rule = (
+            f"an SSD life of {significant(prices.years)} years, else half of the longest; then the"
+            " least DRAM, the least flash, the fewest flash writes"
+        )
     table.notes.insert(0, f"* the advice: within {near}; {rule}")
     if prices.tbw is None and any(one.life_years is not None for one in advised.curve):
         table.notes.append(_ASSUMED)
     return table
 
 
-#: What the life of a drive follows from where its rating is not given.
+#: The assumed rating behind the life of a drive.
 _ASSUMED = (
     f"life: at one drive write a day over {ASSUMED_YEARS:g} years, assumed (--price tbw=600TB"
     " gives the rating)"

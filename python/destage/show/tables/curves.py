@@ -29,7 +29,7 @@ __all__ = ["curves_summary", "curves_table", "sizes_table"]
 def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence[str]) -> Table:
     """Return one row per size and one column per policy: hit ratios in per cent.
 
-    `drawn` says what was sampled, if anything was.
+    `drawn` describes the sample, if there is one.
     """
     title = f"{curves.name}: hit % over cache size{_sampled(drawn)}"
     sample = drawn.get("sample") or drawn.get("samples")
@@ -219,7 +219,7 @@ def _of_every_size(curves: ResultSet, label: str, every: Mapping[str, Any]) -> l
     if knees:
         said.append(f"{label}: knees, above which a page adds fewer hits, at {join(knees)}.")
     else:
-        said.append(f"{label}: no knee; each page adds about as many hits as the one before.")
+        said.append(f"{label}: no knee; each page adds about as many hits as the previous one.")
     return said
 
 

@@ -11,7 +11,7 @@ from destage.model.words import counted, number, percent, plain, significant, si
 __all__ = ["profile_text"]
 
 Data = Mapping[str, Any]
-#: A title and its text; without a title it continues the one before.
+#: A title and its text; without a title it continues the previous text.
 Line = tuple[str, str]
 
 

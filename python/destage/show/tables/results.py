@@ -382,8 +382,9 @@ def mark_meaning(runs: Sequence[Run]) -> str:
     parts = min((r.differences.parts for r in runs if r.differences.parts), default=FEW_PARTS)
     where = ""
     if parts < FEW_PARTS:
-        where = f" on this trace (its differences have {parts} independent parts or more)"
-    return f"best of its size{where}: {RULE}"
+        few = counted(parts, "independent part")
+        where = f"; few phases in this trace ({few}): verify on a longer one"
+    return f"best of its size: {RULE}{where}"
 
 
 def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:

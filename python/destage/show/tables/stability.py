@@ -38,16 +38,18 @@ def stability(runs: Sequence[Run]) -> list[str]:
     both = sum(all(one[0] == best for one in pair) for pair in known)
     alone = sum(_is_sole(best, group) for group in groups)
     if len(orders) == 1:
-        said = f"{best} has the lowest, {'' if alone else 'not '}significantly"
+        said = f"{best} is fastest ({'' if alone else 'not '}significantly)"
         if known:
-            said += f"; {'' if both else 'not '}in both halves of the trace"
+            said += f", {'and' if both else 'but not'} in both halves of the trace"
     else:
-        said = f"{best} has the lowest in {_share(lowest, len(orders))}, significantly in {alone}"
+        every = counted(len(orders), "configuration")
+        said = f"{best} is fastest in {number(lowest)} of {every} (significantly in {alone})"
         if known:
-            said += f"; in both halves of the trace in {_share(both, len(known))}"
+            said += f", in both halves of the trace in {both}"
+            said += "" if len(known) == len(orders) else f" of {len(known)}"
         if most > 2:
             same = sum(order == usual for order in orders)
-            said += f"; the order {', '.join(usual)} in {_share(same, len(orders))}"
+            said += f"; order {', '.join(usual)} in {same}"
     return [f"stability (mean response): {said}"]
 
 
@@ -83,7 +85,3 @@ def _order(group: Sequence[Run], mean: Callable[[Run], float | None]) -> tuple[s
     """Labels by mean response, the shortest first; empty where one has none."""
     means = [(value, run.label) for run in group if (value := mean(run)) is not None]
     return tuple(label for _, label in sorted(means)) if len(means) == len(group) else ()
-
-
-def _share(some: int, every: int) -> str:
-    return f"{number(some)} of {counted(every, 'setting')}"

@@ -78,7 +78,7 @@ def _idle(found: Iterable[Winner]) -> bool:
 
 
 def _single(result: ResultSet) -> str:
-    """One policy: say what it did, at the largest size."""
+    """One policy: its numbers at the largest size."""
     row = result.by_size[-1]
     parts = []
     if row["response_ns_mean"] is not None:
@@ -160,9 +160,10 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
     if not sole:
         always = set.intersection(*(set(w.labels) for w in found))
         if all(len(w.labels) == w.of for w in found):
-            return "all tie at every size" if tie == "a tie" else tie + _in_doubt(found)
+            alike = "all within 1\u00a0% at every size"
+            return alike if tie == "a tie" else tie + _in_doubt(found)
         among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
-        return f"{tie} at every size{among}"
+        return f"{tie} at {'every' if tie == 'a tie' else 'any'} size{among}"
     spans = _spans(found)
     if len(spans) <= 3:
         places: dict[str, list[str]] = {}

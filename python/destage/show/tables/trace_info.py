@@ -149,7 +149,7 @@ def _pages(data: Data) -> Iterable[Line]:
         "page accesses",
         f"{number(counts['accesses'])}, {number(counts['write_accesses'])} of them writes;"
         f" {number(counts['partial_reads'])} reads and {number(counts['partial_writes'])} writes"
-        " in part",
+        " of part of a page",
     )
     yield "span", f"{size(data['span_bytes'])} in {counted(len(data['volumes']), 'volume')}"
 
@@ -159,8 +159,8 @@ def _order(data: Data) -> Iterable[Line]:
     s, r = data["sequentiality"], data["rereference"]
     yield (
         "sequential",
-        f"{percent(s['with_previous'], 1)} go on with the request before,"
-        f" {percent(s['with_any_stream'], 1)} with a recent stream",
+        f"{percent(s['with_previous'], 1)} continue the previous request,"
+        f" {percent(s['with_any_stream'], 1)} a recent stream",
     )
     yield (
         "re-references",

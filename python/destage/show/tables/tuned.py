@@ -6,6 +6,7 @@ from destage.model.tuned import TunedCurve
 from destage.model.words import plain_value
 from destage.show.tables.results import Numbers
 from destage.show.tables.table import Cell, Column, Table
+from destage.show.tables.words import title_of
 
 __all__ = ["tuned_table"]
 
@@ -16,8 +17,8 @@ def tuned_table(tuned: TunedCurve) -> Table:
     numbers = Numbers.of(metric, [point.run for point in tuned.points])
     columns = [Column(key, key=True) for key in ("cache", *tuned.ranges)]
     columns += [Column(numbers.title)]
-    goal = "largest" if tuned.objective.largest else "smallest"
-    table = Table(f"{tuned.policy}: {metric.title}, {goal} wanted ({tuned.search})", columns)
+    goal = "maximised" if tuned.objective.largest else "minimised"
+    table = Table(f"{tuned.policy}: {title_of(metric.name)}, {goal} ({tuned.search})", columns)
     for size, points in tuned.by_size().items():
         best = tuned.best[size]
         table.groups.append(

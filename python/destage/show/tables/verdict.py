@@ -192,9 +192,8 @@ def _how_large(result: ResultSet) -> str:
     late = max(best.values(), key=lambda run: run.deferred_share)
     if late.deferred_share > LARGEST_PENDING:
         return (
-            f"No useful cache size can be named: at {size(late.cache_bytes)} "
-            f"{late.label} is fastest, and {percent(late.deferred_share, 0)} of its flash writes "
-            "come after the last request."
+            f"No recommended size: {late.label}, fastest at {size(late.cache_bytes)}, still has "
+            f"{percent(late.deferred_share, 0)} of its flash writes pending at the end."
         )
     least = min(map(mean, best.values()))
     first, last = best[min(best)], best[max(best)]

@@ -1,4 +1,4 @@
-//! ACE's gain over its base by the drive's units: its paper's claim, as docs/ace.md shows it.
+//! ACE's gain over its base by the drive's units: its paper's claim, as docs/asking.md shows it.
 
 use destage_core::{Nanos, Op};
 use destage_engine::result::RunResult;

@@ -3,7 +3,7 @@
 //! ```text
 //!  pairs   timed runs with every law checked, compared with benches/record/policies-over-ftls.md
 //!  newest  what every read returns, page by page
-//!  ace     the running time of ACE and of its base, compared with docs/ace.md
+//!  ace     the running time of ACE and of its base, compared with docs/asking.md
 //! ```
 
 mod ace;
