@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from destage.base.errors import DestageError
 from destage.fit.buffer import BURSTS, OVER, Buffer, buffer_of, first_full, taken_ns
 from destage.fit.fio import Measured, Measurement
-from destage.fit.model import Model
+from destage.fit.model import Model, Simulated
 from destage.fit.reads import command_of_writes
 from destage.fit.script import BATCH
 from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
 
-__all__ = ["Written", "blocks_of", "refined", "sampled", "tail_off", "writes_of"]
+__all__ = ["Written", "blocks_of", "longest_off", "refined", "sampled", "tail_off", "writes_of"]
 
 FILL = ("fill-1", "fill-2")
 #: Blocks that are tried.
@@ -144,10 +144,7 @@ def blocks_of(model: Model) -> list[int]:
 
 def tail_off(made: Measurement, models: Sequence[Model]) -> float:
     """Log difference of the longest reads of `tail-erase`, of the model nearest to them."""
-    tail = made.steps["tail-erase"].direction
-    longest = tail.p9999_ns
-    assert longest is not None, "the caller has looked"
-    often = tail.percentiles.get(99.9, longest)
+    tail = made.steps["tail-erase"]
     names = ("write-qd1", *OVER, *BURSTS, "tail-erase")
     least = math.inf
     for model in models:
@@ -155,9 +152,17 @@ def tail_off(made: Measurement, models: Sequence[Model]) -> float:
             found = model.simulate(names)["tail-erase"]
         except DestageError:
             continue  # so few blocks leave no room for a collection
-        pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
-        least = min(least, sum(abs(math.log(max(there, 1) / here)) for there, here in pairs))
-    return round(least, 9)
+        least = min(least, longest_off(tail, found))
+    return least
+
+
+def longest_off(tail: Measured, found: Simulated) -> float:
+    """Log difference of the longest reads: 99.9 and 99.99 %."""
+    longest = tail.direction.p9999_ns
+    assert longest is not None, "the caller has looked"
+    often = tail.direction.percentiles.get(99.9, longest)
+    pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
+    return round(sum(abs(math.log(max(there, 1) / here)) for there, here in pairs), 9)
 
 
 def _blocks(out: Written, made: Measurement) -> None:
