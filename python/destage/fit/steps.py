@@ -34,11 +34,15 @@ def steps_of(made: Measurement, model: Model, first: Root) -> tuple[Model, Root]
     if tail is None or tail.direction.p9999_ns is None:
         return None
     stepped = model.with_(gc_step_pages=IN_STEPS)
-    roots = [(model, first), (stepped, first_op(made, stepped))]
-    found = [(one, root) for one, root in roots if root is not None]
-    with ThreadPoolExecutor(len(found)) as pool:
-        off = list(pool.map(lambda one: _off(made, *one), found))
-    return found[off.index(min(off))]
+
+    def tried(one: Model, root: Root | None) -> tuple[float, Model, Root]:
+        root = root or first_op(made, one)
+        return (math.inf, one, first) if root is None else (_off(made, one, root), one, root)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(tried, (model, stepped), (first, None)))
+    _, best, root = min(found, key=lambda one: one[0])
+    return best, root
 
 
 def _off(made: Measurement, model: Model, first: Root) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from destage.base.errors import DestageError
@@ -176,11 +178,15 @@ def _blocks(out: Written, made: Measurement) -> None:
         return
     # The collector decides what overwritten bursts leave to be moved; it is not known yet, and
     # both ends of the range are tried.
-    off = {}
-    for count in blocks_of(out.model):
+    victims = sorted({out.model.gc_victim, "greedy", "fifo"})
+
+    def tried(count: int) -> float:
         trial = out.model.with_(pages_per_block=count)
-        victims = {trial.gc_victim, "greedy", "fifo"}
-        off[count] = tail_off(made, [trial.with_(gc_victim=v) for v in sorted(victims)])
+        return tail_off(made, [trial.with_(gc_victim=victim) for victim in victims])
+
+    counts = blocks_of(out.model)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        off = dict(zip(counts, pool.map(tried, counts), strict=True))
     if off and min(off.values()) < math.inf:
         out.model = out.model.with_(pages_per_block=min(off, key=lambda one: (off[one], one)))
     out.said["pages_per_block"] = "inferred"
