@@ -51,6 +51,7 @@ class Hidden:
     slc_blocks: int = 0
     slc_program_ns: int = 150_000
     map_pages: int = 0
+    steps: int | str = 0
 
     @property
     def pages(self) -> int:
@@ -81,7 +82,7 @@ class Hidden:
             "sched": "fcfs",
             "alloc": "static",
             "gc_mode": "foreground",
-            "gc_step_pages": 0,  # as a fit simulates
+            "gc_step_pages": self.steps,
             "gc_low_pages": 2 * self.block,
             "gc_stream": "shared",
             "gc_victim": self.victim,
@@ -178,9 +179,9 @@ def test_over_provisioning_and_collector_come_back(seed: int, tmp_path: Path) ->
     assert collected(drawn(seed), tmp_path) == []
 
 
-@pytest.mark.parametrize("victim", ["greedy", "fifo"])
-def test_a_collector_comes_back(victim: str, tmp_path: Path) -> None:
-    hidden = Hidden(victim=victim, units=4, op=0.2, capacity=256 * MIB)
+@pytest.mark.parametrize(("victim", "steps"), [("greedy", 0), ("fifo", 0), ("fifo", "auto")])
+def test_a_collector_comes_back(victim: str, steps: int | str, tmp_path: Path) -> None:
+    hidden = Hidden(victim=victim, steps=steps, units=4, op=0.2, capacity=256 * MIB)
     assert collected(hidden, tmp_path) == []
 
 
@@ -189,6 +190,8 @@ def collected(hidden: Hidden, folder: Path) -> list[str]:
     missed = recovered(made, hidden)
     found = made.collected
     assert found is not None
+    if made.model.gc_step_pages != hidden.steps:
+        missed.append(f"steps: {made.model.gc_step_pages}")
     if found.chosen.gc_victim != hidden.victim:
         missed.append(f"collector: {found}")
     keys = made.model.keys()

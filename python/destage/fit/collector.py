@@ -19,7 +19,9 @@ __all__ = [
     "CANDIDATES",
     "Candidate",
     "Collected",
+    "UNIFORM",
     "averaged",
+    "before_random",
     "block_of",
     "collected",
     "first_op",
@@ -151,7 +153,7 @@ def _looked_at(
     candidates: Sequence[tuple[str, str]],
 ) -> list[Candidate]:
     """Every candidate on the uniform writes and the first zones."""
-    before, fewer = _before(made), _first_zones(measured)
+    before, fewer = before_random(made), _first_zones(measured)
 
     def tried(pair: tuple[str, str]) -> Candidate:
         return _tried(pair, model, slope, fewer, before, NEARLY)
@@ -172,7 +174,7 @@ def _in_full(
     tried: Sequence[Candidate],
 ) -> list[Candidate]:
     """Those that a first look leaves near, on all writes; the others as they are."""
-    before, least = _before(made), min(one.rms for one in tried)
+    before, least = before_random(made), min(one.rms for one in tried)
 
     def further(one: Candidate) -> Candidate:
         if one.rms > PROMISING * least + PROMISING_PLUS or abs(one.difference) >= NO_ROOT:
@@ -207,7 +209,7 @@ def averaged(made: Measurement, model: Model, found: Collected) -> Collected:
     goal = sum(measured[name] for name in STEADY) / len(STEADY)
     trial = model.with_(gc_victim=chosen.gc_victim, gc_stream=chosen.gc_stream, op=chosen.op)
     places = trial.phases(AVERAGED)
-    before = _before(made)
+    before = before_random(made)
     with ThreadPoolExecutor(max(1, min(len(places), os.cpu_count() or 1))) as pool:
         off = list(pool.map(lambda one: _difference(trial, one.op, goal, before), places))
     slope = max(abs(chosen.slope), LEAST_SLOPE)
@@ -249,7 +251,7 @@ def _blocks_around(
     made: Measurement, model: Model, chosen: Candidate, measured: Mapping[str, float]
 ) -> dict[int, Candidate]:
     """Smaller and larger blocks, each until one fits the random writes worse than those before."""
-    own, before, fewer = model.pages_per_block, _before(made), _first_zones(measured)
+    own, before, fewer = model.pages_per_block, before_random(made), _first_zones(measured)
     pair = (chosen.gc_victim, chosen.gc_stream)
     near = [one for one in blocks_of(model) if own <= NEAR * one <= NEAR * NEAR * own]
     ways = [n for n in reversed(near) if n < own], [n for n in near if n > own]
@@ -274,8 +276,10 @@ def _blocks_around(
     return {own: chosen, **smaller, **larger}
 
 
-def first_op(made: Measurement, model: Model) -> tuple[float, float] | None:
-    """Over-provisioning if the collector is greedy, and the slope over it.
+def first_op(
+    made: Measurement, model: Model, begin: tuple[float, float] = (FIRST, SLOPE)
+) -> tuple[float, float] | None:
+    """Over-provisioning if the model's collector is the right one, and the slope over it.
 
     Near enough for what stands before the collector, and to begin its search.
     """
@@ -284,12 +288,13 @@ def first_op(made: Measurement, model: Model) -> tuple[float, float] | None:
     if len(rates) < len(STEADY):
         return None
     goal = sum(rates) / len(rates)
-    before = _before(made)
-    op, off, slope = _root(FIRST, SLOPE, lambda op: _difference(model, op, goal, before))
+    before = before_random(made)
+    op, off, slope = _root(*begin, lambda op: _difference(model, op, goal, before))
     return (op, slope) if abs(off) < NO_ROOT else None
 
 
-def _before(made: Measurement) -> tuple[str, ...]:
+def before_random(made: Measurement) -> tuple[str, ...]:
+    """Steps that leave the flash as the random writes find it."""
     return tuple(name for name in made.steps if BEFORE.fullmatch(name))
 
 

@@ -21,6 +21,7 @@ UNSEEN = {
     "bus_ps_per_byte": "only sums with read_ns and program_ns",
     "copyback": "absorbed by the over-provisioning",
     "gc_mode": "see the mix steps",
+    "gc_step_pages": "whole blocks, as simulated here",
     "link_duplex": "see the mix steps",
     "page_bytes": "see docs/spec/fit.md 14",
     "slc_read_ns": "as the flash",
@@ -113,13 +114,13 @@ def device_file(
         value = keys[key]
         found = {**derived, **said}.get(key) or _unseen(key, header["base"])
         found = _absolute(replace(found, value=value), model)
-        is_default = key not in said and literal(value).strip('[]"') == defaults[key]
+        # A device file without a preset collects in steps unless it says otherwise.
+        is_shown = key in said or key == "gc_step_pages"
+        is_default = not is_shown and literal(value).strip('[]"') == defaults[key]
         if is_default and found.status == "not identifiable":
             continue
         values.append(found)
         lines.append(f"{key + ' = ' + literal(value):<34} # {printable(found.comment)}")
-    # A device file without a preset collects in steps unless it says otherwise.
-    lines.append(f"{'gc_step_pages = 0':<34} # not identifiable; whole blocks, as simulated here")
     return "\n".join(lines) + "\n", values
 
 
@@ -147,7 +148,7 @@ def _unseen(key: str, base: str) -> Value:
         "gc_low_pages": "two blocks and what rounding adds",
     }
     note = structural.get(key) or UNSEEN.get(key) or ""
-    own = "" if key in structural else f"{base}'s"
+    own = "" if key in (*structural, "gc_step_pages") else f"{base}'s"
     return Value(key, "not identifiable", "", "; ".join(part for part in (own, note) if part))
 
 

@@ -36,6 +36,7 @@ from destage.fit.reads import (
 )
 from destage.fit.refusals import check
 from destage.fit.script import GRAIN
+from destage.fit.steps import SHOWN_BY, steps_of
 from destage.fit.writes import Written, refined, sampled, writes_of
 from destage.model.words import duration, plain
 
@@ -228,6 +229,7 @@ class _Chain:
         if first is not None and self.written is not None:
             refined(self.written, self.made, first[0])
             self.model = self.written.model
+            slope = self._steps(first)[1]
         is_open = self._says("pages_per_block", "inferred")
         self.collected = found = collected(self.made, self.model, slope, is_last=not is_open)
         if found is None:
@@ -251,6 +253,22 @@ class _Chain:
             note = "no collector fits" if len(found.tried) > 1 else "zones were not measured"
         for key in ("gc_victim", "gc_stream"):
             self.say(key, status, "uniform, zones", note)
+
+    def _steps(self, first: tuple[float, float]) -> tuple[float, float]:
+        """Whole blocks or steps; over-provisioning and its slope with them."""
+        assert self.written is not None, "the caller has looked"
+        found = steps_of(self.made, self.model, first)
+        if found is None:
+            note = f"{SHOWN_BY} has no percentiles"
+            self.say("gc_step_pages", "not identifiable", "", f"whole blocks: {note}")
+            return first
+        if found[0].gc_step_pages != self.model.gc_step_pages:
+            self.written.model = found[0]
+            refined(self.written, self.made, found[1][0])
+            self.model = self.written.model
+        note = "the nearer one of whole blocks and auto"
+        self.say("gc_step_pages", "inferred", SHOWN_BY, note)
+        return found[1]
 
     def _says(self, key: str, status: str) -> bool:
         value = self.values.get(key)

@@ -81,6 +81,8 @@ class Model:
     op: float = 0.12
     map_pages: int = 0
     """Map pages in memory; 0 where it has the whole map."""
+    gc_step_pages: int | str = 0
+    """0, whole blocks, or `auto`."""
 
     @property
     def base(self) -> Mapping[str, Any]:
@@ -188,6 +190,7 @@ class Model:
             "buffer_pages": self.buffer_pages,
             "gc_victim": self.gc_victim,
             "gc_stream": self.gc_stream,
+            "gc_step_pages": self.gc_step_pages,
             "precondition": "none",
         }
         keys |= self._map()
@@ -233,8 +236,11 @@ class Model:
     def simulate(self, names: Sequence[str], *, unread: Sequence[str] = ()) -> dict[str, Simulated]:
         """Play the script's steps of these names, in its order, on a miniature.
 
-        Of the steps `unread` only the writes: they are there for the state that they leave.
+        Of the steps `unread` only the writes: they are there for the state that they leave. An SLC
+        cache that is emptied in idle time has that time only beside the reads.
         """
+        if self.slc_pages and self.slc_idle:
+            unread = ()
         capacity = self.pages * self.page_bytes
         return simulated(self.device(self.keys()), capacity, names, unread=unread)
 
@@ -289,22 +295,27 @@ class Model:
 def simulated(
     record: Mapping[str, Any], capacity: int, names: Sequence[str], *, unread: Sequence[str] = ()
 ) -> dict[str, Simulated]:
-    """Play the script's steps of these names, in its order, on a device or its miniature."""
+    """Play the script's steps of these names, in its order, on a device or its miniature.
+
+    The waits before the steps between them are kept.
+    """
     keys = record["device"]
     real = int(keys["logical_pages"])
     if planes(keys) * int(keys["blocks_per_plane"]) * int(keys["pages_per_block"]) > LARGE_PAGES:
         small = miniature(keys)
         capacity = scaled(capacity, small["logical_pages"] / real)
         record = {**record, "device": small}
-    jobs = list(enumerate(jobs_of(capacity), 1))
-    chosen = [(at, job) for at, job in jobs if job.name in names]
-    steps = [
-        {**step_of(job, at, capacity), "without_reads": job.name in unread} for at, job in chosen
-    ]
-    played = play(record, steps)
+    steps: dict[str, dict[str, Any]] = {}
+    idle_ns = 0
+    for at, job in enumerate(jobs_of(capacity), 1):
+        step = step_of(job, at, capacity)
+        idle_ns += step["delay_ns"]
+        if job.name in names:
+            steps[job.name] = {**step, "delay_ns": idle_ns, "without_reads": job.name in unread}
+            idle_ns = 0
+    played = play(record, [*steps.values()])
     return {
-        job.name: measured(step, one)
-        for (_, job), step, one in zip(chosen, steps, played, strict=True)
+        name: measured(step, one) for (name, step), one in zip(steps.items(), played, strict=True)
     }
 
 

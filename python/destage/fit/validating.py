@@ -27,7 +27,7 @@ HOLD_OUT = ("half", "depth", "direction", "map-cache")
 #: Points are named that are further off than this share of the measured rate.
 OFF = 0.3
 #: Held out with the script's steps: what no estimate needs.
-_SPARE = ("read-qd", "mix-", "tail-collect")
+_SPARE = ("read-qd", "mix-")
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from destage.base.errors import DestageError
 from destage.fit.buffer import BURSTS, OVER, Buffer, buffer_of, first_full, taken_ns
 from destage.fit.fio import Measured, Measurement
-from destage.fit.model import Model
+from destage.fit.model import Model, Simulated
 from destage.fit.reads import command_of_writes
 from destage.fit.script import BATCH
 from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
 
-__all__ = ["Written", "blocks_of", "refined", "sampled", "tail_off", "writes_of"]
+__all__ = ["Written", "blocks_of", "longest_off", "refined", "sampled", "tail_off", "writes_of"]
 
 FILL = ("fill-1", "fill-2")
 #: Blocks that are tried.
@@ -144,10 +146,7 @@ def blocks_of(model: Model) -> list[int]:
 
 def tail_off(made: Measurement, models: Sequence[Model]) -> float:
     """Log difference of the longest reads of `tail-erase`, of the model nearest to them."""
-    tail = made.steps["tail-erase"].direction
-    longest = tail.p9999_ns
-    assert longest is not None, "the caller has looked"
-    often = tail.percentiles.get(99.9, longest)
+    tail = made.steps["tail-erase"]
     names = ("write-qd1", *OVER, *BURSTS, "tail-erase")
     least = math.inf
     for model in models:
@@ -155,9 +154,17 @@ def tail_off(made: Measurement, models: Sequence[Model]) -> float:
             found = model.simulate(names)["tail-erase"]
         except DestageError:
             continue  # so few blocks leave no room for a collection
-        pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
-        least = min(least, sum(abs(math.log(max(there, 1) / here)) for there, here in pairs))
-    return round(least, 9)
+        least = min(least, longest_off(tail, found))
+    return least
+
+
+def longest_off(tail: Measured, found: Simulated) -> float:
+    """Log difference of the longest reads: 99.9 and 99.99 %."""
+    longest = tail.direction.p9999_ns
+    assert longest is not None, "the caller has looked"
+    often = tail.direction.percentiles.get(99.9, longest)
+    pairs = ((found.p9999_ns, longest), (found.p999_ns, often))
+    return round(sum(abs(math.log(max(there, 1) / here)) for there, here in pairs), 9)
 
 
 def _blocks(out: Written, made: Measurement) -> None:
@@ -171,11 +178,15 @@ def _blocks(out: Written, made: Measurement) -> None:
         return
     # The collector decides what overwritten bursts leave to be moved; it is not known yet, and
     # both ends of the range are tried.
-    off = {}
-    for count in blocks_of(out.model):
+    victims = sorted({out.model.gc_victim, "greedy", "fifo"})
+
+    def tried(count: int) -> float:
         trial = out.model.with_(pages_per_block=count)
-        victims = {trial.gc_victim, "greedy", "fifo"}
-        off[count] = tail_off(made, [trial.with_(gc_victim=v) for v in sorted(victims)])
+        return tail_off(made, [trial.with_(gc_victim=victim) for victim in victims])
+
+    counts = blocks_of(out.model)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        off = dict(zip(counts, pool.map(tried, counts), strict=True))
     if off and min(off.values()) < math.inf:
         out.model = out.model.with_(pages_per_block=min(off, key=lambda one: (off[one], one)))
     out.said["pages_per_block"] = "inferred"
