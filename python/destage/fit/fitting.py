@@ -259,7 +259,7 @@ class _Chain:
         assert self.written is not None, "the caller has looked"
         found = steps_of(self.made, self.model, first)
         if found is None:
-            note = f"{SHOWN_BY} has no percentiles"
+            note = f"{SHOWN_BY} does not show it"
             self.say("gc_step_pages", "not identifiable", "", f"whole blocks: {note}")
             return first
         if found[0].gc_step_pages != self.model.gc_step_pages:

@@ -28,7 +28,7 @@ def steps_of(made: Measurement, model: Model, first: Root) -> tuple[Model, Root]
 
     A whole block holds up a read for all pages that it moves, a step for a few of them: with each
     at the rate that was measured, under the two collectors at the ends of the range. None where the
-    percentiles are missing.
+    percentiles are missing, or neither reaches that rate.
     """
     tail = made.get(SHOWN_BY)
     if tail is None or tail.direction.p9999_ns is None:
@@ -41,8 +41,8 @@ def steps_of(made: Measurement, model: Model, first: Root) -> tuple[Model, Root]
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(tried, (model, stepped), (first, None)))
-    _, best, root = min(found, key=lambda one: one[0])
-    return best, root
+    off, best, root = min(found, key=lambda one: one[0])
+    return (best, root) if math.isfinite(off) else None
 
 
 def _off(made: Measurement, model: Model, first: Root) -> float:
