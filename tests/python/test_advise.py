@@ -274,7 +274,7 @@ def test_each_system_has_its_nearest_policy_at_the_size_that_it_takes() -> None:
         assert system.lacks
         if system.writer:
             assert setting.run is None
-            assert "only in front of a device" in setting.why_not
+            assert "needs a device (--device)" in setting.why_not
             continue
         frames = min(setting.size_bytes // 4096, trace.unique_pages)
         if frames <= ALIKE * advice.run.frames:

@@ -9,7 +9,7 @@ from destage.base.errors import DestageError
 from destage.fit.collector import UNIFORM, before_random, first_op
 from destage.fit.fio import Measurement
 from destage.fit.model import Model
-from destage.fit.writes import longest_off
+from destage.fit.writes import ENDS, longest_off
 
 __all__ = ["SHOWN_BY", "steps_of"]
 
@@ -17,8 +17,6 @@ __all__ = ["SHOWN_BY", "steps_of"]
 SHOWN_BY = "tail-collect"
 #: `gc_step_pages` that is tried beside whole blocks.
 IN_STEPS = "auto"
-#: A collector that moves the fewest pages, and one that moves the oldest.
-ENDS = ("greedy", "fifo")
 
 Root = tuple[float, float]
 

@@ -16,9 +16,20 @@ from destage.fit.reads import command_of_writes
 from destage.fit.script import BATCH
 from destage.fit.slc import DEPTH, REQUEST_PAGES, Classes, classes_of, fast_again
 
-__all__ = ["Written", "blocks_of", "longest_off", "refined", "sampled", "tail_off", "writes_of"]
+__all__ = [
+    "ENDS",
+    "Written",
+    "blocks_of",
+    "longest_off",
+    "refined",
+    "sampled",
+    "tail_off",
+    "writes_of",
+]
 
 FILL = ("fill-1", "fill-2")
+#: Collectors at the ends of the range: one moves the fewest pages, one the oldest.
+ENDS = ("greedy", "fifo")
 #: Blocks that are tried.
 BLOCKS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
 #: Corrections of a rate by simulation.
@@ -176,9 +187,8 @@ def _blocks(out: Written, made: Measurement) -> None:
     if tail is None or tail.direction.p9999_ns is None:
         out.said["pages_per_block"] = "not identifiable: tail-erase has no percentiles"
         return
-    # The collector decides what overwritten bursts leave to be moved; it is not known yet, and
-    # both ends of the range are tried.
-    victims = sorted({out.model.gc_victim, "greedy", "fifo"})
+    # The collector decides what overwritten bursts leave to be moved; it is not known yet.
+    victims = sorted({out.model.gc_victim, *ENDS})
 
     def tried(count: int) -> float:
         trial = out.model.with_(pages_per_block=count)
