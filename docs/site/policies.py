@@ -91,7 +91,8 @@ def _head(policy: destage.PolicyInfo) -> str:
     ]
     rows = "\n".join(f"| {name} | {_cell(value)} |" for name, value in facts if value)
     device = " --device small" if policy.needs_device else ""
-    shown = f"destage compare my_trace.csv.gz -p lru,{policy.name} -c 16MiB{device}"
+    others = "" if policy.baseline else "lru,"
+    shown = f"destage compare my_trace.csv.gz -p {others}{policy.name} -c 16MiB{device}"
     return (
         f"# {policy.name}: {policy.title}\n\n{policy.about}\n\n| | |\n|---|---|\n{rows}\n\n"
         f"```bash\n{shown}\n```"
@@ -149,9 +150,10 @@ def _steps(policy: destage.PolicyInfo, played: micro.Played, lru: micro.Played) 
     else:
         note += (
             f"the same accesses for every page policy. LRU has {lru.hits} hits here and writes "
-            f"{lru.physical_writes} pages to flash; {policy.name} has {played.hits} and writes "
-            f"{played.physical_writes}."
+            f"{lru.physical_writes} pages to flash"
         )
+        own = f"; {policy.name} has {played.hits} and writes {played.physical_writes}"
+        note += "." if policy.baseline else f"{own}."
     table = (
         '<div class="table-wrapper"><table class="docutils steps"><thead><tr><th>#</th>'
         "<th>access</th><th></th><th>evicted</th><th>written to flash</th><th>in the cache</th>"
