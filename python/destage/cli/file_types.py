@@ -1,4 +1,4 @@
-"""Types of flags and arguments that name files: what a command reads, and what it writes."""
+"""Types of flags and arguments that name files: inputs and outputs of a command."""
 
 from __future__ import annotations
 
