@@ -13,6 +13,7 @@ from destage.model.columns import kinds, option_columns
 
 #: Of every option two values that a run of its own may have, and what else it needs.
 TIER = {"tier2": "lru", "tier2_cache": "20%"}
+THREE = {**TIER, "tier3": "lru", "tier3_cache": "30%"}
 SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "cost": ("read=1,write=2", "read=1,write=3", {}),
     "warmup": ("10%", "20%", {}),
@@ -29,6 +30,15 @@ SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "admit_dirty": ("ask", "always", TIER),
     "backing_read_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
     "backing_write_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
+    "tier2_read_ns": (50_000, 60_000, {**TIER, "backing_read_ns": 1_000_000}),
+    "tier3": ("lru", "fifo", {**TIER, "tier3_cache": "30%"}),
+    "tier3_cache": ("30%", "40%", {**TIER, "tier3": "lru"}),
+    "tier3_admit": ("always", "larc", THREE),
+    "tier3_offer": ("evicted", "inserted", THREE),
+    "tier3_promote": ("copy", "move", THREE),
+    "tier3_admit_dirty": ("ask", "always", THREE),
+    "tier3_read_ns": (200_000, 300_000, {**THREE, "device": "small"}),
+    "tier3_write_ns": (200_000, 300_000, {**THREE, "device": "small"}),
     "check": (False, True, {}),
     "ftl": ("page", "dftl", {"device": "small"}),
     "queue_depth": (1, 8, {"device": "small"}),

@@ -5,10 +5,10 @@ use super::read::{
     Count, Frames, List, Malformed, Named, Object, PageNumber, Params, Text, malformed,
     one_for_each, present, read, row, values, worded,
 };
-use super::tiers::{Tier2Line, arrivals};
+use super::tiers::{TierLine, arrivals, lower, policies};
 use destage_core::{AnyPolicy, NEVER, Page};
 use destage_engine::spec::PolicySpec;
-use destage_engine::tiers::Tier2Spec;
+use destage_engine::tiers::LowerTiersSpec;
 use destage_keys::Word;
 use destage_policies::{Setup, dense, hashed};
 use destage_replay::accesses::{Columns, Extent};
@@ -26,7 +26,7 @@ pub(super) struct KvVector {
     name: String,
     policy: PolicySpec,
     frames: u32,
-    tier2: Option<Tier2Spec>,
+    lower: Option<LowerTiersSpec>,
     touch: Touch,
     warmup_requests: u64,
     lpns: Vec<u64>,
@@ -71,7 +71,9 @@ struct Line {
     frames: Frames,
     kv: Object<KvLine>,
     #[serde(default, deserialize_with = "present")]
-    tier2: Option<Object<Tier2Line>>,
+    tier2: Option<Object<TierLine>>,
+    #[serde(default, deserialize_with = "present")]
+    tier3: Option<Object<TierLine>>,
     requests: List<Prompt>,
     #[serde(default, deserialize_with = "present")]
     decisions: Option<List<Named>>,
@@ -84,10 +86,14 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
     let (line, unknown_keys) = read::<Line>(line)?;
     let policy = PolicySpec::new(&line.policy.0, values(line.params).into_iter().collect())
         .map_err(|error| malformed("policy", error.to_string()))?;
-    let tier2 = line.tier2.map(|Object(tier2)| tier2.spec(false)).transpose()?;
-    if let Some(tier2) = &tier2 {
-        tier2.suits(&policy).map_err(|error| malformed("tier2", error.to_string()))?;
-        arrivals(None, tier2, 0)?; // requests of a vector have no times
+    let tier3 = line.tier3.map(|Object(tier3)| tier3);
+    let lower = match line.tier2 {
+        Some(Object(tier2)) => Some(lower(tier2, tier3, (&policy, false))?),
+        None if tier3.is_some() => return Err(malformed("tier3", "there is no tier2")),
+        None => None,
+    };
+    if let Some(lower) = &lower {
+        arrivals(None, lower, 0)?; // requests of a vector have no times
     }
     let KvLine { touch, block_tokens, warmup_requests } = line.kv.0;
     let block_tokens = block_tokens.map_or(512, |BlockTokens(tokens)| tokens);
@@ -115,7 +121,7 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
         name: line.name.0,
         policy,
         frames: line.frames.0,
-        tier2,
+        lower,
         touch: touch.map(|Touched(touch)| touch).unwrap_or_default(),
         warmup_requests: warmup_requests.0,
         lpns,
@@ -145,10 +151,7 @@ impl ObjectVector for KvVector {
     }
 
     fn policies(&self) -> String {
-        match &self.tier2 {
-            None => self.policy.label(),
-            Some(tier2) => format!("{} over {}", self.policy.label(), tier2.policy.label()),
-        }
+        policies(&self.policy, self.lower.as_ref())
     }
 
     fn accesses(&self) -> u64 {
@@ -184,13 +187,14 @@ impl KvVector {
             warmup: Warmup::Requests(self.warmup_requests),
             touch: self.touch,
         };
-        let mut recorder = Recorder { lpns: &self.lpns, decisions: Vec::new() };
+        let has_tier3 = self.lower.as_ref().is_some_and(|lower| lower.tier3.is_some());
+        let mut recorder = Recorder { lpns: &self.lpns, has_tier3, decisions: Vec::new() };
         let replayed = match tier1 {
             None => prefix_min::run(&replay, self.frames, &mut recorder)
                 .map_err(RunError::Impossible)?,
             Some(tier1) => {
-                let tier2 = self.tier2.as_ref().map(|tier2| tier2.build(&self.lpns, &[]));
-                replay.run(tier1, tier2.transpose()?, &mut recorder)
+                let lower = self.lower.as_ref().map(|lower| lower.build(&self.lpns, &[]));
+                replay.run(tier1, lower.transpose()?, &mut recorder)
             }
         };
         let counters = self.counters(&replayed.expect("no stop"));
@@ -199,11 +203,13 @@ impl KvVector {
 
     /// The counters of 7.3, by name.
     fn counters(&self, counted: &KvReplayed) -> Map<String, Json> {
-        let of_tiers = ["tier2_misses", "backing_reads", "backing_writes"];
-        let is_named = |(name, _): &(&str, u64)| {
-            self.tier2.is_some() && !of_tiers.contains(name) && !name.starts_with("pending")
-        };
-        let tiers = counted.tiers.iter().filter(is_named);
+        let of_pages = ["tier2_misses", "tier3_misses", "backing_reads", "backing_writes"];
+        let is_named =
+            |(name, _): &(&str, u64)| !of_pages.contains(name) && !name.starts_with("pending");
+        let (of_tier2, of_tier3) = (counted.tiers.of_tier2(), counted.tiers.of_tier3());
+        let has_tier3 = self.lower.as_ref().is_some_and(|lower| lower.tier3.is_some());
+        let tiers = of_tier2.iter().filter(|_| self.lower.is_some());
+        let tiers = tiers.chain(of_tier3.iter().filter(|_| has_tier3)).filter(is_named);
         let all = counted.kv.iter().chain(tiers);
         all.map(|(name, count)| (name.to_owned(), count.into())).collect()
     }
@@ -222,6 +228,7 @@ fn next_uses(ids: &[u32]) -> Vec<u64> {
 /// Keeps every decision, blocks translated back to their ids.
 struct Recorder<'a> {
     lpns: &'a [u64],
+    has_tier3: bool,
     decisions: Vec<Map<String, Json>>,
 }
 
@@ -243,6 +250,10 @@ impl Observer for Recorder<'_> {
         if let Some(below) = below {
             shown.insert("admitted".into(), numbers(&below.admitted).into());
             shown.insert("tier2_evicted".into(), numbers(&below.tier2_evicted).into());
+            if self.has_tier3 {
+                shown.insert("tier3_admitted".into(), numbers(&below.tier3_admitted).into());
+                shown.insert("tier3_evicted".into(), numbers(&below.tier3_evicted).into());
+            }
         }
         self.decisions.push(shown);
     }

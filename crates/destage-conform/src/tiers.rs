@@ -1,4 +1,4 @@
-//! Vectors of two tiers (`docs/spec/tiers.md` 9): what they say, and their runs.
+//! Vectors of several tiers (`docs/spec/tiers.md` 9): what they say, and their runs.
 
 use super::objects::{Expectation, ObjectOutcome, ObjectVector};
 use super::read::{
@@ -8,7 +8,7 @@ use super::read::{
 use super::vector::Decision;
 use destage_core::{Op, Page, Plan, Policy, Request};
 use destage_engine::spec::PolicySpec;
-use destage_engine::tiers::{AdmissionSpec, Tier2Spec};
+use destage_engine::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::Word;
 use destage_policies::{Setup, admission, dense, hashed};
 use destage_replay::accesses::{Columns, Extent};
@@ -24,12 +24,12 @@ use destage_replay::warmup::Warmup;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-/// A conformance vector of two tiers.
+/// A conformance vector of two or three tiers.
 pub(super) struct TierVector {
     name: String,
     policy: PolicySpec,
     frames: u32,
-    tier2: Tier2Spec,
+    lower: LowerTiersSpec,
     flush_at_end: bool,
     accesses: Vec<(Op, u64)>,
     arrivals_ns: Vec<u64>,
@@ -49,9 +49,9 @@ worded!(
     Dirty(AdmitDirty), "\"ask\" or \"always\"", |found| found.as_str().and_then(AdmitDirty::parse)
 );
 
-/// The flash tier as a line has it.
+/// A tier below the first as a line has it.
 #[derive(Deserialize)]
-pub(super) struct Tier2Line {
+pub(super) struct TierLine {
     policy: Text,
     #[serde(default)]
     params: Params,
@@ -65,20 +65,21 @@ pub(super) struct Tier2Line {
     page_bytes: Option<Frames>,
 }
 
-impl Tier2Line {
+impl TierLine {
     /// The tier, its policy and filter looked up.
-    pub(super) fn spec(self, fetch_on_write_miss: bool) -> Result<Tier2Spec, Malformed> {
+    fn spec(self, key: &str, fetch_on_write_miss: bool) -> Result<LowerTierSpec, Malformed> {
         let admit = self.admit.map_or_else(|| "always".to_owned(), |Text(name)| name);
-        let refused = |key: &'static str| {
+        let refused = |of: &str| {
+            let key = format!("{key}.{of}");
             move |error: destage_policies::BuildError| malformed(key, error.to_string())
         };
         let given = |params| values(params).into_iter().collect();
-        Ok(Tier2Spec {
+        Ok(LowerTierSpec {
             policy: PolicySpec::new(&self.policy.0, given(self.params))
-                .map_err(refused("tier2.policy"))?,
+                .map_err(refused("policy"))?,
             frames: self.frames.0,
             admit: AdmissionSpec::new(&admit, given(self.admit_params))
-                .map_err(refused("tier2.admit"))?,
+                .map_err(refused("admit"))?,
             rules: TierRules {
                 offer: self.offer.map(|Offered(offer)| offer).unwrap_or_default(),
                 promote: self.promote.map(|Promoted(promote)| promote).unwrap_or_default(),
@@ -90,6 +91,18 @@ impl Tier2Line {
     }
 }
 
+/// The tiers of a line, looked up.
+pub(super) fn lower(
+    tier2: TierLine,
+    tier3: Option<TierLine>,
+    (tier1, fetch_on_write_miss): (&PolicySpec, bool),
+) -> Result<LowerTiersSpec, Malformed> {
+    let tier3 = tier3.map(|tier3| tier3.spec("tier3", fetch_on_write_miss)).transpose()?;
+    let lower = LowerTiersSpec { tier2: tier2.spec("tier2", fetch_on_write_miss)?, tier3 };
+    lower.suits(tier1).map_err(|error| malformed("tier2", error.to_string()))?;
+    Ok(lower)
+}
+
 /// A vector as its line has it.
 #[derive(Deserialize)]
 struct Line {
@@ -98,7 +111,9 @@ struct Line {
     policy: Text,
     params: Params,
     frames: Frames,
-    tier2: Object<Tier2Line>,
+    tier2: Object<TierLine>,
+    #[serde(default, deserialize_with = "present")]
+    tier3: Option<Object<TierLine>>,
     accesses: List<Access>,
     #[serde(default, deserialize_with = "present")]
     arrivals_ns: Option<List<Count>>,
@@ -108,7 +123,7 @@ struct Line {
     counters: Option<Named>,
 }
 
-/// Reads a line of kind *two tiers*.
+/// Reads a line of kind *two tiers*, or three.
 pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     let (line, unknown_keys) = read::<Line>(line)?;
     let mut params = values(line.params);
@@ -116,16 +131,16 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     let flush_at_end = option(&mut params, "flush_at_end")?;
     let policy = PolicySpec::new(&line.policy.0, params.into_iter().collect())
         .map_err(|error| malformed("policy", error.to_string()))?;
-    let tier2 = line.tier2.0.spec(fetch_on_write_miss)?;
-    tier2.suits(&policy).map_err(|error| malformed("tier2", error.to_string()))?;
+    let tier3 = line.tier3.map(|Object(tier3)| tier3);
+    let lower = lower(line.tier2.0, tier3, (&policy, fetch_on_write_miss))?;
     let accesses: Vec<(Op, u64)> = line.accesses.0.into_iter().map(Into::into).collect();
     let decisions = one_for_each("decisions", line.decisions, ("access", accesses.len()))?;
-    let arrivals_ns = arrivals(line.arrivals_ns, &tier2, accesses.len())?;
+    let arrivals_ns = arrivals(line.arrivals_ns, &lower, accesses.len())?;
     Ok(TierVector {
         name: line.name.0,
         policy,
         frames: line.frames.0,
-        tier2,
+        lower,
         flush_at_end,
         accesses,
         arrivals_ns,
@@ -142,12 +157,14 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
 /// Arrivals of the accesses, which a filter that reads times needs.
 pub(super) fn arrivals(
     given: Option<List<Count>>,
-    tier2: &Tier2Spec,
+    lower: &LowerTiersSpec,
     accesses: usize,
 ) -> Result<Vec<u64>, Malformed> {
     let wrong = |what: &str| Err(malformed("arrivals_ns", what.to_owned()));
     let Some(given) = given else {
-        let needed = admission::info(tier2.admit.name).is_ok_and(|info| info.reads_time);
+        let mut tiers = std::iter::once(&lower.tier2).chain(&lower.tier3);
+        let needed =
+            tiers.any(|tier| admission::info(tier.admit.name).is_ok_and(|info| info.reads_time));
         return if needed { wrong("missing, and the filter reads times") } else { Ok(Vec::new()) };
     };
     let arrivals = given.counts();
@@ -171,7 +188,7 @@ impl ObjectVector for TierVector {
     }
 
     fn policies(&self) -> String {
-        format!("{} over {}", self.policy.label(), self.tier2.policy.label())
+        policies(&self.policy, Some(&self.lower))
     }
 
     fn accesses(&self) -> u64 {
@@ -211,20 +228,29 @@ impl TierVector {
             ..Input::of(columns)
         };
         let replay = Replay::of(&input, Warmup::None);
-        let tier2 = self.tier2.build(lpns, &[])?;
-        let mut recorder = Recorder { lpns, below: TierDecision::default(), decisions: Vec::new() };
-        let replayed = untimed::run(&replay, &mut tier1, tier2, &mut recorder);
+        let lower = self.lower.build(lpns, &[])?;
+        let has_tier3 = self.lower.tier3.is_some();
+        let mut recorder =
+            Recorder { lpns, has_tier3, below: TierDecision::default(), decisions: Vec::new() };
+        let replayed = untimed::run(&replay, &mut tier1, lower, &mut recorder);
         let mut replayed = replayed.expect("no stop");
         if self.flush_at_end {
             replayed.flush();
         }
-        let counters = counters(&replayed.counters);
+        let counters = counters(&replayed.counters, has_tier3);
         Ok(ObjectOutcome { decisions: recorder.decisions, completions_ns: None, counters })
     }
 }
 
-/// The counters of a run with two tiers, by name.
-pub(super) fn counters(counted: &Counters) -> Map<String, Json> {
+/// The policies of all tiers, from the first downwards.
+pub(super) fn policies(tier1: &PolicySpec, lower: Option<&LowerTiersSpec>) -> String {
+    let below = lower.map(|lower| std::iter::once(&lower.tier2).chain(&lower.tier3));
+    let labels = below.into_iter().flatten().map(|tier| tier.policy.label());
+    std::iter::once(tier1.label()).chain(labels).collect::<Vec<_>>().join(" over ")
+}
+
+/// The counters of a run with two tiers or three, by name.
+pub(super) fn counters(counted: &Counters, has_tier3: bool) -> Map<String, Json> {
     let Counters { read_hits, read_misses, write_hits, write_misses, .. } = *counted;
     let tier1 = [
         ("read_hits", read_hits),
@@ -234,13 +260,16 @@ pub(super) fn counters(counted: &Counters) -> Map<String, Json> {
         ("evictions", counted.evictions),
         ("end_flushes", counted.end_flushes),
     ];
-    let all = tier1.into_iter().chain(counted.tiers.iter());
+    let (of_tier2, of_tier3) = (counted.tiers.of_tier2(), counted.tiers.of_tier3());
+    let of_tier3 = of_tier3.iter().filter(|_| has_tier3);
+    let all = tier1.into_iter().chain(of_tier2.iter()).chain(of_tier3);
     all.map(|(name, count)| (name.to_owned(), count.into())).collect()
 }
 
 /// Keeps every decision, pages translated back to their numbers.
 struct Recorder<'a> {
     lpns: &'a [u64],
+    has_tier3: bool,
     below: TierDecision,
     decisions: Vec<Map<String, Json>>,
 }
@@ -251,13 +280,13 @@ impl Observer for Recorder<'_> {
     }
 
     fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
-        self.decisions.push(decision(self.lpns, hit, plan, &self.below));
+        self.decisions.push(decision((self.lpns, self.has_tier3), hit, plan, &self.below));
     }
 }
 
 /// A decision as vectors write it; `lpns` has the numbers of the pages.
 pub(super) fn decision(
-    lpns: &[u64],
+    (lpns, has_tier3): (&[u64], bool),
     hit: bool,
     plan: Option<&Plan>,
     below: &TierDecision,
@@ -275,6 +304,10 @@ pub(super) fn decision(
         "tier2_evicted": numbers(&below.tier2_evicted),
         "written_back": numbers(&below.written_back),
     });
-    let Json::Object(decision) = decision else { unreachable!("it is an object") };
+    let Json::Object(mut decision) = decision else { unreachable!("it is an object") };
+    if has_tier3 {
+        decision.insert("tier3_admitted".into(), numbers(&below.tier3_admitted).into());
+        decision.insert("tier3_evicted".into(), numbers(&below.tier3_evicted).into());
+    }
     decision
 }

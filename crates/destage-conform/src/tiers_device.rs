@@ -7,16 +7,16 @@ use super::read::{
     Count, Frames, List, Malformed, Named, Object, Params, Text, malformed, one_for_each, option,
     present, read, values,
 };
-use super::tiers::{Tier2Line, counters, decision};
+use super::tiers::{TierLine, counters, decision, lower, policies};
 use destage_core::{Nanos, Plan, Policy, Request};
 use destage_engine::spec::PolicySpec;
-use destage_engine::tiers::Tier2Spec;
+use destage_engine::tiers::LowerTiersSpec;
 use destage_policies::{Setup, dense, hashed};
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::observe::{Completed, Observer};
 use destage_replay::tiers::{Slots, TierDecision};
-use destage_replay::timed::{BackingTimes, TimedReplay, Workload};
+use destage_replay::timed::{BackingTimes, StoreTimes, TimedReplay, Workload};
 use destage_replay::warmup::Warmup;
 use destage_ssd::config::{HostMode, TrimMode, Value};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
@@ -57,7 +57,7 @@ pub(super) struct TiersDeviceVector {
     name: String,
     policy: PolicySpec,
     frames: u32,
-    tier2: Tier2Spec,
+    lower: LowerTiersSpec,
     flush_at_end: bool,
     device: DeviceConfig,
     cache: CacheConfig,
@@ -85,7 +85,7 @@ struct Line {
     #[serde(default)]
     params: Params,
     frames: Frames,
-    tier2: Object<Tier2Line>,
+    tier2: Object<TierLine>,
     device: BTreeMap<String, Entry>,
     #[serde(default)]
     ftl: BTreeMap<String, Entry>,
@@ -115,8 +115,7 @@ pub(super) fn tiers_device_vector(line: &Json) -> Result<TiersDeviceVector, Malf
     let flush_at_end = option(&mut params, "flush_at_end")?;
     let policy = PolicySpec::new(&line.policy.0, params.into_iter().collect())
         .map_err(|e| refused("policy", &e))?;
-    let tier2 = line.tier2.0.spec(fetch_on_write_miss)?;
-    tier2.suits(&policy).map_err(|e| refused("tier2", &e))?;
+    let lower = lower(line.tier2.0, None, (&policy, fetch_on_write_miss))?;
     let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl))
         .map_err(|e| refused("device", &e))?;
     let mut cache = table(line.cache);
@@ -135,7 +134,7 @@ pub(super) fn tiers_device_vector(line: &Json) -> Result<TiersDeviceVector, Malf
         return Err(malformed("host", "expected an open loop without a writer"));
     }
     let slot_pages = line.slot_pages.map_or(1, |Frames(pages)| pages);
-    let needed = u64::from(tier2.frames) * u64::from(slot_pages);
+    let needed = u64::from(lower.tier2.frames) * u64::from(slot_pages);
     if needed > u64::from(device.logical_pages) {
         let logical = device.logical_pages;
         let what = format!("{needed} pages of slots are more than the device has: {logical}");
@@ -153,12 +152,18 @@ pub(super) fn tiers_device_vector(line: &Json) -> Result<TiersDeviceVector, Malf
         name: line.name.0,
         policy,
         frames: line.frames.0,
-        tier2,
+        lower,
         flush_at_end,
         device,
         cache,
         host,
-        backing: BackingTimes { read_ns: time(backing.read_ns), write_ns: time(backing.write_ns) },
+        backing: BackingTimes {
+            backing: StoreTimes {
+                read_ns: time(backing.read_ns),
+                write_ns: time(backing.write_ns),
+            },
+            ..BackingTimes::default()
+        },
         slot_pages,
         workload,
         requests,
@@ -186,7 +191,7 @@ impl ObjectVector for TiersDeviceVector {
     }
 
     fn policies(&self) -> String {
-        format!("{} over {}", self.policy.label(), self.tier2.policy.label())
+        policies(&self.policy, Some(&self.lower))
     }
 
     fn accesses(&self) -> u64 {
@@ -211,7 +216,7 @@ impl TiersDeviceVector {
             input,
             host: self.host,
             warmup: Warmup::None,
-            fetch_on_write_miss: self.tier2.rules.fetch_on_write_miss,
+            fetch_on_write_miss: self.lower.tier2.rules.fetch_on_write_miss,
             flush_at_end: self.flush_at_end,
         };
         let mut device = Device::new(&self.device);
@@ -224,7 +229,7 @@ impl TiersDeviceVector {
             decisions: Vec::new(),
             completions_ns: vec![0; self.requests],
         };
-        let tiers = (&mut tier1, self.tier2.build(lpns, &[])?);
+        let tiers = (&mut tier1, self.lower.build(lpns, &[])?);
         let times = (&self.cache, self.backing);
         let outcome = replay.run_tiers(&mut device, tiers, slots, times, &mut recorder)?;
         let mut counted = match serde_json::to_value(&outcome.timing.counters) {
@@ -232,7 +237,7 @@ impl TiersDeviceVector {
             _ => Map::new(),
         };
         counted.retain(|name, _| OF_THE_DEVICE.contains(&name.as_str()));
-        counted.extend(counters(&outcome.pages));
+        counted.extend(counters(&outcome.pages, false));
         Ok(ObjectOutcome {
             decisions: recorder.decisions,
             completions_ns: Some(recorder.completions_ns),
@@ -255,7 +260,7 @@ impl Observer for Recorder<'_> {
     }
 
     fn access(&mut self, _: &Request, hit: bool, plan: Option<&Plan>) {
-        self.decisions.push(decision(self.lpns, hit, plan, &self.below));
+        self.decisions.push(decision((self.lpns, false), hit, plan, &self.below));
     }
 
     fn completed(&mut self, request: &Completed) {

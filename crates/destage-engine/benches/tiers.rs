@@ -7,7 +7,7 @@
 
 use destage_core::SplitMix64;
 use destage_engine::spec::PolicySpec;
-use destage_engine::tiers::{AdmissionSpec, Tier2Spec};
+use destage_engine::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_policies::{Setup, dense};
 use destage_replay::input::Input;
 use destage_replay::kv::{Chains, KvReplay, Touch};
@@ -37,7 +37,7 @@ fn main() {
         });
         println!(r#"{{"case":"one tier","accesses_per_s":{one:.0}}}"#);
         for admit in ["always", "nth", "tinylfu", "larc"] {
-            let tier2 = Tier2Spec {
+            let tier2 = LowerTierSpec {
                 policy: PolicySpec::parse("lru").expect("a policy"),
                 frames: large,
                 admit: AdmissionSpec::parse(admit).expect("a filter"),
@@ -45,8 +45,9 @@ fn main() {
                 rules: TierRules::default(),
             };
             let two = rate(|| {
-                let tier2 = tier2.parts(&lpns, &[]).expect("a tier");
-                untimed::run_unwatched(&replay, "lru", &small, tier2, &mut Unobserved)
+                let lower = LowerTiersSpec { tier2: tier2.clone(), tier3: None };
+                let lower = lower.parts(&lpns, &[]).expect("a tier");
+                untimed::run_unwatched(&replay, "lru", &small, lower, &mut Unobserved)
                     .expect("a policy");
             });
             let share = two / one;

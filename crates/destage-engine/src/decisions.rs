@@ -1,6 +1,6 @@
 //! Every decision of a run as JSON lines (`docs/spec/page-policies.md` 2.4): index, operation,
-//! page, hit, evicted pages, flush groups, and padding where a policy pads. With two tiers, what
-//! was decided below (`docs/spec/tiers.md` 4.7); with prefix semantics a line a request (9). Pages
+//! page, hit, evicted pages, flush groups, and padding where a policy pads. With several tiers,
+//! what was decided below (`docs/spec/tiers.md` 4.7); with prefix semantics a line a request (9). Pages
 //! are LPNs. Between these, what was written while a unit was idle: instant and page
 //! (`docs/spec/writer.md` 6).
 
@@ -16,15 +16,23 @@ pub struct DecisionLog<'a, W> {
     lpns: &'a [u64],
     index: u64,
     line: Vec<u8>,
-    /// Of the access that comes next, with two tiers.
+    /// Of the access that comes next, with several tiers.
     below: Option<TierDecision>,
+    has_tier3: bool,
     failed: Option<io::Error>,
 }
 
 impl<'a, W: Write> DecisionLog<'a, W> {
     /// `lpns` is the trace's table from dense ids to LPNs. `out` should be buffered.
     pub fn new(out: W, lpns: &'a [u64]) -> Self {
-        DecisionLog { out, lpns, index: 0, line: Vec::new(), below: None, failed: None }
+        let line = Vec::new();
+        DecisionLog { out, lpns, index: 0, line, below: None, has_tier3: false, failed: None }
+    }
+
+    /// With three tiers, of which the third is told too.
+    #[must_use]
+    pub fn with_tier3(self, has_tier3: bool) -> Self {
+        DecisionLog { has_tier3, ..self }
     }
 
     /// Writes what is left.
@@ -60,6 +68,12 @@ impl<'a, W: Write> DecisionLog<'a, W> {
         decision::list(line, below.admitted.iter().map(lpn));
         line.extend_from_slice(br#"],"tier2_evicted":["#);
         decision::list(line, below.tier2_evicted.iter().map(lpn));
+        if self.has_tier3 {
+            line.extend_from_slice(br#"],"tier3_admitted":["#);
+            decision::list(line, below.tier3_admitted.iter().map(lpn));
+            line.extend_from_slice(br#"],"tier3_evicted":["#);
+            decision::list(line, below.tier3_evicted.iter().map(lpn));
+        }
         line.extend_from_slice(br#"],"written_back":["#);
         decision::list(line, below.written_back.iter().map(lpn));
         line.extend_from_slice(b"]}\n");
@@ -82,6 +96,12 @@ impl<'a, W: Write> DecisionLog<'a, W> {
             decision::list(line, below.admitted.iter().map(lpn));
             line.extend_from_slice(br#"],"tier2_evicted":["#);
             decision::list(line, below.tier2_evicted.iter().map(lpn));
+            if self.has_tier3 {
+                line.extend_from_slice(br#"],"tier3_admitted":["#);
+                decision::list(line, below.tier3_admitted.iter().map(lpn));
+                line.extend_from_slice(br#"],"tier3_evicted":["#);
+                decision::list(line, below.tier3_evicted.iter().map(lpn));
+            }
         }
         line.extend_from_slice(b"]}\n");
         self.out.write_all(line)?;

@@ -7,13 +7,13 @@
 //!  stepped       a policy without a trace, one access at a time
 //!  live          a policy in front of a drive without a trace
 //!  options       options of a run                     mounted   a drive that is ready to run
-//!  option_column  the columns that options fill
+//!  option_table  options that a user may set          option_column  columns that they fill
 //!  checked       wraps a policy and asserts the laws
 //!  decisions     every decision of a run, as JSON lines
 //!  series        how a run develops over time
 //!  padding       pages that a policy adds to complete blocks, destage by destage
-//!  tiers         the flash tier of a run
-//!  tier_options  options of it, and of language models
+//!  tiers         the tiers below the cache
+//!  tier_options  their options, and those of language models
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
 //! ```
 
@@ -23,6 +23,7 @@ pub mod decisions;
 pub mod live;
 pub mod mounted;
 pub mod option_column;
+pub mod option_table;
 pub mod options;
 pub mod padding;
 pub mod result;

@@ -102,6 +102,7 @@ pub fn metrics(
             end_bytes: Some(outcome.dirty_left * page_bytes),
         }),
         tiers: None,
+        tier3: None,
         kv: None,
         queue: None,
         windows: None,

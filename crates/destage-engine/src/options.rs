@@ -1,10 +1,10 @@
 //! Options of all runs of a call: one struct, read from JSON and kept in results, and one list of
-//! the options that users may set. A new option is a field here, a row of [`RUN_OPTIONS`], the
+//! the options that users may set ([`RUN_OPTIONS`]). A new option is a field here, a row there, the
 //! place where it acts, and a key of Python's `RunOptions`.
 
 use crate::cost::Cost;
 use crate::mounted::Mounted;
-use crate::option_column::{OptionColumn, int, text, truth};
+use crate::option_table::RUN_OPTIONS;
 use crate::tier_options::TierOptions;
 use destage_policies::MOST_PAGES_PER_BLOCK;
 use destage_policies::params::nearest;
@@ -96,258 +96,6 @@ impl PartialEq for RunOptions {
             && name(self) == name(other)
     }
 }
-
-/// Value type of an option.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OptionKind {
-    /// True or false.
-    Flag,
-    /// A whole number, at least 1.
-    Whole,
-    /// Words, as people write them.
-    Text,
-}
-
-/// An option of a run, as the command line, Python and the documentation list it.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct RunOption {
-    /// Name, in Python and in JSON.
-    pub name: &'static str,
-    /// Flag of the command line; empty if it has none.
-    pub flag: &'static str,
-    /// Value type.
-    pub kind: OptionKind,
-    /// Placeholder of the value in the help.
-    pub metavar: &'static str,
-    /// Default, as the help shows it.
-    pub default: &'static str,
-    /// The help text.
-    pub about: &'static str,
-    /// Calls and commands that take it.
-    pub commands: &'static [&'static str],
-    /// `compare` takes several values: they are a grid.
-    pub several: bool,
-    /// Columns of a run that it fills: runs that differ in it differ there.
-    pub columns: &'static [OptionColumn],
-}
-
-const EVERY: &[&str] = &["compare", "run", "mrc", "tune"];
-const OF_TIERS: &[&str] = &["compare", "run"];
-
-/// Every option of a run, in the order of the help.
-pub static RUN_OPTIONS: &[RunOption] = &[
-    RunOption {
-        name: "cost",
-        flag: "--cost",
-        kind: OptionKind::Text,
-        metavar: "read=R,write=W",
-        default: "none",
-        about: "Cost of a page read and a page write, in any unit.",
-        commands: EVERY,
-        several: false,
-        columns: &[int("cost_read").key("cost.read"), int("cost_write").key("cost.write")],
-    },
-    RunOption {
-        name: "warmup",
-        flag: "--warmup",
-        kind: OptionKind::Text,
-        metavar: "AMOUNT",
-        default: "auto with a device, else none",
-        about: "Measure after this: auto (caches full), 10%, 60s.",
-        commands: EVERY,
-        several: false,
-        columns: &[text("warmup")],
-    },
-    RunOption {
-        name: "fetch_on_write_miss",
-        flag: "--fetch-on-write-miss",
-        kind: OptionKind::Flag,
-        metavar: "",
-        default: "false",
-        about: "Read the page from flash on a write miss.",
-        commands: EVERY,
-        several: false,
-        columns: &[truth("fetch_on_write_miss")],
-    },
-    RunOption {
-        name: "flush_at_end",
-        flag: "--flush-at-end",
-        kind: OptionKind::Flag,
-        metavar: "",
-        default: "false",
-        about: "Write dirty pages after the last access.",
-        commands: EVERY,
-        several: false,
-        columns: &[truth("flush_at_end")],
-    },
-    RunOption {
-        name: "pages_per_block",
-        flag: "--pages-per-block",
-        kind: OptionKind::Whole,
-        metavar: "PAGES",
-        default: "64",
-        about: "Pages per erase block, for clustering policies. [64]",
-        commands: EVERY,
-        several: false,
-        columns: &[int("pages_per_block")],
-    },
-    RunOption {
-        name: "device_pages",
-        flag: "--device-pages",
-        kind: OptionKind::Whole,
-        metavar: "PAGES",
-        default: "none",
-        about: "Logical capacity; pages beyond it are never padded.",
-        commands: EVERY,
-        several: false,
-        columns: &[int("device_pages")],
-    },
-    RunOption {
-        name: "trim",
-        flag: "--trim",
-        kind: OptionKind::Text,
-        metavar: "ignore|drop",
-        default: "ignore",
-        about: "Effect of the trace's trims: none, or drop their pages.",
-        commands: EVERY,
-        several: false,
-        columns: &[text("trim").or_of_host("trim").or("ignore")],
-    },
-    RunOption {
-        name: "tier2",
-        flag: "--tier2",
-        kind: OptionKind::Text,
-        metavar: "NAME,...",
-        default: "none",
-        about: "Policy of a flash tier below the cache.",
-        commands: OF_TIERS,
-        several: true,
-        columns: &[text("tier2_policy").key("tier2")],
-    },
-    RunOption {
-        name: "tier2_cache",
-        flag: "--tier2-cache",
-        kind: OptionKind::Text,
-        metavar: "SIZE,...",
-        default: "none",
-        about: "Size of the flash tier, as --cache.",
-        commands: OF_TIERS,
-        several: true,
-        columns: &[text("tier2_cache"), int("tier2_frames")],
-    },
-    RunOption {
-        name: "admit",
-        flag: "--admit",
-        kind: OptionKind::Text,
-        metavar: "NAME,...",
-        default: "always",
-        about: "Admission: nth, probability, tinylfu, larc, rate, ... [always]",
-        commands: OF_TIERS,
-        several: true,
-        columns: &[text("admit").or("always").needs(&["tier2"])],
-    },
-    RunOption {
-        name: "offer",
-        flag: "--offer",
-        kind: OptionKind::Text,
-        metavar: "NAME,...",
-        default: "evicted",
-        about: "Pages offered to it: evicted, or inserted. [evicted]",
-        commands: OF_TIERS,
-        several: true,
-        columns: &[text("offer").or("evicted").needs(&["tier2"])],
-    },
-    RunOption {
-        name: "promote",
-        flag: "--promote",
-        kind: OptionKind::Text,
-        metavar: "NAME,...",
-        default: "copy",
-        about: "A hit in it: copy the page up, or move it. [copy]",
-        commands: OF_TIERS,
-        several: true,
-        columns: &[text("promote").or("copy").needs(&["tier2"])],
-    },
-    RunOption {
-        name: "admit_dirty",
-        flag: "--admit-dirty",
-        kind: OptionKind::Text,
-        metavar: "ask|always",
-        default: "ask",
-        about: "Dirty pages: ask admission, or always take. [ask]",
-        commands: OF_TIERS,
-        several: false,
-        columns: &[text("admit_dirty").or("ask").needs(&["tier2"])],
-    },
-    RunOption {
-        name: "backing_read_ns",
-        flag: "--backing-read-ns",
-        kind: OptionKind::Whole,
-        metavar: "NS",
-        default: "1000000",
-        about: "Read time of the store below it, with --device. [1000000]",
-        commands: OF_TIERS,
-        several: false,
-        columns: &[int("backing_read_ns").or("1000000").needs(&["tier2", "device"])],
-    },
-    RunOption {
-        name: "backing_write_ns",
-        flag: "--backing-write-ns",
-        kind: OptionKind::Whole,
-        metavar: "NS",
-        default: "1000000",
-        about: "Write time of the store below it, with --device. [1000000]",
-        commands: OF_TIERS,
-        several: false,
-        columns: &[int("backing_write_ns").or("1000000").needs(&["tier2", "device"])],
-    },
-    RunOption {
-        name: "kv",
-        flag: "--kv",
-        kind: OptionKind::Flag,
-        metavar: "",
-        default: "false",
-        about: "Requests of a language model: a hit is a cached prefix.",
-        commands: OF_TIERS,
-        several: false,
-        columns: &[truth("kv")],
-    },
-    RunOption {
-        name: "touch",
-        flag: "--touch",
-        kind: OptionKind::Text,
-        metavar: "ORDER",
-        default: "tail-first",
-        about: "With --kv: tail-first, or head-first. [tail-first]",
-        commands: OF_TIERS,
-        several: false,
-        columns: &[text("touch").or("tail-first").needs(&["kv"])],
-    },
-    RunOption {
-        name: "check",
-        flag: "--check",
-        kind: OptionKind::Flag,
-        metavar: "",
-        default: "false",
-        about: "Assert the policy's invariants at every access (slow).",
-        commands: EVERY,
-        several: false,
-        columns: &[truth("check")],
-    },
-    RunOption {
-        name: "profile",
-        flag: "",
-        kind: OptionKind::Flag,
-        metavar: "",
-        default: "false",
-        about: "Record how the run developed, for reports (with a device).",
-        commands: &["compare", "run", "tune"],
-        several: false,
-        // It changes no number: the recording is in the run, or it is not.
-        columns: &[],
-    },
-];
 
 impl RunOptions {
     /// Treatment of trims in front of this host, or without a device; the option takes precedence.
@@ -473,6 +221,7 @@ fn block_pages<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Er
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::option_table::OptionKind;
 
     #[test]
     fn options_are_read_as_people_write_them_and_as_results_have_them() {
@@ -529,6 +278,23 @@ mod tests {
         }
     }
 
+    /// A value of an option of the third tier, with what it needs.
+    fn of_tier3(name: &str) -> String {
+        let value = match name {
+            "tier3" => "\"lru\"",
+            "tier3_cache" => "\"9p\"",
+            "tier3_admit" => "\"nth\"",
+            "tier3_offer" => "\"inserted\"",
+            "tier3_promote" => "\"move\"",
+            "tier3_admit_dirty" => "\"always\"",
+            _ => "7",
+        };
+        let needed =
+            [("tier2", "lru"), ("tier2_cache", "9p"), ("tier3", "lru"), ("tier3_cache", "9p")];
+        let others = needed.iter().filter(|(key, _)| *key != name);
+        others.fold(value.to_owned(), |all, (key, given)| format!(r#"{all}, "{key}": "{given}""#))
+    }
+
     #[test]
     fn every_row_is_a_field_with_the_default_that_it_names_and_every_field_has_a_row() {
         let all = RunOptions {
@@ -547,6 +313,8 @@ mod tests {
             let value = match option.kind {
                 OptionKind::Flag => "true",
                 OptionKind::Whole if option.name.starts_with("backing") => r#"7, "tier2": "lru""#,
+                OptionKind::Whole if option.name == "tier2_read_ns" => r#"7, "tier2": "lru""#,
+                _ if option.name.starts_with("tier3") => &of_tier3(option.name),
                 OptionKind::Whole => "7",
                 OptionKind::Text if option.name == "tier2" => r#""lru", "tier2_cache": "9p""#,
                 OptionKind::Text if option.name == "tier2_cache" => r#""9p", "tier2": "lru""#,

@@ -1,15 +1,16 @@
-//! Options of a flash tier and of language models, as part of a run's options
+//! Options of the tiers below the cache and of language models, as part of a run's options
 //! (`docs/spec/tiers.md` 2).
 
 use crate::spec::PolicySpec;
-use crate::tiers::{AdmissionSpec, Tier2Spec};
+use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::Word;
 use destage_replay::error::RunError;
 use destage_replay::kv::Touch;
 use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-/// Options of a flash tier below the cache, and of requests of a language model.
+/// Options of a flash tier below the cache, of a tier below that, and of requests of a language
+/// model.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TierOptions {
@@ -46,6 +47,36 @@ pub struct TierOptions {
     /// Whether admission is asked for dirty pages.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub admit_dirty: Option<AdmitDirty>,
+    /// Time of a read of tier 2, nanoseconds, without a device.
+    #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
+    pub tier2_read_ns: Option<u64>,
+    /// Policy of tier 3, as written for tier 1; without it there are no more than two tiers.
+    #[serde(deserialize_with = "policy", skip_serializing_if = "Option::is_none")]
+    pub tier3: Option<String>,
+    /// Size of tier 3, as written for tier 1.
+    #[serde(deserialize_with = "text", skip_serializing_if = "Option::is_none")]
+    pub tier3_cache: Option<String>,
+    /// Frames that the size stands for; known once the trace is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier3_frames: Option<u32>,
+    /// Admission to tier 3.
+    #[serde(deserialize_with = "filter", skip_serializing_if = "Option::is_none")]
+    pub tier3_admit: Option<String>,
+    /// Pages that are offered to tier 3.
+    #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
+    pub tier3_offer: Option<Offer>,
+    /// Treatment of a tier-3 copy that is hit.
+    #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
+    pub tier3_promote: Option<Promote>,
+    /// Whether admission to tier 3 is asked for dirty pages.
+    #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
+    pub tier3_admit_dirty: Option<AdmitDirty>,
+    /// Time of a read of tier 3, nanoseconds.
+    #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
+    pub tier3_read_ns: Option<u64>,
+    /// Time of a write to tier 3, nanoseconds, with a device.
+    #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
+    pub tier3_write_ns: Option<u64>,
     /// Requests are chains of blocks, and a hit is a cached prefix.
     #[serde(deserialize_with = "flag", skip_serializing_if = "is_false")]
     pub kv: bool,
@@ -53,6 +84,9 @@ pub struct TierOptions {
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub touch: Option<Touch>,
 }
+
+/// Of a third tier, which has no device.
+const NO_SIZE_3: &str = "tier3 (--tier3) has no size: add tier3_cache (--tier3-cache)";
 
 /// Of a flash tier without a device, whose logical pages would be its size.
 pub(crate) const NO_SIZE: &str = "tier2 (--tier2) has no size: add tier2_cache (--tier2-cache)";
@@ -76,11 +110,30 @@ impl TierOptions {
             ("admit_dirty", self.admit_dirty.is_some()),
             ("backing_read_ns", self.backing_read_ns.is_some()),
             ("backing_write_ns", self.backing_write_ns.is_some()),
+            ("tier2_read_ns", self.tier2_read_ns.is_some()),
+            ("tier3", self.tier3.is_some()),
         ];
-        let stray = of_tier2.iter().find(|(_, given)| *given && self.tier2.is_none());
-        if let Some((key, _)) = stray {
-            let flag = key.replace('_', "-");
-            return Err(format!("{key} (--{flag}) is of a flash tier: add tier2 (--tier2)"));
+        let of_tier3 = [
+            ("tier3_cache", self.tier3_cache.is_some()),
+            ("tier3_admit", self.tier3_admit.is_some()),
+            ("tier3_offer", self.tier3_offer.is_some()),
+            ("tier3_promote", self.tier3_promote.is_some()),
+            ("tier3_admit_dirty", self.tier3_admit_dirty.is_some()),
+            ("tier3_read_ns", self.tier3_read_ns.is_some()),
+            ("tier3_write_ns", self.tier3_write_ns.is_some()),
+        ];
+        let stray = |of: &[(&'static str, bool)], has: bool| {
+            let key = of.iter().find(|(_, given)| *given && !has).map(|(key, _)| *key)?;
+            Some(format!("{key} (--{})", key.replace('_', "-")))
+        };
+        if let Some(key) = stray(&of_tier2, self.tier2.is_some()) {
+            return Err(format!("{key} is of a flash tier: add tier2 (--tier2)"));
+        }
+        if let Some(key) = stray(&of_tier3, self.tier3.is_some()) {
+            return Err(format!("{key} is of a third tier: add tier3 (--tier3)"));
+        }
+        if self.tier3.is_some() && self.tier3_cache.is_none() {
+            return Err(NO_SIZE_3.into());
         }
         if self.touch.is_some() && !self.kv {
             return Err("touch (--touch) is of a language model's requests: add kv (--kv)".into());
@@ -88,15 +141,56 @@ impl TierOptions {
         Ok(())
     }
 
-    /// The flash tier, if there is one.
+    /// Times go with a device, or, of reads, all together without one.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names what is missing or does not apply.
+    pub fn check_times(&self, has_device: bool) -> Result<(), String> {
+        if has_device {
+            return match self.tier2_read_ns {
+                None => Ok(()),
+                Some(_) => Err("tier2_read_ns (--tier2-read-ns) excludes a device, which has a \
+                    time of its own"
+                    .into()),
+            };
+        }
+        let of_writes = [
+            ("tier3_write_ns", self.tier3_write_ns.is_some()),
+            ("backing_write_ns", self.backing_write_ns.is_some()),
+        ];
+        if let Some((key, _)) = of_writes.iter().find(|(_, given)| *given) {
+            let flag = key.replace('_', "-");
+            return Err(format!(
+                "{key} (--{flag}) is of a run with a device: add device (--device)"
+            ));
+        }
+        let of_reads = [
+            ("tier2_read_ns", self.tier2_read_ns.is_some()),
+            ("tier3_read_ns", self.tier3_read_ns.is_some() || self.tier3.is_none()),
+            ("backing_read_ns", self.backing_read_ns.is_some()),
+        ];
+        let missing = of_reads.iter().find(|(_, given)| !given);
+        let any = self.tier2_read_ns.or(self.tier3_read_ns).or(self.backing_read_ns);
+        match missing.filter(|_| any.is_some()) {
+            None => Ok(()),
+            Some((key, _)) => Err(format!(
+                "without a device, times of reads give read_time_ns, which needs them all: add \
+                 {key} (--{})",
+                key.replace('_', "-")
+            )),
+        }
+    }
+
+    /// The tiers below the cache, if there are any.
     ///
     /// # Errors
     ///
     /// [`RunError`] of an unknown name or a wrong parameter, or of an unknown size.
-    pub fn spec(&self, fetch_on_write_miss: bool) -> Result<Option<Tier2Spec>, RunError> {
+    pub fn spec(&self, fetch_on_write_miss: bool) -> Result<Option<LowerTiersSpec>, RunError> {
         let Some(policy) = &self.tier2 else { return Ok(None) };
         let frames = self.tier2_frames.ok_or_else(|| RunError::Impossible(NO_SIZE.into()))?;
-        Ok(Some(Tier2Spec {
+        let tier2 = LowerTierSpec {
             policy: PolicySpec::parse(policy)?,
             frames,
             admit: AdmissionSpec::parse(self.admit.as_deref().unwrap_or("always"))?,
@@ -107,29 +201,71 @@ impl TierOptions {
                 fetch_on_write_miss,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
+        };
+        Ok(Some(LowerTiersSpec { tier2, tier3: self.third(fetch_on_write_miss)? }))
+    }
+
+    /// The third tier, if there is one.
+    fn third(&self, fetch_on_write_miss: bool) -> Result<Option<LowerTierSpec>, RunError> {
+        let Some(policy) = &self.tier3 else { return Ok(None) };
+        let frames = self.tier3_frames.ok_or_else(|| RunError::Impossible(NO_SIZE_3.into()))?;
+        Ok(Some(LowerTierSpec {
+            policy: PolicySpec::parse(policy)?,
+            frames,
+            admit: AdmissionSpec::parse(self.tier3_admit.as_deref().unwrap_or("always"))?,
+            rules: TierRules {
+                offer: self.tier3_offer.unwrap_or_default(),
+                promote: self.tier3_promote.unwrap_or_default(),
+                admit_dirty: self.tier3_admit_dirty.unwrap_or_default(),
+                fetch_on_write_miss,
+            },
+            page_bytes: self.page_bytes.unwrap_or(1),
         }))
     }
 
-    /// Part of a run's label for tier 2: ` over s3-fifo 64GiB, admit nth, offer inserted`; empty
-    /// with one tier.
-    pub fn label(&self) -> String {
-        let Some(tier2) = &self.tier2 else { return String::new() };
-        let mut label = format!(" over {tier2}");
-        if let Some(cache) = &self.tier2_cache {
-            label += &format!(" {cache}");
-        }
-        let words = [
-            ("admit", self.admit.clone()),
-            ("offer", self.offer.map(|offer| offer.name().to_owned())),
-            ("promote", self.promote.map(|promote| promote.name().to_owned())),
-        ];
-        for (key, value) in words {
-            if let Some(value) = value {
-                label += &format!(", {key} {value}");
-            }
-        }
-        label
+    /// Mean time of an access that is served by these tiers, nanoseconds: the times of their reads
+    /// alone, of `hits` in tiers 2 and 3 and so many reads of the backing store, over `accesses`.
+    ///
+    /// `None` unless all these times are given.
+    pub fn read_time_ns(&self, hits: (u64, u64), backing: u64, accesses: u64) -> Option<f64> {
+        let tier3 = if self.tier3.is_some() { self.tier3_read_ns? } else { 0 };
+        let parts =
+            [(hits.0, self.tier2_read_ns?), (hits.1, tier3), (backing, self.backing_read_ns?)];
+        let sum: f64 = parts.iter().map(|&(pages, ns)| pages as f64 * ns as f64).sum();
+        (accesses > 0).then(|| sum / accesses as f64)
     }
+
+    /// Part of a run's label for the tiers below: ` over s3-fifo 64GiB, admit nth, offer inserted`;
+    /// empty with one tier.
+    pub fn label(&self) -> String {
+        let tier2 = (&self.tier2, &self.tier2_cache);
+        let tier3 = (&self.tier3, &self.tier3_cache);
+        tier_label(tier2, (&self.admit, self.offer, self.promote))
+            + &tier_label(tier3, (&self.tier3_admit, self.tier3_offer, self.tier3_promote))
+    }
+}
+
+/// Part of a run's label for one tier.
+fn tier_label(
+    (policy, cache): (&Option<String>, &Option<String>),
+    (admit, offer, promote): (&Option<String>, Option<Offer>, Option<Promote>),
+) -> String {
+    let Some(policy) = policy else { return String::new() };
+    let mut label = format!(" over {policy}");
+    if let Some(cache) = cache {
+        label += &format!(" {cache}");
+    }
+    let words = [
+        ("admit", admit.clone()),
+        ("offer", offer.map(|offer| offer.name().to_owned())),
+        ("promote", promote.map(|promote| promote.name().to_owned())),
+    ];
+    for (key, value) in words {
+        if let Some(value) = value {
+            label += &format!(", {key} {value}");
+        }
+    }
+    label
 }
 
 fn text<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {

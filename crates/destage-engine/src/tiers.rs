@@ -1,13 +1,14 @@
-//! The flash tier of a run, as people write it and as it is built (`docs/spec/tiers.md` 2).
+//! The tiers below the cache of a run, as people write them and as they are built
+//! (`docs/spec/tiers.md` 2).
 
-use crate::spec::{PolicySpec, json_of, label};
+use crate::spec::{PolicySpec, label};
 use destage_core::Requirements;
 use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, FromRun, Setup, written};
 use destage_replay::error::RunError;
 use destage_replay::tiers::rules::{Offer, Promote, TierRules};
-use destage_replay::tiers::tier2::{Tier2, Tier2Parts};
+use destage_replay::tiers::{LowerTierParts, LowerTiers, LowerTiersParts};
 
 /// Parameter of a policy that takes the pages of the trace by default.
 const FILE_PAGES: &str = "file_pages";
@@ -62,12 +63,61 @@ impl AdmissionSpec {
     }
 }
 
-/// The flash tier of a run.
+/// The tiers below the cache, in order.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Tier2Spec {
-    /// Policy of tier 2.
+pub struct LowerTiersSpec {
+    /// The flash tier.
+    pub tier2: LowerTierSpec,
+    /// The tier below it, if there is one.
+    pub tier3: Option<LowerTierSpec>,
+}
+
+impl LowerTiersSpec {
+    /// The tiers suit each other.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Impossible`], which names both keys and says why.
+    pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
+        self.tier2.suits("tier2", tier1)?;
+        self.tier3.as_ref().map_or(Ok(()), |tier3| tier3.suits("tier3", tier1))
+    }
+
+    /// The parts of empty tiers over pages with these LPNs, with what the run `says` to their
+    /// policies.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Build`] of a wrong parameter.
+    pub fn parts<'a>(
+        &self,
+        lpns: &'a [u64],
+        says: &[(FromRun, Value)],
+    ) -> Result<LowerTiersParts<'a>, RunError> {
+        let tier3 = self.tier3.as_ref().map(|tier3| tier3.parts(lpns, says)).transpose()?;
+        Ok(LowerTiersParts { tier2: self.tier2.parts(lpns, says)?, tier3 })
+    }
+
+    /// Empty tiers, as [`parts`](LowerTiersSpec::parts).
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Build`] of a wrong parameter.
+    pub fn build<'a>(
+        &self,
+        lpns: &'a [u64],
+        says: &[(FromRun, Value)],
+    ) -> Result<LowerTiers<'a>, RunError> {
+        Ok(self.parts(lpns, says)?.erased()?)
+    }
+}
+
+/// A tier below the cache.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LowerTierSpec {
+    /// Its policy.
     pub policy: PolicySpec,
-    /// Frames of tier 2, at least 1.
+    /// Its frames, at least 1.
     pub frames: u32,
     /// Which offers it takes.
     pub admit: AdmissionSpec,
@@ -77,16 +127,17 @@ pub struct Tier2Spec {
     pub page_bytes: u64,
 }
 
-impl Tier2Spec {
-    /// The two tiers suit each other.
+impl LowerTierSpec {
+    /// The tier, the option `key`, suits tier 1.
     ///
     /// # Errors
     ///
     /// [`RunError::Impossible`], which names both keys and says why.
-    pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
-        let Tier2Spec { policy: tier2, admit, rules, .. } = self;
+    fn suits(&self, key: &str, tier1: &PolicySpec) -> Result<(), RunError> {
+        let LowerTierSpec { policy, admit, rules, .. } = self;
         let refused = |what: String| Err(RunError::Impossible(what));
-        if tier1.is_none() && rules.promote == Promote::Move {
+        let of_tier = if key == "tier2" { String::new() } else { format!("{key}_") };
+        if tier1.is_none() && key == "tier2" && rules.promote == Promote::Move {
             return refused(
                 "tier 1 none excludes promote = move: a page that moves up leaves again at once"
                     .into(),
@@ -96,36 +147,35 @@ impl Tier2Spec {
             let label = tier1.label();
             return refused(format!("tier 1 cannot be {label} with a tier 2: {why}"));
         }
-        if tier2.is_none() {
-            return refused("tier2 = none: leave tier2 out for one tier".into());
+        if policy.is_none() {
+            return refused(format!("{key} = none: leave {key} out for a tier less"));
         }
-        if let Some(why) = unsuited(tier2) {
-            return refused(format!("tier2 cannot be {}: {why}", tier2.label()));
+        if let Some(why) = unsuited(policy) {
+            return refused(format!("{key} cannot be {}: {why}", policy.label()));
         }
-        if requirements(tier2).contains(Requirements::NEXT_USE) {
+        if requirements(policy).contains(Requirements::NEXT_USE) {
             return refused(format!(
-                "tier2 cannot be {}: the accesses that reach tier 2 are not known beforehand",
-                tier2.label()
+                "{key} cannot be {}: the accesses that reach it are not known beforehand",
+                policy.label()
             ));
         }
         // Its default are the pages of the trace.
-        let params = destage_policies::info(tier2.name)?.params;
+        let params = destage_policies::info(policy.name)?.params;
         let counts_pages = params.iter().any(|param| param.name == FILE_PAGES);
-        if counts_pages && !tier2.given.iter().any(|(key, _)| key == FILE_PAGES) {
-            let name = tier2.name;
+        if counts_pages && !policy.given.iter().any(|(key, _)| key == FILE_PAGES) {
+            let name = policy.name;
             return refused(format!(
-                "tier2 = {name} needs {FILE_PAGES} (tier2 {name}[{FILE_PAGES}=100000]): the pages \
-                 that reach tier 2 are not known beforehand"
+                "{key} = {name} needs {FILE_PAGES} ({key} {name}[{FILE_PAGES}=100000]): the pages \
+                 that reach it are not known beforehand"
             ));
         }
         if rules.promote == Promote::Move && rules.offer == Offer::Inserted {
-            return refused(
-                "promote = move excludes offer = inserted: a page that moves up would be offered \
-                 again"
-                    .into(),
-            );
+            return refused(format!(
+                "{of_tier}promote = move excludes {of_tier}offer = inserted: a page that moves up \
+                 would be offered again"
+            ));
         }
-        admission::suits(admit.name, &admit.params()?, tier2.name).map_err(RunError::Impossible)
+        admission::suits(admit.name, &admit.params()?, policy.name).map_err(RunError::Impossible)
     }
 
     /// The parts of an empty tier over pages with these LPNs, with what the run `says` to its
@@ -134,35 +184,17 @@ impl Tier2Spec {
     /// # Errors
     ///
     /// [`RunError::Build`] of a wrong parameter.
-    pub fn parts<'a>(
+    fn parts<'a>(
         &self,
         lpns: &'a [u64],
         says: &[(FromRun, Value)],
-    ) -> Result<Tier2Parts<'a>, RunError> {
+    ) -> Result<LowerTierParts<'a>, RunError> {
         let pages = lpns.len() as u32;
         let (params, frames) = (self.policy.params(says)?, self.frames);
         let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
         let (name, given) = (self.admit.name, self.admit.params()?);
         let admission = Admission::new(name, &given, (frames, pages), self.page_bytes)?;
-        Ok(Tier2Parts { policy: self.policy.name, setup, admission, rules: self.rules, lpns })
-    }
-
-    /// An empty tier, as [`parts`](Tier2Spec::parts).
-    ///
-    /// # Errors
-    ///
-    /// [`RunError::Build`] of a wrong parameter.
-    pub fn build<'a>(
-        &self,
-        lpns: &'a [u64],
-        says: &[(FromRun, Value)],
-    ) -> Result<Tier2<'a>, RunError> {
-        Ok(self.parts(lpns, says)?.erased()?)
-    }
-
-    /// The parameters that were given of the policy, as JSON.
-    pub fn given(&self) -> serde_json::Map<String, serde_json::Value> {
-        self.policy.given.iter().map(|(key, value)| (key.clone(), json_of(value))).collect()
+        Ok(LowerTierParts { policy: self.policy.name, setup, admission, rules: self.rules, lpns })
     }
 }
 
@@ -198,10 +230,10 @@ mod tests {
         ccf-lru ad-lru cfdc acr-c acr-o acr-h s3-fifo sieve w-tinylfu casa watt car clock-sweep \
         lfu lfu-da slru hyperbolic lecar random clock-pro sampled-lru sampled-lfu";
 
-    fn tier2(policy: &str, admit: &str, rules: TierRules) -> Tier2Spec {
+    fn tier2(policy: &str, admit: &str, rules: TierRules) -> LowerTierSpec {
         let policy = PolicySpec::parse(policy).expect("a policy");
         let admit = AdmissionSpec::parse(admit).expect("a filter");
-        Tier2Spec { policy, frames: 10, admit, rules, page_bytes: 4096 }
+        LowerTierSpec { policy, frames: 10, admit, rules, page_bytes: 4096 }
     }
 
     #[test]
@@ -210,14 +242,14 @@ mod tests {
         for info in POLICIES {
             let listed = TIER1.split_whitespace().any(|name| name == info.name);
             let spec = PolicySpec::parse(info.name).expect("a policy");
-            let above = tier2("lru", "always", TierRules::default()).suits(&spec);
+            let above = tier2("lru", "always", TierRules::default()).suits("tier2", &spec);
             assert_eq!(above.is_ok(), listed, "{} as tier 1: {above:?}", info.name);
-            let below = tier2(info.name, "always", TierRules::default()).suits(&lru);
+            let below = tier2(info.name, "always", TierRules::default()).suits("tier3", &lru);
             let listed = listed && !["min", "acr-h"].contains(&info.name);
             assert_eq!(below.is_ok(), listed, "{} as tier 2: {below:?}", info.name);
         }
         let hybrid = tier2("acr-h[file_pages=9]", "always", TierRules::default());
-        assert!(hybrid.suits(&lru).is_ok());
+        assert!(hybrid.suits("tier2", &lru).is_ok());
     }
 
     #[test]
@@ -232,7 +264,7 @@ mod tests {
             (tier2("larc", "always", TierRules::default()), "admit = larc"),
             (tier2("acr-h", "always", TierRules::default()), "needs file_pages"),
         ] {
-            let error = tier2.suits(&lru).expect_err("refused").to_string();
+            let error = tier2.suits("tier2", &lru).expect_err("refused").to_string();
             assert!(error.contains(said), "{error}");
         }
         let error = AdmissionSpec::parse("nth[n").unwrap_err().to_string();

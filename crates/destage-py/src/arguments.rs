@@ -4,7 +4,8 @@ use crate::convert::value_of;
 use crate::drive::Drive;
 use crate::errors::{ErrorClass, error, raise, raise_usage, usage};
 use crate::trace::Trace;
-use destage_engine::options::{RUN_OPTIONS, RunOptions};
+use destage_engine::option_table::RUN_OPTIONS;
+use destage_engine::options::RunOptions;
 use destage_engine::run::{own_suits, suits, supplies};
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::{PolicySpec, json_of, label, spelled};
@@ -153,13 +154,15 @@ pub fn run_options(
         ));
     }
     options.tiers.page_bytes = Some(trace.trace.page_bytes());
-    if let Some(size) = &options.tiers.tier2_cache {
-        let sizes = frames_of(py, trace, &json!([size]).to_string())?;
-        let [size] = sizes.as_slice() else {
-            return Err(usage(py, format!("tier2_cache: expected one size, got {size}")));
-        };
-        options.tiers.tier2_frames = Some(size.frames);
-    }
+    let frames = |key: &str, size: &Option<String>| -> PyResult<Option<u32>> {
+        let Some(size) = size else { return Ok(None) };
+        match frames_of(py, trace, &json!([size]).to_string())?.as_slice() {
+            [size] => Ok(Some(size.frames)),
+            _ => Err(usage(py, format!("{key}: expected one size, got {size}"))),
+        }
+    };
+    options.tiers.tier2_frames = frames("tier2_cache", &options.tiers.tier2_cache)?;
+    options.tiers.tier3_frames = frames("tier3_cache", &options.tiers.tier3_cache)?;
     if let Some(Drive { drive, .. }) = drive.filter(|_| options.tiers.tier2.is_some()) {
         let slot = trace.trace.page_bytes().div_ceil(drive.device.page_bytes.into());
         let slots = u64::from(drive.device.logical_pages) / slot;

@@ -36,6 +36,8 @@ pub struct RecordOptions<'a> {
     pub timeline: Option<&'a Path>,
     /// The drive, if there is one.
     pub drive: Option<&'a Drive>,
+    /// There is a third tier.
+    pub has_tier3: bool,
 }
 
 impl Observer for Recorders<'_> {
@@ -122,7 +124,8 @@ fn write_error(path: &Path, source: io::Error) -> TraceError {
 impl<'a> Recorders<'a> {
     fn new(trace: &'a Trace, wanted: &RecordOptions<'_>) -> Result<Self, TraceError> {
         let lpns = trace.trace.lpns();
-        let log = wanted.decisions.map(open).transpose()?.map(|out| DecisionLog::new(out, lpns));
+        let log = wanted.decisions.map(open).transpose()?;
+        let log = log.map(|out| DecisionLog::new(out, lpns).with_tier3(wanted.has_tier3));
         let timeline = match (wanted.timeline, wanted.drive) {
             (Some(path), Some(drive)) => {
                 let (units, channels) = (drive.drive.device.units(), drive.drive.device.channels);

@@ -65,6 +65,7 @@ pub fn run_one(
         period,
         timeline: timeline.as_deref(),
         drive,
+        has_tier3: options.tiers.tier3.is_some(),
     };
     let watch = Watch::default();
     let outcome = follow(py, progress.as_ref(), &watch, |mut watch| {
@@ -223,6 +224,7 @@ impl OwnPolicyRun {
             period: self.period,
             timeline: None,
             drive,
+            has_tier3: false, // a policy written in Python is of one tier
         };
         looked_at(trace, &wanted, |lookers| {
             let mut listener = Listener {

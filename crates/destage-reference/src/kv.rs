@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::tiers::Lower;
+use crate::tiers::{Lower, TIER3_COUNTERS, merge};
 use crate::{Model, Op, Step, model_with_trims};
 
 /// A request: the blocks of its prompt from head to tail, and the tokens of the prompt.
@@ -25,6 +25,10 @@ pub struct KvDecision {
     pub admitted: Vec<u64>,
     /// Blocks that tier 2 gave up.
     pub tier2_evicted: Vec<u64>,
+    /// Blocks that tier 3 took in.
+    pub tier3_admitted: Vec<u64>,
+    /// Blocks that tier 3 gave up.
+    pub tier3_evicted: Vec<u64>,
 }
 
 /// Everything that a run leaves behind.
@@ -125,7 +129,7 @@ pub fn run_kv(
     policy: &str,
     frames: usize,
     params: &Map<String, Value>,
-    tier2: Option<&Map<String, Value>>,
+    (tier2, tier3): (Option<&Map<String, Value>>, Option<&Map<String, Value>>),
     options: &KvOptions,
     requests: &[Prompt],
 ) -> Option<KvOutcome> {
@@ -139,51 +143,93 @@ pub fn run_kv(
         .collect();
     let mut upper = model_with_trims(policy, frames, params, &stream)?;
     let mut cached = BTreeSet::new();
-    let mut lower = tier2.map(Lower::new);
+    let mut lower = Below { tier2: tier2.map(Lower::new), tier3: tier3.map(Lower::new) };
     let mut decisions = Vec::new();
     let mut counters: BTreeMap<&'static str, u64> = COUNTERS.map(|name| (name, 0)).into();
     for (number, request) in requests.iter().enumerate() {
         if number == options.warmup_requests {
             counters.values_mut().for_each(|count| *count = 0);
-            lower.iter_mut().for_each(|l| l.counters.values_mut().for_each(|count| *count = 0));
+            lower.begin_counting();
         }
-        let (upper, lower) = (upper.as_mut(), lower.as_mut());
-        decisions.push(serve(upper, &mut cached, lower, options, request, &mut counters));
+        let upper = upper.as_mut();
+        decisions.push(serve(upper, &mut cached, &mut lower, options, request, &mut counters));
     }
     if options.warmup_requests >= requests.len() {
         counters.values_mut().for_each(|count| *count = 0);
-        lower.iter_mut().for_each(|l| l.counters.values_mut().for_each(|count| *count = 0));
+        lower.begin_counting();
     }
-    if let Some(lower) = lower {
-        counters.extend(LOWER.map(|name| (name, lower.counters[name])));
+    if let Some(tier2) = lower.tier2 {
+        counters.extend(LOWER.map(|name| (name, tier2.counters[name])));
+    }
+    if let Some(tier3) = lower.tier3 {
+        let named = TIER3_COUNTERS.into_iter().filter(|(name, _)| *name != "tier3_misses");
+        counters.extend(named.map(|(name, of)| (name, tier3.counters[of])));
     }
     Some(KvOutcome { decisions, counters })
+}
+
+/// The tiers below tier 1.
+struct Below {
+    tier2: Option<Lower>,
+    tier3: Option<Lower>,
+}
+
+impl Below {
+    fn begin_counting(&mut self) {
+        for tier in self.tier2.iter_mut().chain(&mut self.tier3) {
+            tier.counters.values_mut().for_each(|count| *count = 0);
+        }
+    }
+
+    /// The tier that has the block, or 0.
+    fn tier_of(&self, block: u64) -> u64 {
+        let has = |tier: &Option<Lower>| {
+            tier.as_ref().is_some_and(|tier| tier.pages.contains_key(&block))
+        };
+        if has(&self.tier2) {
+            2
+        } else if has(&self.tier3) {
+            3
+        } else {
+            0
+        }
+    }
+
+    fn tier(&mut self, number: u64) -> &mut Lower {
+        if number == 2 { &mut self.tier2 } else { &mut self.tier3 }.as_mut().expect("there")
+    }
 }
 
 /// Serves a request (7.2).
 fn serve(
     upper: &mut dyn Model,
     cached: &mut BTreeSet<u64>,
-    mut lower: Option<&mut Lower>,
+    lower: &mut Below,
     options: &KvOptions,
     request: &Prompt,
     counters: &mut BTreeMap<&'static str, u64>,
 ) -> KvDecision {
     let chain = &request.0;
-    let below = |lower: &Option<&mut Lower>, block| {
-        lower.as_ref().is_some_and(|lower| lower.pages.contains_key(&block))
-    };
-    let (hit, stranded) = prefix(chain, |block| cached.contains(&block) || below(&lower, block));
+    let has = |block| cached.contains(&block) || lower.tier_of(block) != 0;
+    let (hit, stranded) = prefix(chain, has);
     count(counters, options, request, hit, stranded);
-    let tiers: Vec<u64> =
-        chain[..hit].iter().map(|block| if cached.contains(block) { 1 } else { 2 }).collect();
+    let tiers = chain[..hit].iter();
+    let tiers: Vec<u64> = tiers
+        .map(|&block| if cached.contains(&block) { 1 } else { lower.tier_of(block) })
+        .collect();
     let mut decision = KvDecision { hit_blocks: hit as u64, tiers, ..KvDecision::default() };
-    let read: Vec<u64> = (0..hit).filter(|&i| decision.tiers[i] == 2).map(|i| chain[i]).collect();
-    for _ in &read {
-        lower.as_mut().expect("it was found there").found();
+    let read: BTreeMap<u64, u64> = (0..hit)
+        .filter(|&i| decision.tiers[i] > 1)
+        .map(|i| (chain[i], decision.tiers[i]))
+        .collect();
+    for tier in decision.tiers.iter().filter(|tier| **tier > 1) {
+        lower.tier(*tier).found();
     }
     for block in touches(options, chain) {
-        let was_below = below(&lower, block);
+        let was_in_tier_2 = lower.tier_of(block) == 2;
+        let was_below = lower.tier_of(block) != 0;
+        let read_from = read.get(&block).copied();
+        let was_there = read_from.is_some_and(|tier| lower.tier(tier).pages.contains_key(&block));
         let above = upper.access(Op::Read, block);
         if above.hit {
             continue;
@@ -200,21 +246,39 @@ fn serve(
             cached.remove(victim);
         }
         decision.evicted.extend(&above.evicted);
-        let Some(lower) = &mut lower else { continue };
-        lower.missed(block);
-        if read.contains(&block) && was_below {
-            lower.promote(block);
+        let Some(tier2) = &mut lower.tier2 else { continue };
+        tier2.missed(block);
+        if read_from == Some(2) && was_there {
+            tier2.promote(block);
         }
-        above.evicted.iter().for_each(|&victim| lower.leaves(victim, false));
+        above.evicted.iter().for_each(|&victim| tier2.leaves(victim, false));
+        if !is_prefix || read_from == Some(3) {
+            tier2.inserted(block);
+        }
+        let Some(tier3) = &mut lower.tier3 else { continue };
+        if !was_in_tier_2 {
+            tier3.missed(block);
+        }
+        if read_from == Some(3) && was_there {
+            tier3.promote(block);
+        }
+        tier3.take_over(tier2);
         if !is_prefix {
-            lower.inserted(block);
+            tier3.inserted(block);
         }
     }
     *counters.entry("insertions").or_insert(0) += decision.inserted.len() as u64;
     *counters.entry("evictions").or_insert(0) += decision.evicted.len() as u64;
-    if let Some(lower) = lower {
-        let below = std::mem::take(&mut lower.decision);
+    if let Some(tier2) = &mut lower.tier2 {
+        let mut below = std::mem::take(&mut tier2.decision);
+        tier2.forget_what_is_gone();
+        if let Some(tier3) = &mut lower.tier3 {
+            merge(&mut below, std::mem::take(&mut tier3.decision));
+            tier3.forget_what_is_gone();
+        }
         (decision.admitted, decision.tier2_evicted) = (below.admitted, below.tier2_evicted);
+        (decision.tier3_admitted, decision.tier3_evicted) =
+            (below.tier3_admitted, below.tier3_evicted);
     }
     decision
 }

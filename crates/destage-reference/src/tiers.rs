@@ -1,4 +1,5 @@
-//! A DRAM cache over a flash cache over a backing store. Mirrors `docs/spec/tiers.md`, 3 to 5.
+//! A DRAM cache over a flash cache, perhaps over a third tier, over a backing store. Mirrors
+//! `docs/spec/tiers.md`, 3 to 5.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +9,12 @@ use crate::ace::Ordered;
 use crate::admission::{Admission, Tier2State};
 use crate::{Decision, Model, Op, Params, Step, model_with_trims, ordered};
 
-/// A decision of two tiers (4.7).
+/// A decision of two tiers or three (4.7).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TierDecision {
     /// Tier 1 had the page.
     pub hit: bool,
-    /// Where it was found: 1, 2, or 0.
+    /// Where it was found: 1, 2, 3, or 0.
     pub tier: u64,
     /// Pages that tier 1 evicted.
     pub evicted: Vec<u64>,
@@ -23,16 +24,20 @@ pub struct TierDecision {
     pub admitted: Vec<u64>,
     /// Pages that tier 2 evicted.
     pub tier2_evicted: Vec<u64>,
+    /// Pages that tier 3 took in.
+    pub tier3_admitted: Vec<u64>,
+    /// Pages that tier 3 evicted.
+    pub tier3_evicted: Vec<u64>,
     /// Pages written to the backing store.
     pub written_back: Vec<u64>,
 }
 
-/// Everything that a run of two tiers leaves behind.
+/// Everything that a run of several tiers leaves behind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TierOutcome {
     /// One per access; trims have none.
     pub decisions: Vec<TierDecision>,
-    /// All counters of 4.6.
+    /// All counters of 4.6, and with three tiers of 4.8.
     pub counters: BTreeMap<&'static str, u64>,
     /// Pages in tier 2 at the end.
     pub tier2_pages: BTreeSet<u64>,
@@ -40,7 +45,15 @@ pub struct TierOutcome {
     pub dirty: BTreeSet<u64>,
 }
 
-/// All that lies below tier 1.
+/// A page that a tier gives up, or declines.
+struct Leaves {
+    page: u64,
+    dirty: bool,
+    /// It was in the tier.
+    was_in: bool,
+}
+
+/// A tier below the first, as if the backing store were below it.
 pub(crate) struct Lower {
     policy: Box<dyn Model>,
     /// The same policy again, if it has an order: beside the other, access by access.
@@ -54,6 +67,8 @@ pub(crate) struct Lower {
     dirty_always: bool,
     /// Of the access that is being served.
     pub(crate) decision: TierDecision,
+    /// Of the access that is being served: what goes on to what lies below, in order.
+    gone: Vec<Leaves>,
     pub(crate) counters: BTreeMap<&'static str, u64>,
 }
 
@@ -116,6 +131,7 @@ impl Lower {
             on_insertion: text("offer", "evicted") == "inserted",
             dirty_always: text("admit_dirty", "ask") == "always",
             decision: TierDecision::default(),
+            gone: Vec::new(),
             counters: TIER2_COUNTERS.map(|name| (name, 0)).into(),
         }
     }
@@ -242,6 +258,7 @@ impl Lower {
         if self.admission.capped() {
             self.count("offers_capped");
         }
+        self.gone.push(Leaves { page, dirty, was_in: false });
         if dirty {
             self.count("backing_writes");
             self.decision.written_back.push(page);
@@ -252,13 +269,80 @@ impl Lower {
     fn evicts(&mut self, page: u64) {
         self.count("tier2_evictions");
         self.decision.tier2_evicted.push(page);
-        if self.pages.remove(&page).expect("tier 2 had it") {
+        let dirty = self.pages.remove(&page).expect("tier 2 had it");
+        self.gone.push(Leaves { page, dirty, was_in: true });
+        if dirty {
             self.count("tier2_reads");
             self.count("backing_writes");
             self.decision.written_back.push(page);
         }
     }
 }
+
+/// An access that missed tier 1, as it comes to tier 3 (4.8).
+struct Reached {
+    /// The page.
+    page: u64,
+    /// The operation.
+    op: Op,
+    /// Tier 2 did not have it.
+    missed: bool,
+    /// And it was looked up.
+    looked_up: bool,
+}
+
+impl Lower {
+    /// Tier 3, after tier 2 has done all of an access (4.8).
+    fn below_tier_2(&mut self, upper: &mut Lower, reached: &Reached) {
+        let &Reached { page, op, missed, looked_up } = reached;
+        if missed {
+            self.missed(page);
+        }
+        if missed && looked_up {
+            self.look_up(page);
+        }
+        let found = self.decision.tier == 2;
+        if op == Op::Write && self.move_up && self.pages.contains_key(&page) {
+            self.drop_copy(page);
+        }
+        self.take_over(upper);
+        if op == Op::Read && missed && !found {
+            self.inserted(page);
+        }
+    }
+
+    /// Nothing lies below, or it has been taken over.
+    pub(crate) fn forget_what_is_gone(&mut self) {
+        self.gone.clear();
+    }
+
+    /// Pages that tier 2 gave up or declined reach tier 3; a victim that is written below was read.
+    pub(crate) fn take_over(&mut self, upper: &mut Lower) {
+        for Leaves { page, dirty, was_in } in std::mem::take(&mut upper.gone) {
+            let written =
+                |lower: &Lower| lower.counters["tier2_writes"] + lower.counters["backing_writes"];
+            let before = written(self);
+            self.leaves(page, dirty);
+            if was_in && !dirty && written(self) > before {
+                upper.count("tier2_reads");
+            }
+        }
+    }
+}
+
+/// Names of the counters of tier 3, each with its name in tier 2.
+pub(crate) const TIER3_COUNTERS: [(&str, &str); 10] = [
+    ("tier3_hits", "tier2_hits"),
+    ("tier3_misses", "tier2_misses"),
+    ("tier3_offers", "offers"),
+    ("tier3_offers_capped", "offers_capped"),
+    ("tier3_offers_present", "offers_present"),
+    ("tier3_admitted", "admitted"),
+    ("tier3_writes", "tier2_writes"),
+    ("tier3_reads", "tier2_reads"),
+    ("tier3_evictions", "tier2_evictions"),
+    ("tier3_drops", "tier2_drops"),
+];
 
 /// No tier 1: the page of each access leaves at once.
 struct Through;
@@ -297,10 +381,11 @@ pub fn run_tiers(
     tier2: &Map<String, Value>,
     trace: &[Step],
 ) -> Option<TierOutcome> {
-    run_tiers_at(policy, frames, params, tier2, trace, &[])
+    run_tiers_at(policy, frames, params, (tier2, None), trace, &[])
 }
 
-/// As [`run_tiers`], with the arrival of each access, for filters that read times.
+/// As [`run_tiers`], through three tiers if there is one more, with the arrival of each access for
+/// filters that read times.
 ///
 /// # Panics
 ///
@@ -309,7 +394,7 @@ pub fn run_tiers_at(
     policy: &str,
     frames: usize,
     params: &Map<String, Value>,
-    tier2: &Map<String, Value>,
+    (tier2, tier3): (&Map<String, Value>, Option<&Map<String, Value>>),
     trace: &[Step],
     arrivals_ns: &[u64],
 ) -> Option<TierOutcome> {
@@ -320,6 +405,7 @@ pub fn run_tiers_at(
     };
     let mut arrivals = arrivals_ns.iter();
     let mut lower = Lower::new(tier2);
+    let mut third = tier3.map(Lower::new);
     let mut decisions = Vec::new();
     let mut counters: BTreeMap<&'static str, u64> =
         ["read_hits", "read_misses", "write_hits", "write_misses", "evictions", "end_flushes"]
@@ -330,13 +416,16 @@ pub fn run_tiers_at(
         let &Step::Access(op, page) = step else {
             let Step::Trim(page) = step else { unreachable!("an access or a trim") };
             upper.forget(*page);
-            lower.forget(*page);
-            lower.admission.forget(*page);
+            for tier in std::iter::once(&mut lower).chain(&mut third) {
+                tier.forget(*page);
+                tier.admission.forget(*page);
+            }
             continue;
         };
         lower.decision = TierDecision::default();
         if let Some(&ns) = arrivals.next() {
             lower.admission.arrived(ns);
+            third.iter_mut().for_each(|third| third.admission.arrived(ns));
         }
         let above = upper.access(op, page);
         add(
@@ -348,30 +437,60 @@ pub fn run_tiers_at(
         if above.hit {
             lower.decision.tier = 1;
         } else {
+            let looked_up = op == Op::Read || fetch_on_write_miss;
+            let missed = !lower.pages.contains_key(&page);
             lower.missed_above(op, page, &above, fetch_on_write_miss);
+            if let Some(third) = &mut third {
+                let reached = Reached { page, op, missed, looked_up };
+                third.decision = TierDecision::default();
+                third.below_tier_2(&mut lower, &reached);
+                merge(&mut lower.decision, std::mem::take(&mut third.decision));
+            }
         }
+        lower.gone.clear();
         let decision = std::mem::take(&mut lower.decision);
         let (hit, evicted, flushed) = (above.hit, above.evicted, above.flushed);
         decisions.push(TierDecision { hit, evicted, flushed, ..decision });
     }
     let flushes = Params(params).flag("flush_at_end");
-    Some(ended(upper.dirty_pages(), lower, counters, decisions, flushes))
+    Some(ended(upper.dirty_pages(), (lower, third), counters, decisions, flushes))
+}
+
+/// The decision of tier 3 as part of that of all.
+pub(crate) fn merge(decision: &mut TierDecision, third: TierDecision) {
+    if third.tier == 2 {
+        decision.tier = 3;
+    }
+    decision.tier3_admitted.extend(third.admitted);
+    decision.tier3_evicted.extend(third.tier2_evicted);
+    decision.written_back = third.written_back;
 }
 
 /// The outcome, with all dirty pages written if the run flushes them.
 fn ended(
     dirty1: Vec<u64>,
-    mut lower: Lower,
+    (mut lower, third): (Lower, Option<Lower>),
     mut counters: BTreeMap<&'static str, u64>,
     decisions: Vec<TierDecision>,
     flushes: bool,
 ) -> TierOutcome {
+    let dirty_in = |tier: &Lower| -> BTreeSet<u64> {
+        tier.pages.iter().filter(|(_, dirty)| **dirty).map(|(page, _)| *page).collect()
+    };
     let dirty1: BTreeSet<u64> = dirty1.into_iter().collect();
-    let dirty2 = lower.pages.iter().filter(|(_, dirty)| **dirty).map(|(page, _)| *page);
-    let dirty2: BTreeSet<u64> = dirty2.collect();
-    let dirty: BTreeSet<u64> = dirty1.union(&dirty2).copied().collect();
+    let dirty2 = dirty_in(&lower);
+    let dirty3 = third.as_ref().map(dirty_in);
+    let both = dirty1.union(&dirty2).copied();
+    let dirty: BTreeSet<u64> = both.chain(dirty3.iter().flatten().copied()).collect();
     counters.extend(std::mem::take(&mut lower.counters));
     let left = |pages: &BTreeSet<u64>| if flushes { 0 } else { pages.len() as u64 };
+    if let (Some(third), Some(dirty3)) = (&third, &dirty3) {
+        counters.extend(TIER3_COUNTERS.map(|(name, of)| (name, third.counters[of])));
+        counters.insert("pending_tier3", left(dirty3));
+        for name in ["backing_reads", "backing_writes"] {
+            counters.insert(name, third.counters[name]);
+        }
+    }
     counters.insert("pending_tier1", left(&dirty1));
     counters.insert("pending_tier2", left(&dirty2));
     if flushes {

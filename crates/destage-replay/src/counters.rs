@@ -1,7 +1,8 @@
 //! Counters of a run, the same for every policy (`docs/spec/page-policies.md` 2.5).
 
 use crate::distribution::{Summary, Values};
-use crate::tiers::counters::TierCounters;
+use crate::kv::counters::KvCounters;
+use crate::tiers::counters::LowerCounters;
 use destage_core::{Op, Plan, Policy};
 use std::collections::BTreeMap;
 
@@ -48,9 +49,12 @@ pub struct Counters {
     /// Pages that trims dropped; a result has them apart, if they are part of the run.
     #[serde(skip)]
     pub trims: TrimCounters,
-    /// Counters of tier 2, which a result with two tiers has separately.
+    /// Counters of the tiers below tier 1, which a result has separately.
     #[serde(skip)]
-    pub tiers: TierCounters,
+    pub tiers: LowerCounters,
+    /// Counters of a language model's requests, which a result has separately.
+    #[serde(skip)]
+    pub kv: KvCounters,
 }
 
 /// Counters of trims (`docs/spec/device-today.md` 10), as far as the cache knows.
@@ -117,6 +121,7 @@ impl Counters {
             end_flushes: self.end_flushes - before.end_flushes,
             trims: self.trims.since(&before.trims),
             tiers: self.tiers.since(&before.tiers),
+            kv: self.kv.since(&before.kv),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::control_commands::{ControlCommand, ControlCommands, ControlKind};
 use crate::counters::{Counters, DestageSizes, OwnCounters, TrimCounters};
 use crate::input::{Input, NextUses};
 use crate::observe::{Observer, show_gauges};
+use crate::tiers::counters::DirtyPages;
 use crate::warmup::Warmup;
 use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
 use destage_core::pages::prefetch;
@@ -52,13 +53,12 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Writes all pages that are dirty at the end, with two tiers to the backing store.
+    /// Writes all pages that are dirty at the end, with several tiers to the backing store.
     pub fn flush(&mut self) {
         let counters = &mut self.counters;
         counters.end_flushes = std::mem::take(&mut self.dirty_left);
-        let tiers = &mut counters.tiers;
-        (tiers.pending_tier1, tiers.pending_tier2) = (0, 0);
-        tiers.backing_writes += counters.end_flushes;
+        counters.tiers.set_pending(0, DirtyPages::default());
+        counters.tiers.tier2.backing_writes += counters.end_flushes;
     }
 }
 

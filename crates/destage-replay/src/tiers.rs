@@ -1,29 +1,32 @@
-//! A flash tier below the DRAM cache: tier 1 over tier 2 over a backing store
+//! Tiers below the DRAM cache: tier 1 over tier 2, and tier 3, over a backing store
 //! (`docs/spec/tiers.md` 3 to 5).
 //!
 //! ```text
-//!  accesses ─▶ tier 1 (compiled for its policy) ─┬─ misses ─▶ look-up ─▶ tier 2 ─▶ backing store
+//!  accesses ─▶ tier 1 (compiled for its policy) ─┬─ misses ─▶ look-up ─▶ tier 2 ─▶ tier 3 ─▶ store
 //!                                                └─ evicted pages ─▶ admission ─▶ tier 2
 //! ```
 //!
 //! ```text
-//!  rules     offers, promotion                 counters  counts of tier 2
-//!  tier2     what happens below tier 1         events    who sees it happen
-//!  untimed   the loops without a device        slots     pages of tier 2 on a device
-//!  behind    tier 2 behind a block of tier 1       through  no tier 1 above it
+//!  rules       offers, promotion                counters  counts of each tier
+//!  lower_tier  one tier: policy, admission      events    who sees it happen
+//!  below       what an access does below tier 1   slots     pages of tier 2 on a device
+//!  untimed     the loops without a device       through   no tier 1 above it
+//!  behind      the tiers behind a block of tier 1
 //! ```
 
 mod behind;
+pub mod below;
 pub mod counters;
 pub mod events;
+pub mod lower_tier;
 pub mod rules;
 pub mod slots;
 pub mod through;
-pub mod tier2;
 pub mod untimed;
 
-pub use counters::TierCounters;
+pub use below::{LowerTiers, LowerTiersParts};
+pub use counters::{LowerCounters, Tier3Counters, TierCounters};
 pub use events::TierDecision;
+pub use lower_tier::{LowerTier, LowerTierParts};
 pub use rules::{AdmitDirty, Offer, Promote, TierRules};
 pub use slots::Slots;
-pub use tier2::{Tier2, Tier2Parts};

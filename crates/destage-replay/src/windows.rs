@@ -6,7 +6,7 @@
 use crate::coarse_histogram::CoarseHistogram;
 use crate::counters::Counters;
 use crate::distribution::Summary;
-use crate::tiers::counters::TierCounters;
+use crate::tiers::counters::LowerCounters;
 use crate::timing::Timing;
 use destage_core::{Nanos, Op};
 use serde::{Deserialize, Serialize};
@@ -245,6 +245,9 @@ pub struct Windows {
     /// With a flash tier: pages read from the backing store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backing_reads: Option<Vec<u64>>,
+    /// With prefix semantics: counts of blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kv: Option<KvWindows>,
     /// With a device: sum of the response times of the requests that were issued, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ns_sum: Option<Vec<u64>>,
@@ -265,6 +268,21 @@ pub struct Windows {
     /// ties in its bin split pro rata.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests_beyond: BTreeMap<String, Vec<f64>>,
+}
+
+/// Blocks of a language model's requests in the windows of a run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct KvWindows {
+    /// Blocks of prompts.
+    pub blocks: Vec<u64>,
+    /// Blocks of cached prefixes.
+    pub hit_blocks: Vec<u64>,
+    /// Requests whose whole prompt was cached.
+    pub full_hits: Vec<u64>,
+    /// Cached blocks behind one that was missing.
+    pub stranded_blocks: Vec<u64>,
+    /// Blocks that tier 1 took in.
+    pub insertions: Vec<u64>,
 }
 
 /// Work of a drive in the windows of a run.
@@ -315,7 +333,7 @@ impl Windows {
         let after = filled.map(|window| (window + 1) as f64 / WINDOWS as f64);
         let each = |of: &dyn Fn(&Window) -> u64| windows.iter().map(of).collect::<Vec<_>>();
         let timed = |of: &dyn Fn(&Window) -> u64| timing.map(|_| each(of));
-        let has_tiers = windows.iter().any(|w| w.counters.tiers != TierCounters::default());
+        let has_tiers = windows.iter().any(|w| w.counters.tiers != LowerCounters::default());
         let tiered = |of: &dyn Fn(&Window) -> u64| has_tiers.then(|| each(of));
         Windows {
             filled_after: if was_full_before { Some(0.0) } else { after },
@@ -326,8 +344,15 @@ impl Windows {
             read_hits: each(&|w| w.counters.read_hits),
             physical_reads: each(&|w| w.counters.physical_reads),
             physical_writes: each(&|w| w.counters.physical_writes),
-            overall_hits: tiered(&|w| w.counters.hits() + w.counters.tiers.tier2_hits),
-            backing_reads: tiered(&|w| w.counters.tiers.backing_reads),
+            overall_hits: tiered(&|w| w.counters.hits() + w.counters.tiers.hits()),
+            backing_reads: tiered(&|w| w.counters.tiers.backing_reads()),
+            kv: windows.iter().any(|w| w.counters.kv.blocks > 0).then(|| KvWindows {
+                blocks: each(&|w| w.counters.kv.blocks),
+                hit_blocks: each(&|w| w.counters.kv.hit_blocks),
+                full_hits: each(&|w| w.counters.kv.full_hits),
+                stranded_blocks: each(&|w| w.counters.kv.stranded_blocks),
+                insertions: each(&|w| w.counters.kv.insertions),
+            }),
             response_ns_sum: timed(&|w| w.responses.all_ns),
             span_ns: timed(&|w| w.flash.at_ns),
             read_requests: timed(&|w| w.responses.reads),

@@ -458,6 +458,13 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
     ]
 
 
+#: Options of tiers that few runs have; `docs/reference/command-line.md` has them all.
+_RARE = (
+    *("backing_read_ns", "backing_write_ns", "tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),
+    *("tier3_cache", "tier3_admit", "tier3_offer", "tier3_promote"),
+    *("admit_dirty", "tier3_admit_dirty"),
+)
+
 #: Run options that are no advanced ones.
 _USUAL = ("cost", "warmup")
 
@@ -465,7 +472,7 @@ _USUAL = ("cost", "warmup")
 def _run_flag(option: RunOption) -> Decorated:
     section = "Flags" if option.name in _USUAL else ADVANCED
     shared: dict[str, Any] = {"help": option.about, "section": section}
-    shared["hidden"] = option.name.startswith("backing_")
+    shared["hidden"] = option.name in _RARE
     if option.kind == "flag":
         return flag(option.flag, is_flag=True, **shared)
     whole = {"type": int} if option.kind == "whole" else {}

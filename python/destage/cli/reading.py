@@ -4,8 +4,8 @@ Every command that reads a trace takes every reader option. The help of a comman
 most need; `destage trace options` shows all of them.
 
 In a `--config` file the keys of `[trace]` are the reader options (and `page_size`), those of
-`[cache]`, `[tier2]` and `[kv]` are in `CACHE_KEYS`, `TIER2_KEYS` and `KV_KEYS`. If it has a table
-`[device]` it is a device's file as well, and that device is behind the cache: then `[cache]`,
+`[cache]`, `[tier2]`, `[tier3]` and `[kv]` are in `CACHE_KEYS`, `TIER2_KEYS` and so on. If it has a
+table `[device]` it is a device's file as well, and that device is behind the cache: then `[cache]`,
 `[host]` and `[ftl]` may have what a device's file has.
 """
 
@@ -42,12 +42,20 @@ COMMON_READING = ("format", "on_error", "device", "from", "for", "requests", "wr
 #: Tables that only a device's file has.
 DRIVE_TABLES = ("device", "host", "placement", "ftl")
 
-#: Keys of the tables `[tier2]` and `[kv]`, and the flag that each stands for.
+#: Keys of the tables `[tier2]`, `[tier3]` and `[kv]`, and the flag that each stands for.
 TIER2_KEYS = {
     "policy": "tier2",
     "cache": "tier2_cache",
     **{key: key for key in ("admit", "offer", "promote", "admit_dirty")},
     **{key: key for key in ("backing_read_ns", "backing_write_ns")},
+    "read_ns": "tier2_read_ns",
+}
+TIER3_KEYS = {
+    "policy": "tier3",
+    **{
+        key: f"tier3_{key}"
+        for key in ("cache", "admit", "offer", "promote", "admit_dirty", "read_ns", "write_ns")
+    },
 }
 KV_KEYS = {"enabled": "kv", "touch": "touch"}
 
@@ -58,7 +66,8 @@ CACHE_KEYS = {
     **{
         option.name: option.name
         for option in run_options()
-        if option.flag and option.name not in (*TIER2_KEYS.values(), *KV_KEYS.values())
+        if option.flag
+        and option.name not in (*TIER2_KEYS.values(), *TIER3_KEYS.values(), *KV_KEYS.values())
     },
     "jobs": "jobs",
 }
@@ -152,7 +161,8 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
     values: dict[str, Any] = {}
     taken: list[tuple[str, str]] = []
     reader = {o.key: READER + o.key for o in reader_options()} | {"page_size": "page_size"}
-    tables = {"trace": reader, "cache": CACHE_KEYS, "tier2": TIER2_KEYS, "kv": KV_KEYS}
+    of_tiers = {"tier2": TIER2_KEYS, "tier3": TIER3_KEYS, "kv": KV_KEYS}
+    tables = {"trace": reader, "cache": CACHE_KEYS, **of_tiers}
     known_tables = [*tables, *DRIVE_TABLES]
     for table, entries in data.items():
         if table not in known_tables:

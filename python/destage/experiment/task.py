@@ -182,12 +182,15 @@ class Task:
     @cached_property
     def _below(self) -> str:
         options = json.loads(self.options)
-        if not options.get("tier2"):
-            return ""
-        named = [f" over {options['tier2']}".lower()]
-        named += [f" {options['tier2_cache']}"] if options.get("tier2_cache") else []
-        rules = ((key, options.get(key)) for key in ("admit", "offer", "promote"))
-        return "".join(named + [f", {key} {value}".lower() for key, value in rules if value])
+        named: list[str] = []
+        for tier, prefix in (("tier2", ""), ("tier3", "tier3_")):
+            if not options.get(tier):
+                break
+            named += [f" over {options[tier]}".lower()]
+            named += [f" {options[f'{tier}_cache']}"] if options.get(f"{tier}_cache") else []
+            rules = ((key, options.get(prefix + key)) for key in ("admit", "offer", "promote"))
+            named += [f", {key} {value}".lower() for key, value in rules if value]
+        return "".join(named)
 
     @cached_property
     def _base(self) -> list[Any]:

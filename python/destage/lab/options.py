@@ -100,9 +100,30 @@ class RunOptions(TypedDict, total=False):
     admit_dirty: str | None
     """Dirty pages: admission is asked (`"ask"`), or they are taken (`"always"`)."""
     backing_read_ns: int | None
-    """With a flash tier and a device, the time of a read from the store below; 1,000,000."""
+    """Time of a read from the store below all tiers, ns; with a device 1,000,000. With `kv` and no
+    device, the time to compute a block."""
     backing_write_ns: int | None
-    """The same of a write."""
+    """With a device, the time of a write to it, ns; 1,000,000."""
+    tier2_read_ns: int | None
+    """Without a device, the time of a read of the flash tier, ns. With the times of all tiers and
+    of the store below, a run has `read_time_ns`."""
+    tier3: str | Sequence[str] | None
+    """Policy of a third tier, below the flash tier; it has the flash tier's options again."""
+    tier3_cache: str | Sequence[str] | None
+    """Size of the third tier, as `cache`."""
+    tier3_admit: str | Sequence[str] | None
+    """Admission to the third tier, as `admit`; also of pages that the flash tier declines."""
+    tier3_offer: str | Sequence[str] | None
+    """Pages offered to it: those that the flash tier evicts or declines (`"evicted"`), or those
+    that come from the backing store (`"inserted"`)."""
+    tier3_promote: str | Sequence[str] | None
+    """What a hit in it does with the copy there, as `promote`."""
+    tier3_admit_dirty: str | None
+    """Dirty pages, as `admit_dirty`."""
+    tier3_read_ns: int | None
+    """Time of a read of it, ns; with a device 200,000."""
+    tier3_write_ns: int | None
+    """With a device, the time of a write to it, ns; 200,000."""
     kv: bool
     """Requests are prompts of a language model: a hit is a block of a cached prefix."""
     touch: str | None

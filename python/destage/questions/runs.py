@@ -186,10 +186,10 @@ def compare(
         progress: called some ten times a second with accesses done, total accesses, and the stage.
         options: `RunOptions`: `cost`, `warmup`, `fetch_on_write_miss`, `flush_at_end`,
             `pages_per_block`, `device_pages`, `trim`, `check`, `profile`, the flash tier's
-            (`tier2`, `tier2_cache`, `admit`, `offer`, `promote`, `admit_dirty`) and of language
-            models (`kv`, `touch`); and `DeviceOptions`: `ftl`, `queue_depth`, `placement`, `flush`.
-            Several flash tiers, FTLs, depths (`["trace", 8]`) or placement policies are a grid;
-            placement policies that exclude each other are skipped with a `UserWarning`.
+            (`tier2`, `tier2_cache`, `admit`, ...), a third tier's (`tier3`, `tier3_cache`, ...) and
+            of language models (`kv`, `touch`); and `DeviceOptions`: `ftl`, `queue_depth`,
+            `placement`, `flush`. Several tiers, FTLs, depths (`["trace", 8]`) or placement policies
+            are a grid; those that exclude each other are skipped with a `UserWarning`.
 
     Returns the runs in the order of traces, devices, policies, sizes. Raises `UsageError` for
     invalid arguments, `CheckFailed` for a policy that violates an invariant, and `Interrupted` on

@@ -6,7 +6,7 @@ use super::metrics::METRICS;
 use super::phases::{block, widened};
 use super::run::RunResult;
 use destage_replay::timed::Timing;
-use destage_replay::windows::{FlashWindows, WINDOWS, Windows};
+use destage_replay::windows::{FlashWindows, KvWindows, WINDOWS, Windows};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,6 +173,23 @@ fn minus(all: &[u64], part: &[u64]) -> Vec<u64> {
     all.iter().zip(part).map(|(all, part)| all.saturating_sub(*part)).collect()
 }
 
+/// Blocks of prompts.
+fn of_prompts(draws: &Draws, windows: &Windows, kv: &KvWindows) -> Drawn {
+    let sums = |list: &[u64]| draws.sums(list);
+    let (blocks, hits, stranded) =
+        (sums(&kv.blocks), sums(&kv.hit_blocks), sums(&kv.stranded_blocks));
+    let full = sums(&kv.full_hits);
+    Drawn::from([
+        ("block_hit_ratio", ratio(&hits, &blocks)),
+        ("stranded_ratio", ratio(&stranded, &blocks)),
+        ("full_hit_ratio", ratio(&full, &sums(&windows.requests))),
+        ("hit_blocks", hits),
+        ("stranded_blocks", stranded),
+        ("full_hits", full),
+        ("insertions", sums(&kv.insertions)),
+    ])
+}
+
 /// Hits, and pages read and written.
 fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
     let sums = |list: &[u64]| draws.sums(list);
@@ -182,6 +199,9 @@ fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
     if run.kv.is_some() {
         // The windows of such a run count tokens.
         values.insert("token_hit_ratio", hit_ratio);
+        if let Some(kv) = &windows.kv {
+            values.extend(of_prompts(draws, windows, kv));
+        }
     } else {
         values.insert("hit_ratio", hit_ratio);
         values.insert("misses", sums(&minus(accesses, hits)));
@@ -196,7 +216,10 @@ fn of_cache(draws: &Draws, run: &RunResult, windows: &Windows) -> Drawn {
         let (below, misses) = (sums(&minus(overall, hits)), sums(misses));
         let look_ups: Vec<f64> = below.iter().zip(&misses).map(|(hit, miss)| hit + miss).collect();
         values.insert("overall_hit_ratio", ratio(&sums(overall), &sums(accesses)));
-        values.insert("tier2_hit_ratio", ratio(&below, &look_ups));
+        // The windows hold the hits of both tiers as one number.
+        if run.tier3.is_none() {
+            values.insert("tier2_hit_ratio", ratio(&below, &look_ups));
+        }
         values.insert("backing_reads", misses);
     }
     if run.tiers.is_some() {

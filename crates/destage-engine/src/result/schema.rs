@@ -104,6 +104,7 @@ pub static SCHEMA: &[Object] = &[
         pending "?": "@pending", "dirty pages at the beginning and at the end of measurement; \
             absent in results of earlier versions";
         tiers "?": "@tiers", "with a flash tier: its counts";
+        tier3 "?": "@tier3", "with a third tier: its counts";
         kv "?": "@kv", "with prefix semantics: counts of requests and blocks; `counters` are then \
             of cached prefixes, a hit being a block of one";
         queue "?": "@queue", "with a device and the trace's times: requests outstanding; absent \
@@ -134,17 +135,29 @@ pub static SCHEMA: &[Object] = &[
         device_pages "?": "integer", "pages that may be padded, of such a policy; absent: all";
         trim "?": "text", "`drop`: it was asked that the trace's trims be part of the run; \
             `ignore`: that they be not, though the device says so; absent: as the device says";
-        device "?": "text", "name of the device behind the cache";
-        placement "?": "text", "its placement policy, as one types it; absent if it has none";
         tier2 "?": "text", "policy of the flash tier, as one types it";
         tier2_cache "?": "text", "its size as it was given";
         tier2_frames "?": "integer", "its frames, pages";
+        backing_read_ns "?": "integer", "time of a read of the backing store, as given, ns";
+        backing_write_ns "?": "integer", "time of a write to it, as given, ns";
         admit "?": "text", "admission to it, as one types it; absent: `always`";
         offer "?": "text", "pages offered to it; absent: `evicted`";
         promote "?": "text", "what a hit in it does; absent: `copy`";
         admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
+        tier2_read_ns "?": "integer", "time of a read of tier 2 without a device, as given, ns";
+        tier3 "?": "text", "policy of the third tier, as one types it";
+        tier3_cache "?": "text", "its size as it was given";
+        tier3_frames "?": "integer", "its frames, pages";
+        tier3_admit "?": "text", "admission to it, as one types it; absent: `always`";
+        tier3_offer "?": "text", "pages offered to it; absent: `evicted`";
+        tier3_promote "?": "text", "what a hit in it does; absent: `copy`";
+        tier3_admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
+        tier3_read_ns "?": "integer", "time of a read of it, as given, ns";
+        tier3_write_ns "?": "integer", "time of a write to it, as given, ns";
         kv "?": "true", "prefix semantics; absent: page accesses";
         touch "?": "text", "order of a request's blocks; absent: `tail-first`";
+        device "?": "text", "name of the device behind the cache";
+        placement "?": "text", "its placement policy, as one types it; absent if it has none";
         source_sha256 "?": "text", "SHA-256 of the Python file that the policy is in";
     ),
     object!("counters", "Page accesses and what came of them, warm-up left out ([page \
@@ -182,13 +195,28 @@ pub static SCHEMA: &[Object] = &[
         offers_present: "integer", "clean pages that tier 1 evicted and tier 2 had";
         admitted: "integer", "pages taken in";
         tier2_writes: "integer", "pages written to flash: taken in, and written over";
-        tier2_reads: "integer", "pages read from flash: hits, and dirty victims";
+        tier2_reads: "integer", "pages read from flash: hits, and victims written below";
         tier2_evictions: "integer", "pages evicted from tier 2";
         tier2_drops: "integer", "copies that left tier 2 by promotion";
         backing_reads: "integer", "pages read from the backing store";
         backing_writes: "integer", "pages written to the backing store";
         pending_tier1: "integer", "pages dirty in tier 1 when measurement ends";
         pending_tier2: "integer", "pages dirty in tier 2 when measurement ends";
+    ),
+    object!("tier3", "Counts of the third tier, warm-up left out ([tiers](docs/spec/tiers.md), \
+        4.8).",
+        tier3_hits: "integer", "look-ups that found their page";
+        tier3_misses: "integer", "look-ups that did not";
+        tier3_offers: "integer", "pages offered to admission";
+        tier3_offers_capped: "integer", "offers that a limit of the write rate alone declined";
+        tier3_offers_present: "integer", "clean pages that tier 2 gave up or declined, and tier 3 \
+            had";
+        tier3_admitted: "integer", "pages taken in";
+        tier3_writes: "integer", "pages written: taken in, and written over";
+        tier3_reads: "integer", "pages read: hits, and dirty victims";
+        tier3_evictions: "integer", "pages evicted";
+        tier3_drops: "integer", "copies that left by promotion";
+        pending_tier3: "integer", "pages dirty in it when measurement ends";
     ),
     object!("kv", "Counts of a language model's requests, warm-up left out ([KV traces]\
         (docs/spec/tiers.md), 7.3).",
@@ -250,6 +278,7 @@ pub static SCHEMA: &[Object] = &[
             in either tier";
         backing_reads "?": "list of integers", "with a flash tier: pages read from the backing \
             store";
+        kv "?": "@windows of prompts", "with `kv`: counts of blocks";
         response_ns_sum "?": "list of integers", "with a device: sum of the response times of the \
             requests that were issued, ns";
         span_ns "?": "list of integers", "with a device: from the issue of the window's first \
@@ -260,6 +289,13 @@ pub static SCHEMA: &[Object] = &[
         flash "?": "@flash", "with a device: what it did";
         requests_beyond "?": "object", "with a device: by percentile (`response_ns_p99`) a list of \
             numbers: requests above the percentile, ties in its bin split pro rata";
+    ),
+    object!("windows of prompts", "Blocks of prompts in the windows.",
+        blocks: "list of integers", "blocks of prompts";
+        hit_blocks: "list of integers", "blocks of cached prefixes";
+        full_hits: "list of integers", "requests whose whole prompt was cached";
+        stranded_blocks: "list of integers", "cached blocks behind one that was missing";
+        insertions: "list of integers", "blocks that tier 1 took in";
     ),
     object!("flash", "What the device did in the windows; what it does after the last request is \
         in none.",

@@ -76,6 +76,7 @@ mod tests {
             physical_writes: all(3),
             overall_hits: None,
             backing_reads: None,
+            kv: None,
             response_ns_sum: None,
             span_ns: None,
             read_requests: None,

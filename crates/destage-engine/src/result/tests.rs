@@ -114,6 +114,10 @@ fn tiered() -> RunOptions {
     let tiers = json!({
         "tier2": "lru", "tier2_cache": "60p", "tier2_frames": 60, "admit": "nth[n=2]",
         "offer": "evicted", "promote": "copy", "admit_dirty": "always",
+        "backing_read_ns": 9, "tier2_read_ns": 5,
+        "tier3": "lru", "tier3_cache": "80p", "tier3_frames": 80, "tier3_admit": "nth[n=2]",
+        "tier3_offer": "evicted", "tier3_promote": "copy", "tier3_admit_dirty": "ask",
+        "tier3_read_ns": 7,
     });
     RunOptions { tiers: serde_json::from_value(tiers).unwrap(), ..RunOptions::default() }
 }
@@ -142,6 +146,16 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     without.extend(runs(&workload, "lru", &drops));
     without.extend(runs(&workload, "lru", &tiered()));
     without.extend(runs_of_chains(&drive));
+    // Times of writes are of a run with a device, where tier 2 has none of its own.
+    let RunOptions { mut tiers, .. } = tiered();
+    (tiers.tier2_read_ns, tiers.tier3_write_ns, tiers.backing_write_ns) = (None, Some(7), Some(9));
+    let behind = RunOptions {
+        drive: Some(mounted(&drive, "page")),
+        profile: true,
+        tiers,
+        ..RunOptions::default()
+    };
+    let behind = runs(&workload, "lru", &behind);
     let mut series = Series::new(500);
     let (lru, frames) =
         (PolicySpec::parse("arc").unwrap(), Frames { frames: 40, given: "40p".into() });
@@ -176,7 +190,7 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
         let options = RunOptions { drive, profile: true, ..RunOptions::default() };
         interface.extend(runs(&workload, "lru", &options));
     }
-    for set in [set(without), with, set(ahead), set(interface)] {
+    for set in [set(without), with, set(ahead), set(interface), set(behind)] {
         let text = set.to_json();
         walk(&serde_json::from_str(&text).unwrap(), "result set", &mut seen);
         let again = ResultSet::from_json(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Metrics of a flash tier and of cached prefixes (`docs/spec/tiers.md` 4.6, 7.3).
+//! Metrics of the tiers below the cache and of cached prefixes (`docs/spec/tiers.md` 4.6, 7.3).
 
 use super::metric::{Better, Deferral, Metric, MetricGroup, MetricKind, Number, Source, metric};
 use super::run::RunResult;
@@ -22,6 +22,15 @@ macro_rules! page_tier {
     ($name:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
         metric!(Tiers, stringify!($name), $title, Count $unit, $better, $about, |r| {
             (r.kv.is_none()).then_some(r.tiers?.$name.into())
+        })
+    };
+}
+
+/// A counter of tier 3.
+macro_rules! tier3 {
+    ($name:ident, $title:literal, $better:ident, $about:literal) => {
+        metric!(Tiers, stringify!($name), $title, Count "pages", $better, $about, |r| {
+            Some(r.tier3?.$name.into())
         })
     };
 }
@@ -86,11 +95,15 @@ static OF_TIER2: &[Metric] = &[
             ratio(t.tier2_hits, t.tier2_hits + t.tier2_misses)
         }).shown(Shown::Always),
     metric!(Tiers, "overall_hit_ratio", "Overall hits", Ratio "", Higher,
-        "hits of tier 1 and of tier 2 / accesses",
+        "hits of all tiers / accesses",
         |r| {
             let t = r.tiers.filter(|_| r.kv.is_none())?;
-            ratio(r.counters.hits() + t.tier2_hits, r.counters.accesses())
+            let below = t.tier2_hits + r.tier3.map_or(0, |t| t.tier3_hits);
+            ratio(r.counters.hits() + below, r.counters.accesses())
         }).shown(Shown::Always),
+    metric!(Tiers, "read_time_ns", "Read time", Real "ns", Lower,
+        "time of the reads below tier 1 / accesses, or blocks of prompts, if the times of all tiers \
+         and of the backing store are given, without a device", read_time),
     metric!(Tiers, "admit_ratio", "Admitted", Ratio "", Neither,
         "pages that tier 2 took in / offers", |r| ratio(r.tiers?.admitted, r.tiers?.offers)),
     tier!(tier2_hits, "Tier 2 hits", "pages", Higher, "look-ups in tier 2 that found their page"),
@@ -109,7 +122,7 @@ static OF_TIER2: &[Metric] = &[
         "their size", |r| Some((r.tiers?.tier2_writes * r.page_bytes).into()))
         .defers(Deferral::Writes),
     tier!(tier2_reads, "Tier 2 reads", "pages", Lower,
-        "pages read from flash: hits of tier 2, and its dirty victims"),
+        "pages read from flash: hits of tier 2, and its victims that are written below"),
     tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
         "pages evicted from tier 2"),
     tier!(tier2_drops, "Tier 2 drops", "pages", Neither, "copies that left tier 2 by promotion"),
@@ -120,7 +133,45 @@ static OF_TIER2: &[Metric] = &[
         "pages dirty in tier 1 when measurement ends"),
     page_tier!(pending_tier2, "Pending, tier 2", "pages", Neither,
         "pages dirty in tier 2 when measurement ends"),
+    metric!(Tiers, "tier3_hit_ratio", "Tier 3 hits", Ratio "", Higher,
+        "look-ups in tier 3 that found their page / look-ups",
+        |r| {
+            let t = r.tier3.filter(|_| r.kv.is_none())?;
+            ratio(t.tier3_hits, t.tier3_hits + t.tier3_misses)
+        }).shown(Shown::Always),
+    tier3!(tier3_hits, "Tier 3 hits", Higher, "look-ups in tier 3 that found their page"),
+    metric!(Tiers, "tier3_misses", "Tier 3 misses", Count "pages", Lower,
+        "look-ups in tier 3 that did not find their page",
+        |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.tier3_misses.into())),
+    tier3!(tier3_offers, "Tier 3 offers", Neither, "pages offered to admission of tier 3"),
+    tier3!(tier3_offers_capped, "Tier 3 offers capped", Lower,
+        "offers to tier 3 that a limit of the write rate alone declined"),
+    tier3!(tier3_offers_present, "Tier 3 offers present", Neither,
+        "clean pages that tier 2 gave up or declined and tier 3 had"),
+    tier3!(tier3_admitted, "Tier 3 admitted", Neither, "pages that tier 3 took in"),
+    tier3!(tier3_writes, "Tier 3 writes", Lower,
+        "pages written to tier 3: taken in, and written over")
+        .defers(Deferral::Writes).shown(Shown::Always),
+    tier3!(tier3_reads, "Tier 3 reads", Lower,
+        "pages read from tier 3: its hits, and its dirty victims"),
+    tier3!(tier3_evictions, "Tier 3 evictions", Lower, "pages evicted from tier 3"),
+    tier3!(tier3_drops, "Tier 3 drops", Neither, "copies that left tier 3 by promotion"),
+    metric!(Tiers, "pending_tier3", "Pending, tier 3", Count "pages", Neither,
+        "pages dirty in tier 3 when measurement ends",
+        |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.pending_tier3.into())),
 ];
+
+/// Time of the reads below tier 1, over the accesses or blocks.
+fn read_time(r: &RunResult) -> Option<Number> {
+    let (tiers, counters) = (r.tiers?, &r.counters);
+    let hits = (tiers.tier2_hits, r.tier3.map_or(0, |tier3| tier3.tier3_hits));
+    // A block that no tier has is computed.
+    let (backing, accesses) = match r.kv {
+        Some(kv) => (kv.blocks - kv.hit_blocks, kv.blocks),
+        None => (tiers.backing_reads, counters.accesses()),
+    };
+    r.config.options.tiers.read_time_ns(hits, backing, accesses).map(Number::Real)
+}
 
 /// Bytes of so many pages in a day, if they took as long as the requests took to arrive; from less
 /// than a day to three significant digits.

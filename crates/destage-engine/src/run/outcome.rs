@@ -5,7 +5,7 @@ use destage_core::Nanos;
 use destage_replay::counters::{Counters, OwnCounters};
 use destage_replay::distribution::Summary;
 use destage_replay::kv::KvCounters;
-use destage_replay::tiers::TierCounters;
+use destage_replay::tiers::LowerCounters;
 use destage_replay::timed::{Profile, Timing};
 use destage_replay::windows::Windows;
 use destage_ssd::Future;
@@ -26,7 +26,7 @@ pub(super) struct Outcome {
     pub(super) timing: Option<Timing>,
     pub(super) profile: Option<Profile>,
     pub(super) future: Option<Future>, // of the first of two runs
-    pub(super) tiers: Option<TierCounters>,
+    pub(super) tiers: Option<LowerCounters>,
     pub(super) kv: Option<KvCounters>,
 }
 

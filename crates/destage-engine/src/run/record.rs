@@ -81,7 +81,11 @@ pub(super) fn record(
         queue,
         windows: outcome.windows,
         warnings,
-        tiers: outcome.tiers,
+        tiers: outcome.tiers.map(|tiers| tiers.of_tier2()),
+        tier3: outcome
+            .tiers
+            .filter(|_| options.tiers.tier3.is_some())
+            .map(|tiers| tiers.of_tier3()),
         kv: outcome.kv,
         series: Vec::new(),
         page_bytes: 0,

@@ -1,4 +1,4 @@
-//! Runs with a flash tier below the cache, and runs of a language model's requests
+//! Runs with tiers below the cache, and runs of a language model's requests
 //! (`docs/spec/tiers.md`).
 
 use super::outcome::Outcome;
@@ -9,7 +9,7 @@ use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use crate::tier_options::{NO_SIZE, TierOptions};
-use crate::tiers::Tier2Spec;
+use crate::tiers::LowerTiersSpec;
 use destage_core::{AnyPolicy, Policy};
 use destage_policies::{Setup, admission, dense};
 use destage_replay::control::Control;
@@ -20,12 +20,15 @@ use destage_replay::kv::{Chains, KvReplay, KvReplayed, page_counters, prefix_min
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
 use destage_replay::tiers::through::Through;
-use destage_replay::tiers::{Slots, Tier2, Tier2Parts, untimed};
-use destage_replay::timed::BackingTimes;
+use destage_replay::tiers::{LowerTiers, LowerTiersParts, Slots, untimed};
+use destage_replay::timed::{BackingTimes, StoreTimes};
 use destage_replay::windows::Windows;
 
 /// Time of a read or write of the backing store, nanoseconds, unless the run says otherwise.
 const BACKING_NS: u64 = 1_000_000;
+
+/// The same of tier 3.
+const TIER3_NS: u64 = 200_000;
 
 /// One run.
 pub(super) struct TieredRunner<'a> {
@@ -62,14 +65,15 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
     if tiers.kv && options.check {
         return impossible("kv excludes check: its laws are of page accesses".into());
     }
-    if let Some(tier2) = spec_of_tier2(options)? {
+    tiers.check_times(options.drive.is_some()).map_err(RunError::Impossible)?;
+    if let Some(lower) = spec_of_tiers(options)? {
         if tiers.kv && spec.is_none() {
             return impossible("kv excludes none: blocks are offered by the cache above".into());
         }
         if options.check && spec.is_none() {
             return impossible("check excludes none: it keeps no page to check".into());
         }
-        return tier2.suits(spec);
+        return lower.suits(spec);
     }
     let info = destage_policies::info(spec.name);
     if spec.is_none() || info.is_ok_and(|info| info.clusters) {
@@ -109,18 +113,21 @@ fn suits_drive(drive: &Mounted, tiers: &TierOptions) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The flash tier; before the trace is known, of one frame.
-fn spec_of_tier2(options: &RunOptions) -> Result<Option<Tier2Spec>, RunError> {
+/// The tiers below the cache; before the trace is known, of one frame each.
+fn spec_of_tiers(options: &RunOptions) -> Result<Option<LowerTiersSpec>, RunError> {
     let mut tiers = options.tiers.clone();
     tiers.tier2_frames.get_or_insert(1);
+    tiers.tier3_frames.get_or_insert(1);
     tiers.spec(options.fetch_on_write_miss)
 }
 
 /// A filter that reads times has them.
-fn check_times(tier2: Option<&Tier2Spec>, input: &Input<'_>) -> Result<(), RunError> {
-    let Some(name) = tier2.map(|tier2| tier2.admit.name) else { return Ok(()) };
-    let needs_times = admission::info(name).is_ok_and(|info| info.reads_time);
-    if !needs_times || input.arrivals_ns.last() > input.arrivals_ns.first() {
+fn check_times(lower: Option<&LowerTiersSpec>, input: &Input<'_>) -> Result<(), RunError> {
+    let tiers =
+        lower.into_iter().flat_map(|lower| std::iter::once(&lower.tier2).chain(&lower.tier3));
+    let reads_time = |name: &&str| admission::info(name).is_ok_and(|info| info.reads_time);
+    let Some(name) = tiers.map(|tier| tier.admit.name).find(reads_time) else { return Ok(()) };
+    if input.arrivals_ns.last() > input.arrivals_ns.first() {
         return Ok(());
     }
     Err(RunError::Impossible(format!(
@@ -132,27 +139,27 @@ fn check_times(tier2: Option<&Tier2Spec>, input: &Input<'_>) -> Result<(), RunEr
 impl TieredRunner<'_> {
     /// Runs the policy.
     pub(super) fn run(self, spec: &PolicySpec, setup: &Setup) -> Result<Outcome, RunError> {
-        let tier2 = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
-        check_times(tier2.as_ref(), self.input)?;
+        let lower = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
+        check_times(lower.as_ref(), self.input)?;
         let says = self.options.says();
-        let tier2 = tier2.map(|tier2| tier2.parts(self.input.columns.lpns, &says)).transpose()?;
-        match (self.options.tiers.kv, tier2, &self.options.drive) {
-            (_, Some(tier2), Some(drive)) => self.timed(drive, spec, setup, tier2.erased()?),
-            (true, tier2, _) => {
-                let tier2 = tier2.map(Tier2Parts::erased).transpose()?;
-                self.requests(spec, setup, tier2)
+        let lower = lower.map(|lower| lower.parts(self.input.columns.lpns, &says)).transpose()?;
+        match (self.options.tiers.kv, lower, &self.options.drive) {
+            (_, Some(lower), Some(drive)) => self.timed(drive, spec, setup, lower.erased()?),
+            (true, lower, _) => {
+                let lower = lower.map(LowerTiersParts::erased).transpose()?;
+                self.requests(spec, setup, lower)
             }
-            (false, Some(tier2), None) => self.pages(spec, setup, tier2),
+            (false, Some(lower), None) => self.pages(spec, setup, lower),
             (false, None, _) => Err(needs_a_device(&spec.label())),
         }
     }
 
-    /// Page accesses, over two tiers.
+    /// Page accesses, over several tiers.
     fn pages(
         self,
         spec: &PolicySpec,
         setup: &Setup,
-        tier2: Tier2Parts<'_>,
+        lower: LowerTiersParts<'_>,
     ) -> Result<Outcome, RunError> {
         let TieredRunner { input, options, control, observer } = self;
         let replay = replay_of(input, options);
@@ -160,31 +167,31 @@ impl TieredRunner<'_> {
         let mut followed = Followed::new(observer, control);
         let pages = input.columns.lpns.len() as u32;
         let replayed = if spec.is_none() {
-            untimed::run(&replay, &mut Through::default(), tier2.erased()?, &mut followed)
+            untimed::run(&replay, &mut Through::default(), lower.erased()?, &mut followed)
         } else if options.check {
             let policy = dense(spec.name, setup, pages)?;
             let every = u64::from(policy.frames());
             let mut checked = Checked::new(policy, every);
-            let replayed = untimed::run(&replay, &mut checked, tier2.erased()?, &mut followed);
+            let replayed = untimed::run(&replay, &mut checked, lower.erased()?, &mut followed);
             checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
             replayed
         } else if watches {
             let mut policy = dense(spec.name, setup, pages)?;
-            untimed::run(&replay, &mut policy, tier2.erased()?, &mut followed)
+            untimed::run(&replay, &mut policy, lower.erased()?, &mut followed)
         } else {
-            untimed::run_unwatched(&replay, spec.name, setup, tier2, &mut followed)?
+            untimed::run_unwatched(&replay, spec.name, setup, lower, &mut followed)?
         };
         let requests = input.columns.first_ids.len() as u64;
         Ok(of_tiers(replayed.ok_or(RunError::Interrupted)?, requests, options))
     }
 
-    /// Two tiers, the device behind the second.
+    /// Several tiers, the device behind the second.
     fn timed(
         self,
         drive: &Mounted,
         spec: &PolicySpec,
         setup: &Setup,
-        tier2: Tier2<'_>,
+        lower: LowerTiers<'_>,
     ) -> Result<Outcome, RunError> {
         let TieredRunner { input, options, control, observer } = self;
         let pages = input.columns.lpns.len();
@@ -192,38 +199,38 @@ impl TieredRunner<'_> {
         let slots = Slots::new(pages, options.tiers.slot_pages.unwrap_or(1), trims);
         let runner = Runner { input, options, control, observer };
         if spec.is_none() {
-            return through(runner, drive, &mut Through::default(), (tier2, slots));
+            return through(runner, drive, &mut Through::default(), (lower, slots));
         }
         let policy = dense(spec.name, setup, pages as u32)?;
         if options.tiers.kv {
-            return prompts(runner, drive, policy, (tier2, slots));
+            return prompts(runner, drive, policy, (lower, slots));
         }
         if !options.check {
-            return through(runner, drive, &mut { policy }, (tier2, slots));
+            return through(runner, drive, &mut { policy }, (lower, slots));
         }
         let every = u64::from(policy.frames());
         let mut checked = Checked::new(policy, every);
-        let outcome = through(runner, drive, &mut checked, (tier2, slots));
+        let outcome = through(runner, drive, &mut checked, (lower, slots));
         checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
         outcome
     }
 
-    /// Requests of a language model, over one tier or two.
+    /// Requests of a language model, over one tier or several.
     fn requests(
         self,
         spec: &PolicySpec,
         setup: &Setup,
-        tier2: Option<Tier2<'_>>,
+        lower: Option<LowerTiers<'_>>,
     ) -> Result<Outcome, RunError> {
         let replay = kv_replay(self.input, self.options)?;
         let TieredRunner { input, control, observer, .. } = self;
         let mut followed = Followed::new(observer, control);
-        let has_tier2 = tier2.is_some();
+        let has_tier2 = lower.is_some();
         let replayed = if spec.is_prefix_min() {
             prefix_min::run(&replay, setup.frames, &mut followed).map_err(RunError::Impossible)?
         } else {
             let policy = dense(spec.name, setup, input.columns.lpns.len() as u32)?;
-            replay.run(policy, tier2, &mut followed)
+            replay.run(policy, lower, &mut followed)
         };
         Ok(of_requests(replayed.ok_or(RunError::Interrupted)?, has_tier2))
     }
@@ -241,40 +248,53 @@ fn kv_replay<'a>(input: &'a Input<'a>, options: &RunOptions) -> Result<KvReplay<
     })
 }
 
-/// Page accesses through two tiers in front of a device.
+/// Times of the third tier.
+fn tier3_times(tiers: &TierOptions) -> StoreTimes {
+    StoreTimes {
+        read_ns: tiers.tier3_read_ns.unwrap_or(TIER3_NS),
+        write_ns: tiers.tier3_write_ns.unwrap_or(TIER3_NS),
+    }
+}
+
+/// Page accesses through several tiers in front of a device.
 fn through<P: Policy>(
     runner: Runner<'_>,
     drive: &Mounted,
     policy: &mut P,
-    below: (Tier2<'_>, Slots),
+    below: (LowerTiers<'_>, Slots),
 ) -> Result<Outcome, RunError> {
     let tiers = &runner.options.tiers;
     let backing = BackingTimes {
-        read_ns: tiers.backing_read_ns.unwrap_or(BACKING_NS),
-        write_ns: tiers.backing_write_ns.unwrap_or(BACKING_NS),
+        tier3: tier3_times(tiers),
+        backing: StoreTimes {
+            read_ns: tiers.backing_read_ns.unwrap_or(BACKING_NS),
+            write_ns: tiers.backing_write_ns.unwrap_or(BACKING_NS),
+        },
     };
     let mut below = Some(below);
     let outcome = runner.timed(drive, &to_flash, &mut |replay, device, observer| {
-        let (tier2, slots) = below.take().expect("a run is done once");
+        let (lower, slots) = below.take().expect("a run is done once");
         let times = (&drive.cache, backing);
-        replay.run_tiers(device, (&mut *policy, tier2), slots, times, observer)
+        replay.run_tiers(device, (&mut *policy, lower), slots, times, observer)
     })?;
     let tiers = Some(outcome.counters.tiers);
     Ok(Outcome { tiers, ..outcome })
 }
 
-/// Requests of a language model through two tiers in front of a device.
+/// Requests of a language model through several tiers in front of a device.
 fn prompts(
     runner: Runner<'_>,
     drive: &Mounted,
     policy: AnyPolicy,
-    below: (Tier2<'_>, Slots),
+    below: (LowerTiers<'_>, Slots),
 ) -> Result<Outcome, RunError> {
     let kv = kv_replay(runner.input, runner.options)?;
+    let tier3 = tier3_times(&runner.options.tiers);
     let (mut parts, mut counted) = (Some((policy, below)), None);
     let outcome = runner.timed(drive, &to_flash, &mut |replay, device, observer| {
-        let (policy, (tier2, slots)) = parts.take().expect("a run is done once");
-        let outcome = replay.run_chains(&kv, device, (policy, tier2), slots, observer)?;
+        let (policy, (lower, slots)) = parts.take().expect("a run is done once");
+        let slots = (slots, tier3);
+        let outcome = replay.run_chains(&kv, device, (policy, lower), slots, observer)?;
         counted = Some(outcome.kv);
         Ok(outcome)
     })?;
@@ -292,8 +312,8 @@ fn of_prompts(windows: Windows) -> Windows {
 
 /// Sets the flash reads and writes of two tiers, which are those of tier 2.
 fn to_flash(counters: &mut Counters) {
-    counters.physical_reads = counters.tiers.tier2_reads;
-    counters.physical_writes = counters.tiers.tier2_writes;
+    counters.physical_reads = counters.tiers.tier2.tier2_reads;
+    counters.physical_writes = counters.tiers.tier2.tier2_writes;
 }
 
 /// Counts of two tiers; what is written to flash are the writes of tier 2.
@@ -325,7 +345,7 @@ fn of_tiers(mut replayed: Replayed, requests: u64, options: &RunOptions) -> Outc
 /// Counts of requests; what is written to flash are the blocks that the lowest tier takes in.
 fn of_requests(replayed: KvReplayed, has_tier2: bool) -> Outcome {
     let to_flash = |counters: &mut Counters| {
-        counters.physical_reads = counters.tiers.tier2_reads;
+        counters.physical_reads = counters.tiers.tier2.tier2_reads;
         counters.physical_writes = counters.destaged_pages;
     };
     let mut counters = page_counters(&replayed.kv, &replayed.tiers, has_tier2);

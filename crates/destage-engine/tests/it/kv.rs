@@ -3,12 +3,14 @@
 
 use destage_core::{NEVER, Page, Plan, Request};
 use destage_engine::spec::PolicySpec;
+use destage_engine::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_policies::{Setup, dense};
 use destage_reference as models;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::input::{Input, NextUses};
 use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, Touch, prefix_min};
 use destage_replay::observe::{Observer, Unobserved};
+use destage_replay::tiers::{Offer, Promote, TierRules};
 use destage_replay::warmup::Warmup;
 use destage_trace::{
     CacheOptions, ChainMark, DecodeOptions, NoHooks, ReaderOptions, Trace, open_trace,
@@ -94,15 +96,55 @@ impl Observer for Recorder {
 
     fn chain(&mut self, decision: &KvDecision) {
         let numbers = |pages: &[Page]| pages.iter().map(|page| page.0).collect::<Vec<_>>();
-        let KvDecision { tiers, inserted, evicted, .. } = decision;
+        let KvDecision { tiers, inserted, evicted, below, .. } = decision;
+        let below = below.clone().unwrap_or_default();
         self.0.push(models::KvDecision {
             hit_blocks: tiers.len() as u64,
             tiers: tiers.iter().map(|&tier| tier.into()).collect(),
             inserted: numbers(inserted),
             evicted: numbers(evicted),
-            ..models::KvDecision::default()
+            admitted: numbers(&below.admitted),
+            tier2_evicted: numbers(&below.tier2_evicted),
+            tier3_admitted: numbers(&below.tier3_admitted),
+            tier3_evicted: numbers(&below.tier3_evicted),
         });
     }
+}
+
+/// A tier below the first, drawn.
+fn lower_tier() -> impl Strategy<Value = LowerTierSpec> {
+    let rules = select(vec![
+        (Offer::Evicted, Promote::Copy),
+        (Offer::Evicted, Promote::Move),
+        (Offer::Inserted, Promote::Copy),
+    ]);
+    let filters = select(vec!["always", "nth", "tinylfu[threshold=2]", "larc", "probability"]);
+    let policies = select(vec!["lru", "fifo", "arc", "s3-fifo", "clock"]);
+    (policies, 1..25u32, filters, rules).prop_map(|(policy, frames, admit, (offer, promote))| {
+        LowerTierSpec {
+            policy: PolicySpec::parse(policy).expect("a policy"),
+            frames,
+            admit: AdmissionSpec::parse(admit).expect("a filter"),
+            rules: TierRules { offer, promote, ..TierRules::default() },
+            page_bytes: 4096,
+        }
+    })
+}
+
+/// The tier as the reference model takes it.
+fn of_model(tier: &LowerTierSpec) -> Map<String, serde_json::Value> {
+    let given = |given: &[(String, destage_policies::params::Value)]| -> Map<String, _> {
+        let pairs = given.iter();
+        pairs
+            .map(|(key, value)| (key.clone(), serde_json::to_value(value).expect("JSON")))
+            .collect()
+    };
+    let LowerTierSpec { policy, frames, admit, rules, .. } = tier;
+    let tier = json!({
+        "policy": policy.name, "frames": frames, "admit": admit.name,
+        "admit_params": given(&admit.given), "offer": rules.offer, "promote": rules.promote,
+    });
+    tier.as_object().expect("one").clone()
 }
 
 fn run(
@@ -140,7 +182,7 @@ proptest! {
             head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup,
         };
         let params = Map::new();
-        let model = models::run_kv(policy, frames as usize, &params, None, &options, &prompts)
+        let model = models::run_kv(policy, frames as usize, &params, (None, None), &options, &prompts)
             .expect("a known policy");
         prop_assert_eq!(&recorder.0, &model.decisions);
         for (counter, got) in replayed.kv.iter() {
@@ -148,6 +190,40 @@ proptest! {
         }
         let unwatched = run(&replay, policy, frames, &mut Unobserved);
         prop_assert_eq!(unwatched.kv, replayed.kv, "an unobserved run counts the same");
+    }
+
+    #[test]
+    fn requests_over_two_and_three_tiers_decide_and_count_as_their_model(
+        prompts in prompts(), policy in select(vec!["lru", "fifo", "arc", "s3-fifo"]),
+        frames in 1..12u32, head_first in any::<bool>(), warmup in 0..30usize,
+        tier2 in lower_tier(), tier3 in prop::option::of(lower_tier()),
+    ) {
+        let decoded = Decoded::of(&prompts);
+        let touch = if head_first { Touch::HeadFirst } else { Touch::TailFirst };
+        let replay = decoded.replay(touch, warmup as u64);
+        let options = models::KvOptions {
+            head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup,
+        };
+        let (second, third) = (of_model(&tier2), tier3.as_ref().map(of_model));
+        let lower = (Some(&second), third.as_ref());
+        let model = models::run_kv(policy, frames as usize, &Map::new(), lower, &options, &prompts)
+            .expect("a known policy");
+        let lower = LowerTiersSpec { tier2, tier3 };
+        let lower = || lower.build(&decoded.lpns, &[]).expect("tiers");
+        let params = PolicySpec::parse(policy).expect("a policy").params(&[]).expect("defaults");
+        let pages = decoded.lpns.len() as u32;
+        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
+        let tier1 = || dense(policy, &setup, pages).expect("a policy");
+        let mut recorder = Recorder::default();
+        let replayed = replay.run(tier1(), Some(lower()), &mut recorder).expect("no stop");
+        prop_assert_eq!(&recorder.0, &model.decisions);
+        let (of_tier2, of_tier3) = (replayed.tiers.of_tier2(), replayed.tiers.of_tier3());
+        let all = replayed.kv.iter().chain(of_tier2.iter()).chain(of_tier3.iter());
+        let named = all.filter(|(counter, _)| model.counters.contains_key(counter));
+        let named: BTreeMap<&str, u64> = named.collect();
+        prop_assert_eq!(named, model.counters);
+        let unwatched = replay.run(tier1(), Some(lower()), &mut Unobserved).expect("no stop");
+        prop_assert_eq!((unwatched.kv, unwatched.tiers), (replayed.kv, replayed.tiers));
     }
 
     #[test]

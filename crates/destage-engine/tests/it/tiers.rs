@@ -1,9 +1,9 @@
-//! Two tiers against their reference model on random traces, and the laws of
+//! Several tiers against their reference model on random traces, and the laws of
 //! `docs/spec/tiers.md` 12.
 
 use destage_core::{Page, Plan, Request};
 use destage_engine::spec::PolicySpec;
-use destage_engine::tiers::{AdmissionSpec, Tier2Spec};
+use destage_engine::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_policies::{POLICIES, Setup, dense};
 use destage_reference as models;
 use destage_replay::accesses::{Columns, Extent};
@@ -29,7 +29,7 @@ const PAGES: u64 = 30;
 struct Case {
     tier1: String,
     frames: u32,
-    tier2: Tier2Spec,
+    lower: LowerTiersSpec,
     flush_at_end: bool,
     steps: Vec<Step>,
 }
@@ -39,10 +39,15 @@ fn policies(suits: impl Fn(&PolicySpec) -> bool) -> Vec<String> {
     specs.filter(suits).map(|spec| spec.name.to_owned()).collect()
 }
 
-fn tier2(policy: &str, frames: u32, admit: &str, rules: TierRules) -> Tier2Spec {
+fn tier(policy: &str, frames: u32, admit: &str, rules: TierRules) -> LowerTierSpec {
     let policy = PolicySpec::parse(policy).expect("a policy");
     let admit = AdmissionSpec::parse(admit).expect("a filter");
-    Tier2Spec { policy, frames, admit, rules, page_bytes: 4096 }
+    LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096 }
+}
+
+/// The second of two tiers.
+fn tier2(policy: &str, frames: u32, admit: &str, rules: TierRules) -> LowerTiersSpec {
+    LowerTiersSpec { tier2: tier(policy, frames, admit, rules), tier3: None }
 }
 
 const FILTERS: [&str; 16] = [
@@ -99,15 +104,24 @@ fn case() -> impl Strategy<Value = Case> {
     let lru = PolicySpec::parse("lru").expect("a policy");
     let above = policies(|spec| tier2("lru", 1, "always", plain).suits(spec).is_ok());
     let below = policies(|spec| tier2(spec.name, 1, "always", plain).suits(&lru).is_ok());
-    let tiers = (select(above), 1..12u32, select(below), 1..20u32, select(&FILTERS[..]), rules());
+    let lower = |frames| (select(below.clone()), 1..frames, select(&FILTERS[..]), rules());
+    let tier3 = prop::option::of(lower(30u32));
+    let tiers = (select(above), 1..12u32, lower(20u32), tier3);
     (tiers, any::<bool>(), any::<bool>().prop_flat_map(steps)).prop_filter_map(
         "the tiers suit each other",
-        |((tier1, frames, below, frames2, admit, rules), flush_at_end, steps)| {
-            let tier2 = tier2(&below, frames2, admit, rules);
-            let suited = tier2.suits(&PolicySpec::parse(&tier1).expect("a policy"));
+        |((tier1, frames, (below, frames2, admit, rules), third), flush_at_end, steps)| {
             // CFLRU-E decides as CFLRU without a device, which has a reference model.
-            let known = [&tier1, &below].iter().all(|name| models::NAMES.contains(&name.as_str()));
-            (suited.is_ok() && known).then_some(Case { tier1, frames, tier2, flush_at_end, steps })
+            let is_known = |name: &String| models::NAMES.contains(&name.as_str());
+            let known = is_known(&tier1)
+                && is_known(&below)
+                && third.as_ref().is_none_or(|third| is_known(&third.0));
+            let tier3 = third.map(|(policy, frames, admit, of_tier3)| {
+                let fetch_on_write_miss = rules.fetch_on_write_miss;
+                tier(&policy, frames, admit, TierRules { fetch_on_write_miss, ..of_tier3 })
+            });
+            let lower = LowerTiersSpec { tier2: tier(&below, frames2, admit, rules), tier3 };
+            let suited = lower.suits(&PolicySpec::parse(&tier1).expect("a policy"));
+            (suited.is_ok() && known).then_some(Case { tier1, frames, lower, flush_at_end, steps })
         },
     )
 }
@@ -139,6 +153,8 @@ impl Observer for Recorder {
             }),
             admitted: numbers(&self.below.admitted),
             tier2_evicted: numbers(&self.below.tier2_evicted),
+            tier3_admitted: numbers(&self.below.tier3_admitted),
+            tier3_evicted: numbers(&self.below.tier3_evicted),
             written_back: numbers(&self.below.written_back),
         });
     }
@@ -211,16 +227,16 @@ fn product(case: &Case) -> (Vec<models::TierDecision>, Replayed) {
     let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
         .expect("a policy of the table");
     let mut recorder = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
-    let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
-    let replayed = untimed::run(&trace.replay(), &mut policy, tier2, &mut recorder);
+    let lower = case.lower.build(&trace.lpns, &[]).expect("tiers");
+    let replayed = untimed::run(&trace.replay(), &mut policy, lower, &mut recorder);
     let mut replayed = replayed.expect("no stop");
     // An unobserved run counts the same.
-    let tier2 = case.tier2.parts(&trace.lpns, &[]).expect("a tier");
+    let lower = case.lower.parts(&trace.lpns, &[]).expect("tiers");
     let unwatched = untimed::run_unwatched(
         &trace.replay(),
         &case.tier1,
         &setup(&case.tier1, case.frames),
-        tier2,
+        lower,
         &mut Unobserved,
     );
     let unwatched = unwatched.expect("a policy").expect("no stop");
@@ -237,24 +253,28 @@ fn model(case: &Case) -> models::TierOutcome {
 
 /// With these arrivals of its accesses.
 fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
-    let Tier2Spec { policy, frames, admit, rules, .. } = &case.tier2;
     let given = |given: &[(String, destage_policies::params::Value)]| -> Map<String, Json> {
         given
             .iter()
             .map(|(key, value)| (key.clone(), serde_json::to_value(value).expect("JSON")))
             .collect()
     };
-    let tier2 = json!({
-        "policy": policy.name, "params": given(&policy.given), "frames": frames,
-        "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
-        "promote": rules.promote, "admit_dirty": rules.admit_dirty,
-    });
-    let options = json!({
-        "fetch_on_write_miss": rules.fetch_on_write_miss, "flush_at_end": case.flush_at_end,
-    });
-    let (options, tier2) = (options.as_object().expect("one"), tier2.as_object().expect("one"));
+    let tier = |tier: &LowerTierSpec| -> Map<String, Json> {
+        let LowerTierSpec { policy, frames, admit, rules, .. } = tier;
+        let tier = json!({
+            "policy": policy.name, "params": given(&policy.given), "frames": frames,
+            "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
+            "promote": rules.promote, "admit_dirty": rules.admit_dirty,
+        });
+        tier.as_object().expect("one").clone()
+    };
+    let fetches = case.lower.tier2.rules.fetch_on_write_miss;
+    let options = json!({"fetch_on_write_miss": fetches, "flush_at_end": case.flush_at_end});
+    let options = options.as_object().expect("one");
+    let (tier2, tier3) = (tier(&case.lower.tier2), case.lower.tier3.as_ref().map(tier));
+    let lower = (&tier2, tier3.as_ref());
     let frames = case.frames as usize;
-    models::run_tiers_at(&case.tier1, frames, options, tier2, &case.steps, arrivals_ns)
+    models::run_tiers_at(&case.tier1, frames, options, lower, &case.steps, arrivals_ns)
         .expect("a known policy")
 }
 
@@ -262,14 +282,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn two_tiers_decide_and_count_as_their_model(case in case()) {
+    fn tiers_decide_and_count_as_their_model(case in case()) {
         let (decisions, replayed) = product(&case);
         let outcome = model(&case);
         for (index, (ours, theirs)) in decisions.iter().zip(&outcome.decisions).enumerate() {
             prop_assert_eq!(ours, theirs, "access {}", index);
         }
-        for (counter, got) in replayed.counters.tiers.iter() {
+        let tiers = &replayed.counters.tiers;
+        for (counter, got) in tiers.of_tier2().iter() {
             prop_assert_eq!(got, outcome.counters[counter], "{}", counter);
+        }
+        for (counter, got) in tiers.of_tier3().iter() {
+            let expected = outcome.counters.get(counter).copied();
+            prop_assert_eq!(got, expected.unwrap_or(0), "{}", counter);
+            prop_assert_eq!(expected.is_some(), case.lower.tier3.is_some());
         }
         prop_assert_eq!(replayed.counters.end_flushes, outcome.counters["end_flushes"]);
         laws(&case, &decisions, &replayed, &outcome)?;
@@ -278,17 +304,17 @@ proptest! {
     #[test]
     fn without_a_tier_1_the_page_of_each_access_is_offered(mut case in case()) {
         case.tier1 = "none".into();
-        let unsuited = case.tier2.suits(&PolicySpec::parse("none").expect("a policy"));
-        prop_assert_eq!(unsuited.is_err(), case.tier2.rules.promote == Promote::Move);
-        case.tier2.rules.promote = Promote::Copy;
+        let unsuited = case.lower.suits(&PolicySpec::parse("none").expect("a policy"));
+        prop_assert_eq!(unsuited.is_err(), case.lower.tier2.rules.promote == Promote::Move);
+        case.lower.tier2.rules.promote = Promote::Copy;
         let trace = Trace::of(&case.steps);
         let mut recorder = Recorder { lpns: trace.lpns.clone(), ..Recorder::default() };
-        let tier2 = case.tier2.build(&trace.lpns, &[]).expect("a tier");
+        let lower = case.lower.build(&trace.lpns, &[]).expect("tiers");
         let replay = trace.replay();
-        let replayed = untimed::run(&replay, &mut Through::default(), tier2, &mut recorder);
+        let replayed = untimed::run(&replay, &mut Through::default(), lower, &mut recorder);
         let outcome = model(&case);
         prop_assert_eq!(recorder.decisions, outcome.decisions);
-        for (counter, got) in replayed.expect("no stop").counters.tiers.iter() {
+        for (counter, got) in replayed.expect("no stop").counters.tiers.of_tier2().iter() {
             let expected = outcome.counters[counter];
             let by_flush = ["backing_writes", "pending_tier2"].contains(&counter);
             let is_flushed = case.flush_at_end && by_flush;
@@ -300,7 +326,7 @@ proptest! {
     fn a_rate_above_all_offers_is_always(mut case in case()) {
         let admits = ["always", "rate[bytes_per_day=8000000TB;window=1ns]"];
         let outcomes = admits.map(|admit| {
-            case.tier2.admit = AdmissionSpec::parse(admit).expect("a filter");
+            case.lower.tier2.admit = AdmissionSpec::parse(admit).expect("a filter");
             product(&case).0
         });
         prop_assert_eq!(&outcomes[0], &outcomes[1]);
@@ -310,7 +336,7 @@ proptest! {
     fn filters_that_take_every_offer_are_always(mut case in case()) {
         let admits = ["always", "nth[n=1]", "probability[p=1.0]"];
         let outcomes = admits.map(|admit| {
-            case.tier2.admit = AdmissionSpec::parse(admit).expect("a filter");
+            case.lower.tier2.admit = AdmissionSpec::parse(admit).expect("a filter");
             product(&case).0
         });
         prop_assert_eq!(&outcomes[0], &outcomes[1]);
@@ -326,7 +352,7 @@ proptest! {
         let case = Case {
             tier1: "lru".into(),
             frames: s1,
-            tier2: tier2("lru", s2, "always", rules),
+            lower: tier2("lru", s2, "always", rules),
             flush_at_end: false,
             steps: steps.clone(),
         };
@@ -334,6 +360,38 @@ proptest! {
         let ops: Vec<_> = steps.iter().map(|step| (models::Op::Read, step.page())).collect();
         let one = models::run("lru", (s1 + s2) as usize, &Map::new(), &ops).expect("lru");
         prop_assert_eq!(found, one.decisions.iter().map(|d| d.hit).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn three_lru_that_move_are_one_lru(
+        steps in steps(false), (s1, s2, s3) in (1..6u32, 1..6u32, 1..6u32)
+    ) {
+        let steps = reads(&steps);
+        let rules = TierRules { promote: Promote::Move, ..TierRules::default() };
+        let of = |frames| tier("lru", frames, "always", rules);
+        let case = Case {
+            tier1: "lru".into(),
+            frames: s1,
+            lower: LowerTiersSpec { tier2: of(s2), tier3: Some(of(s3)) },
+            flush_at_end: false,
+            steps: steps.clone(),
+        };
+        let found: Vec<bool> = product(&case).0.iter().map(|d| d.tier > 0).collect();
+        let ops: Vec<_> = steps.iter().map(|step| (models::Op::Read, step.page())).collect();
+        let one = models::run("lru", (s1 + s2 + s3) as usize, &Map::new(), &ops).expect("lru");
+        prop_assert_eq!(found, one.decisions.iter().map(|d| d.hit).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_upper_tiers_decide_as_without_the_third(mut case in case()) {
+        let with = product(&case).0;
+        case.lower.tier3 = None;
+        let without = product(&case).0;
+        for (with, without) in with.iter().zip(&without) {
+            prop_assert_eq!(&with.admitted, &without.admitted);
+            prop_assert_eq!(&with.tier2_evicted, &without.tier2_evicted);
+            prop_assert_eq!(with.tier % 3, without.tier);
+        }
     }
 
     #[test]
@@ -348,7 +406,7 @@ proptest! {
         let case = |below: &str, admit: &str| Case {
             tier1: "lru".into(),
             frames: 1,
-            tier2: tier2(below, s2, admit, rules),
+            lower: tier2(below, s2, admit, rules),
             flush_at_end: false,
             steps: steps.clone(),
         };
@@ -375,7 +433,7 @@ fn laws(
     outcome: &models::TierOutcome,
 ) -> Result<(), TestCaseError> {
     let counters = &replayed.counters;
-    let tiers = &counters.tiers;
+    let tiers = &counters.tiers.tier2;
     // Tier 1 decides as without tier 2.
     let trace = Trace::of(&case.steps);
     let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
@@ -386,7 +444,7 @@ fn laws(
         prop_assert_eq!(alone.hit, tiers.hit);
         prop_assert_eq!(&alone.evicted, &tiers.evicted);
     }
-    let fetched = case.tier2.rules.fetch_on_write_miss.then_some(counters.write_misses);
+    let fetched = case.lower.tier2.rules.fetch_on_write_miss.then_some(counters.write_misses);
     let must_read = counters.read_misses + fetched.unwrap_or(0);
     prop_assert_eq!(tiers.tier2_hits + tiers.tier2_misses, must_read);
     let has_trims = case.steps.iter().any(|step| matches!(step, Step::Trim(_)));
@@ -420,9 +478,9 @@ fn a_run_counts_from_the_end_of_the_warm_up() {
         untimed::run(&replay, &mut policy, below, &mut Unobserved).expect("no stop")
     };
     let (all, half) = (whole(Warmup::None), whole(Warmup::Requests(450)));
-    assert_eq!(all.counters.tiers.admitted, 896, "every page that leaves tier 1");
-    assert_eq!(half.counters.tiers.admitted, 450);
-    assert_eq!(half.counters.tiers.tier2_evictions, 450);
+    assert_eq!(all.counters.tiers.tier2.admitted, 896, "every page that leaves tier 1");
+    assert_eq!(half.counters.tiers.tier2.admitted, 450);
+    assert_eq!(half.counters.tiers.tier2.tier2_evictions, 450);
 }
 
 /// An unobserved run takes a block of accesses through one tier after the other, an observed one an
@@ -450,7 +508,7 @@ fn an_unobserved_run_of_many_blocks_counts_as_an_observed_one() {
             untimed::run_unwatched(&trace.replay(), "lru", &setup, parts(), &mut Unobserved);
         let unobserved = unobserved.expect("a policy").expect("no stop");
         let observed = observed.expect("no stop");
-        assert!(observed.counters.tiers.admitted > 0, "{below:?}");
+        assert!(observed.counters.tiers.tier2.admitted > 0, "{below:?}");
         assert_eq!(unobserved.counters, observed.counters, "{below:?}");
         assert_eq!(unobserved.dirty_left, observed.dirty_left, "{below:?}");
     }

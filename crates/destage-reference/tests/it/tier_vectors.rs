@@ -1,4 +1,4 @@
-//! The conformance vectors of two tiers and of language models: every decision and every counter.
+//! The conformance vectors of several tiers and of language models: every decision and every counter.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,11 @@ fn vectors(file: &str) -> Vec<Value> {
     let path = format!("{}/../../tests/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("the vectors are part of the repository");
     text.lines().map(|line| serde_json::from_str(line).expect("one JSON object a line")).collect()
+}
+
+/// Those with a third tier, of both kinds.
+fn three_tiers() -> Vec<Value> {
+    vectors("three-tiers.jsonl")
 }
 
 fn object<'a>(vector: &'a Value, key: &str) -> &'a Map<String, Value> {
@@ -40,9 +45,11 @@ fn holds(vector: &Value, decisions: &[Value], counters: &BTreeMap<&str, u64>) {
 }
 
 #[test]
-fn every_vector_of_two_tiers_is_decided_and_counted_as_written() {
-    let vectors = vectors("tiers.jsonl");
-    assert_eq!(vectors.len(), 46);
+fn every_vector_of_several_tiers_is_decided_and_counted_as_written() {
+    let is_kv = |vector: &Value| vector.get("kv").is_some();
+    let mut vectors = vectors("tiers.jsonl");
+    vectors.extend(three_tiers().into_iter().filter(|vector| !is_kv(vector)));
+    assert_eq!(vectors.len(), 46 + 16);
     for vector in vectors {
         let trace: Vec<Step> = list(&vector, "accesses")
             .iter()
@@ -53,10 +60,12 @@ fn every_vector_of_two_tiers_is_decided_and_counted_as_written() {
             .collect();
         let frames = vector["frames"].as_u64().expect("frames") as usize;
         let (params, tier2) = (object(&vector, "params"), object(&vector, "tier2"));
+        let tier3 = vector.get("tier3").and_then(Value::as_object);
         let times = vector.get("arrivals_ns").and_then(Value::as_array);
         let times: Vec<u64> =
             times.into_iter().flatten().map(|ns| ns.as_u64().expect("a time")).collect();
-        let outcome = run_tiers_at(text(&vector, "policy"), frames, params, tier2, &trace, &times);
+        let policy = text(&vector, "policy");
+        let outcome = run_tiers_at(policy, frames, params, (tier2, tier3), &trace, &times);
         let outcome = outcome.expect("a known policy");
         let decisions: Vec<Value> = outcome
             .decisions
@@ -65,6 +74,7 @@ fn every_vector_of_two_tiers_is_decided_and_counted_as_written() {
                 json!({
                     "hit": d.hit, "tier": d.tier, "evicted": d.evicted, "flushed": d.flushed,
                     "admitted": d.admitted, "tier2_evicted": d.tier2_evicted,
+                    "tier3_admitted": d.tier3_admitted, "tier3_evicted": d.tier3_evicted,
                     "written_back": d.written_back,
                 })
             })
@@ -75,8 +85,10 @@ fn every_vector_of_two_tiers_is_decided_and_counted_as_written() {
 
 #[test]
 fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
-    let vectors = vectors("kv.jsonl");
-    assert_eq!(vectors.len(), 30);
+    let is_kv = |vector: &Value| vector.get("kv").is_some();
+    let mut vectors = vectors("kv.jsonl");
+    vectors.extend(three_tiers().into_iter().filter(is_kv));
+    assert_eq!(vectors.len(), 30 + 8);
     for vector in vectors {
         let requests: Vec<Prompt> = list(&vector, "requests")
             .iter()
@@ -94,9 +106,10 @@ fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
             warmup_requests: number("warmup_requests", 0) as usize,
         };
         let frames = vector["frames"].as_u64().expect("frames") as usize;
-        let tier2 = vector.get("tier2").map(|tier2| tier2.as_object().expect("an object"));
+        let tier = |key: &str| vector.get(key).map(|tier| tier.as_object().expect("an object"));
         let (policy, params) = (text(&vector, "policy"), object(&vector, "params"));
-        let outcome = run_kv(policy, frames, params, tier2, &options, &requests);
+        let outcome =
+            run_kv(policy, frames, params, (tier("tier2"), tier("tier3")), &options, &requests);
         let outcome = outcome.expect("a known policy");
         let decisions: Vec<Value> = outcome
             .decisions
@@ -105,7 +118,8 @@ fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
                 json!({
                     "hit_blocks": d.hit_blocks, "tiers": d.tiers, "inserted": d.inserted,
                     "evicted": d.evicted, "admitted": d.admitted,
-                    "tier2_evicted": d.tier2_evicted,
+                    "tier2_evicted": d.tier2_evicted, "tier3_admitted": d.tier3_admitted,
+                    "tier3_evicted": d.tier3_evicted,
                 })
             })
             .collect();

@@ -1,6 +1,6 @@
 //! Counts of a run with prefix semantics (`docs/spec/tiers.md` 7.3).
 
-/// Defines the counters once: the struct and their names.
+/// Defines the counters once: the struct, their names and the difference of two counts.
 macro_rules! kv_counters {
     ($($(#[$about:meta])+ $name:ident;)+) => {
         /// Counts of a run with prefix semantics; a count of blocks or requests each, but tokens.
@@ -12,6 +12,11 @@ macro_rules! kv_counters {
         }
 
         impl KvCounters {
+            /// Counts since `before`, of the same run.
+            pub(crate) fn since(&self, before: &KvCounters) -> KvCounters {
+                KvCounters { $($name: self.$name - before.$name,)+ }
+            }
+
             /// Names and values, in the order of the specification.
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name)),+].into_iter()

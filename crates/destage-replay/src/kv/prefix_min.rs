@@ -15,7 +15,7 @@ use super::lookup::{Tier1Blocks, look_up};
 use super::replay::{KvReplay, KvReplayed, Serves};
 use crate::counters::OwnCounters;
 use crate::observe::Observer;
-use crate::tiers::counters::TierCounters;
+use crate::tiers::counters::LowerCounters;
 use destage_core::{NEVER, Page};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -169,8 +169,8 @@ impl Serves for PrefixMin {
         OwnCounters::default()
     }
 
-    fn counted(&self) -> (KvCounters, TierCounters) {
-        (self.kv, TierCounters::default())
+    fn counted(&self) -> (KvCounters, LowerCounters) {
+        (self.kv, LowerCounters::default())
     }
 
     fn own_counters(&self) -> OwnCounters {

@@ -13,10 +13,10 @@ use crate::accesses::Columns;
 use crate::counters::{Counters, OwnCounters};
 use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
-use crate::tiers::counters::TierCounters;
+use crate::tiers::below::LowerTiers;
+use crate::tiers::counters::LowerCounters;
 use crate::tiers::events::{TierDecision, TierEvents};
 use crate::tiers::slots::Slots;
-use crate::tiers::tier2::{Below, Tier2};
 use crate::warmup::Warmup;
 use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
 use destage_core::{
@@ -68,8 +68,8 @@ pub struct KvReplay<'a> {
 pub struct KvReplayed {
     /// Counts of requests and blocks.
     pub kv: KvCounters,
-    /// Counts of tier 2; all 0 with one tier.
-    pub tiers: TierCounters,
+    /// Counts of the tiers below tier 1; all 0 without.
+    pub tiers: LowerCounters,
     /// The policy's own counters.
     pub own: OwnCounters,
     /// Requests that were not counted.
@@ -81,21 +81,21 @@ pub struct KvReplayed {
 }
 
 impl KvReplay<'_> {
-    /// Runs a policy over the requests, with tier 2 below it or not; counts begin after the
+    /// Runs a policy over the requests, with tiers below it or not; counts begin after the
     /// warm-up.
     ///
     /// Returns `None` when the observer stopped it.
     pub fn run(
         &self,
         policy: AnyPolicy,
-        tier2: Option<Tier2<'_>>,
+        lower: Option<LowerTiers<'_>>,
         observer: &mut dyn Observer,
     ) -> Option<KvReplayed> {
         if observer.watches() {
-            let mut tier1 = Tier1::new(self, policy, tier2, TierDecision::default());
+            let mut tier1 = Tier1::new(self, policy, lower, TierDecision::default());
             self.follow(&mut tier1, observer)
         } else {
-            self.follow(&mut Tier1::new(self, policy, tier2, ()), observer)
+            self.follow(&mut Tier1::new(self, policy, lower, ()), observer)
         }
     }
 
@@ -200,7 +200,7 @@ pub(crate) trait Serves {
     fn has_tier2(&self) -> bool;
     /// Sets all counts to 0; returns the policy's own, which go on.
     fn begin_counting(&mut self) -> OwnCounters;
-    fn counted(&self) -> (KvCounters, TierCounters);
+    fn counted(&self) -> (KvCounters, LowerCounters);
     fn own_counters(&self) -> OwnCounters;
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64));
 
@@ -217,29 +217,30 @@ pub(crate) trait Serves {
 
 /// Counts of blocks as counts of pages, for what is made of every run alike: a hit is a block of a
 /// cached prefix, a page that is destaged one that is written to flash.
-pub fn page_counters(kv: &KvCounters, tiers: &TierCounters, has_tier2: bool) -> Counters {
+pub fn page_counters(kv: &KvCounters, tiers: &LowerCounters, has_tier2: bool) -> Counters {
     Counters {
         read_hits: kv.hit_blocks,
         read_misses: kv.blocks - kv.hit_blocks,
         evictions: kv.evictions,
         clean_evictions: kv.evictions,
-        destaged_pages: if has_tier2 { tiers.tier2_writes } else { kv.insertions },
+        destaged_pages: if has_tier2 { tiers.tier2.tier2_writes } else { kv.insertions },
         tiers: *tiers,
+        kv: *kv,
         ..Counters::default()
     }
 }
 
-/// A policy of tier 1, and tier 2 below it.
+/// A policy of tier 1, and the tiers below it.
 pub(crate) struct Tier1<'t, E> {
     policy: AnyPolicy,
     cached: Tier1Blocks,
-    tier2: Option<Tier2<'t>>,
+    lower: Option<LowerTiers<'t>>,
     events: E,
     plan: Plan,
-    /// For each block of the prefix: it was read from tier 2.
-    read_below: Vec<bool>,
+    /// For each block of the prefix: the tier below tier 1 that it was read from, or 0.
+    read_below: Vec<u8>,
     kv: KvCounters,
-    tiers: TierCounters,
+    tiers: LowerCounters,
 }
 
 /// Record of a request's decisions.
@@ -274,33 +275,33 @@ impl<'t, E: Record> Tier1<'t, E> {
     pub(crate) fn new(
         replay: &KvReplay<'_>,
         policy: AnyPolicy,
-        tier2: Option<Tier2<'t>>,
+        lower: Option<LowerTiers<'t>>,
         events: E,
     ) -> Self {
         Tier1 {
             policy,
             cached: Tier1Blocks::none(replay.columns.lpns.len()),
-            tier2,
+            lower,
             events,
             plan: Plan::new(),
             read_below: Vec::new(),
             kv: KvCounters::default(),
-            tiers: TierCounters::default(),
+            tiers: LowerCounters::default(),
         }
     }
 
     /// Counts on from these.
-    pub(crate) fn count_on(&mut self, kv: KvCounters, tiers: TierCounters) {
+    pub(crate) fn count_on(&mut self, kv: KvCounters, tiers: LowerCounters) {
         (self.kv, self.tiers) = (kv, tiers);
     }
 
-    /// Observer of tier 2.
+    /// Observer of the tiers below.
     pub(crate) fn events(&mut self) -> &mut E {
         &mut self.events
     }
 
-    /// The look-up; returns the length of the cached prefix. Its blocks that tier 2 alone has are
-    /// read there.
+    /// The look-up; returns the length of the cached prefix. Its blocks that tier 1 does not have are
+    /// read below.
     #[inline]
     fn look_up(&mut self, replay: &KvReplay<'_>, rows: Range<usize>) -> usize {
         let ids = replay.chains.ids;
@@ -310,18 +311,19 @@ impl<'t, E: Record> Tier1<'t, E> {
         for &id in &ids[rows.clone()] {
             self.policy.prefetch(Page(id.into()));
         }
-        let (cached, tier2) = (&self.cached, &self.tier2);
-        let below = |id: u32| tier2.as_ref().is_some_and(|tier2| tier2.has(Page(id.into())));
+        let (cached, lower) = (&self.cached, &self.lower);
+        let below =
+            |id: u32| lower.as_ref().is_some_and(|lower| lower.tier_of(Page(id.into())) != 0);
         let hit =
             look_up(&replay.chains, rows.clone(), &mut self.kv, |id| cached.has(id) || below(id));
         self.read_below.clear();
-        if let Some(tier2) = &mut self.tier2 {
-            let mut below = Below { tier2, counters: &mut self.tiers, events: &mut self.events };
+        if let Some(lower) = &mut self.lower {
             for &id in &ids[rows.start..rows.start + hit] {
-                let is_below = !self.cached.has(id);
-                self.read_below.push(is_below);
-                if is_below {
-                    below.found(Page(id.into()));
+                let page = Page(id.into());
+                let tier = if self.cached.has(id) { 0 } else { lower.tier_of(page) };
+                self.read_below.push(tier);
+                if tier != 0 {
+                    lower.below(&mut self.tiers, &mut self.events).found(page, tier);
                 }
             }
         }
@@ -344,8 +346,8 @@ impl<'t, E: Record> Tier1<'t, E> {
             Lookup::Bypass => false,
         };
         let is_prefix = place < hit;
-        let is_below = self.tier2.as_ref().is_some_and(|tier2| tier2.has(r.page));
-        self.kv.reinserted_blocks += u64::from(is_prefix && !is_below);
+        let tier = self.lower.as_ref().map_or(0, |lower| lower.tier_of(r.page));
+        self.kv.reinserted_blocks += u64::from(is_prefix && tier == 0);
         self.kv.insertions += u64::from(is_kept);
         self.kv.evictions += self.plan.evicted().len() as u64;
         if is_kept {
@@ -358,17 +360,20 @@ impl<'t, E: Record> Tier1<'t, E> {
             decision.inserted.extend(is_kept.then_some(r.page));
             decision.evicted.extend(self.plan.evicted().iter().map(|evicted| evicted.page));
         }
-        if let Some(tier2) = &mut self.tier2 {
-            let mut below = Below { tier2, counters: &mut self.tiers, events: &mut self.events };
+        if let Some(lower) = &mut self.lower {
+            let read_from = if is_prefix { self.read_below[place] } else { 0 };
+            // The copy that was read may have gone, and another be there.
+            let is_there = read_from != 0 && lower.has(read_from, r.page);
+            let mut below = lower.below(&mut self.tiers, &mut self.events);
             below.missed_without_look_up(r.page);
-            if is_prefix && is_below && self.read_below[place] {
-                below.promote(r.page);
+            if is_there {
+                below.promote(r.page, read_from);
             }
             for evicted in self.plan.evicted() {
                 below.leaves_tier1(evicted.page, evicted.dirty);
             }
-            if !is_prefix {
-                below.inserted(r.page);
+            if !is_prefix || read_from != 0 {
+                below.inserted(r.page, read_from);
             }
         }
         self.plan.clear();
@@ -379,15 +384,15 @@ impl<E: Record> Serves for Tier1<'_, E> {
     #[inline]
     fn serve(&mut self, replay: &KvReplay<'_>, rows: Range<usize>, observer: &mut dyn Observer) {
         let ids = replay.chains.ids;
-        if let Some(tier2) = self.tier2.as_mut().filter(|tier2| tier2.awaits_ns() < u64::MAX) {
-            tier2.arrived(replay.arrivals_ns[rows.start]);
+        if let Some(lower) = self.lower.as_mut().filter(|lower| lower.awaits_ns() < u64::MAX) {
+            lower.arrived(replay.arrivals_ns[rows.start]);
         }
         let mut decision = KvDecision::default();
         let hit = self.look_up(replay, rows.clone());
         if E::WATCHES {
             decision.blocks = rows.len() as u64;
-            let of = |&id: &u32| if self.cached.has(id) { 1 } else { 2 };
-            decision.tiers.extend(ids[rows.start..rows.start + hit].iter().map(of));
+            let below = |place: usize| self.read_below.get(place).copied().unwrap_or(0);
+            decision.tiers.extend((0..hit).map(|place| below(place).max(1)));
         }
         let needs_next_use = self.policy.requirements().contains(Requirements::NEXT_USE);
         let length = rows.len();
@@ -411,7 +416,7 @@ impl<E: Record> Serves for Tier1<'_, E> {
             self.touch(&r, place, hit, &mut decision);
         }
         if E::WATCHES {
-            self.events.show(decision, self.tier2.is_some(), observer);
+            self.events.show(decision, self.lower.is_some(), observer);
             show_gauges(&self.policy, observer);
         }
     }
@@ -421,15 +426,15 @@ impl<E: Record> Serves for Tier1<'_, E> {
     }
 
     fn has_tier2(&self) -> bool {
-        self.tier2.is_some()
+        self.lower.is_some()
     }
 
     fn begin_counting(&mut self) -> OwnCounters {
-        (self.kv, self.tiers) = (KvCounters::default(), TierCounters::default());
+        (self.kv, self.tiers) = (KvCounters::default(), LowerCounters::default());
         self.own_counters()
     }
 
-    fn counted(&self) -> (KvCounters, TierCounters) {
+    fn counted(&self) -> (KvCounters, LowerCounters) {
         (self.kv, self.tiers)
     }
 

@@ -4,8 +4,9 @@
 //! loop of one tier, and then what it missed and gave up through tier 2, in a loop compiled for the
 //! policy of tier 2. Both know what comes next, and neither waits for the other's memory.
 
-use super::counters::TierCounters;
-use super::tier2::{Below, Residents, Tier2, Tier2Parts};
+use super::below::{LowerTiers, LowerTiersParts, Residents};
+use super::counters::{DirtyPages, LowerCounters};
+use super::lower_tier::LowerTier;
 use crate::replay::Misses;
 use destage_core::plan::Evicted;
 use destage_core::{Op, Page, Policy, Request};
@@ -42,30 +43,30 @@ impl Misses for Vec<Missed> {
     }
 }
 
-/// Tier 2 with a policy that the loop of tier 1 does not name.
+/// Tiers below tier 1, with a policy of tier 2 that the loop of tier 1 does not name.
 pub(super) trait Behind {
     /// Runs what tier 1 missed and gave up, in order.
-    fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut TierCounters);
-    /// [`Tier2::awaits_ns`].
+    fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut LowerCounters);
+    /// [`LowerTiers::awaits_ns`].
     fn awaits_ns(&self) -> u64;
-    /// [`Tier2::arrived`].
+    /// [`LowerTiers::arrived`].
     fn arrived(&mut self, now_ns: u64);
     /// A trim.
     fn forget(&mut self, page: Page) -> Option<bool>;
-    /// [`Tier2::dirty_pages`].
-    fn dirty_pages(&self, shows: &Residents<'_>) -> (u64, u64);
+    /// [`LowerTiers::dirty_pages`].
+    fn dirty_pages(&self, shows: &Residents<'_>) -> DirtyPages;
 }
 
-impl<P: Policy> Behind for Tier2<'_, P> {
-    fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut TierCounters) {
-        misses[..AHEAD.min(misses.len())].iter().for_each(|far| self.prefetch_missed(far.page()));
-        evicted[..AHEAD.min(evicted.len())].iter().for_each(|far| self.prefetch_offer(far.page));
+impl<P: Policy> Behind for LowerTiers<'_, P> {
+    fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut LowerCounters) {
+        let tier2 = &self.tier2;
+        misses[..AHEAD.min(misses.len())].iter().for_each(|far| tier2.prefetch_missed(far.page()));
+        evicted[..AHEAD.min(evicted.len())].iter().for_each(|far| tier2.prefetch_offer(far.page));
         let mut left = 0;
         for (i, &missed) in misses.iter().enumerate() {
-            self.look_ahead((misses, i), (evicted, left));
+            self.tier2.look_ahead((misses, i), (evicted, left));
             let end = missed.evicted as usize;
-            let mut below = Below { tier2: self, counters, events: &mut () };
-            below.miss(missed.page(), missed.op, &evicted[left..end]);
+            self.below(counters, &mut ()).miss(missed.page(), missed.op, &evicted[left..end]);
             left = end;
         }
     }
@@ -79,16 +80,15 @@ impl<P: Policy> Behind for Tier2<'_, P> {
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        let mut nothing = TierCounters::default();
-        Below { tier2: self, counters: &mut nothing, events: &mut () }.forget(page)
+        self.below(&mut LowerCounters::default(), &mut ()).forget(page)
     }
 
-    fn dirty_pages(&self, shows: &Residents<'_>) -> (u64, u64) {
+    fn dirty_pages(&self, shows: &Residents<'_>) -> DirtyPages {
         self.dirty_pages(shows)
     }
 }
 
-impl<P: Policy> Tier2<'_, P> {
+impl<P: Policy> LowerTier<'_, P> {
     /// Tells the memory what comes next.
     #[inline(always)]
     fn look_ahead(&self, (misses, at): (&[Missed], usize), (evicted, left): (&[Evicted], usize)) {
@@ -107,32 +107,38 @@ impl<P: Policy> Tier2<'_, P> {
     }
 }
 
-/// An empty tier 2, compiled for its policy.
+/// Empty tiers, compiled for the policy of tier 2.
 ///
 /// # Errors
 ///
 /// Errors of [`destage_policies::build`].
-pub(super) fn build<'a>(parts: Tier2Parts<'a>) -> Result<Box<dyn Behind + 'a>, BuildError> {
+pub(super) fn build<'a>(parts: LowerTiersParts<'a>) -> Result<Box<dyn Behind + 'a>, BuildError> {
     // As for one tier: tests do with one loop.
     #[cfg(debug_assertions)]
     return Ok(Box::new(parts.erased()?));
     #[cfg(not(debug_assertions))]
     {
-        let directory = destage_core::Dense::new(parts.lpns.len() as u32);
-        let (name, setup) = (parts.policy, parts.setup.clone());
-        destage_policies::build(name, &setup, directory, Builder(parts))
+        let directory = destage_core::Dense::new(parts.tier2.lpns.len() as u32);
+        let (name, setup) = (parts.tier2.policy, parts.tier2.setup.clone());
+        destage_policies::build(name, &setup, directory, Builder(parts))?
     }
 }
 
 #[cfg(not(debug_assertions))]
-struct Builder<'a>(Tier2Parts<'a>);
+use super::lower_tier::LowerTierParts;
+
+#[cfg(not(debug_assertions))]
+struct Builder<'a>(LowerTiersParts<'a>);
 
 #[cfg(not(debug_assertions))]
 impl<'a> destage_policies::Visitor for Builder<'a> {
-    type Output = Box<dyn Behind + 'a>;
+    type Output = Result<Box<dyn Behind + 'a>, BuildError>;
 
-    fn visit<P: Policy + 'static>(self, policy: P) -> Box<dyn Behind + 'a> {
-        let Tier2Parts { admission, rules, lpns, .. } = self.0;
-        Box::new(Tier2::new(policy, admission, rules, lpns))
+    fn visit<P: Policy + 'static>(self, policy: P) -> Self::Output {
+        let LowerTiersParts { tier2, tier3 } = self.0;
+        let LowerTierParts { admission, rules, lpns, .. } = tier2;
+        let tier2 = LowerTier::new(policy, admission, rules, lpns);
+        let tier3 = tier3.map(LowerTierParts::erased).transpose()?.map(Box::new);
+        Ok(Box::new(LowerTiers { tier2, tier3 }))
     }
 }

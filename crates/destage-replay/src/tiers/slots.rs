@@ -7,7 +7,7 @@
 //! A page of the trace that is larger than a page of the device takes several in a row; the
 //! specification has one.
 
-use super::events::{TierDecision, TierEvents};
+use super::events::{Leaving, TierDecision, TierEvents};
 use destage_core::Page;
 use destage_ssd::DriveLpn;
 use std::cmp::Reverse;
@@ -19,16 +19,25 @@ use std::ops::Range;
 pub enum SlotOperation {
     /// A tier-2 hit is read from its slot.
     Read(u32),
-    /// A dirty victim of tier 2 is read from its slot, on its way to the backing store.
+    /// A victim of tier 2 is read from its slot, on its way to what lies below.
     ReadVictim(u32),
     /// A page is written to its slot; dirty if it is the victim of an access.
     Write(u32, bool),
     /// A page has left its slot, and the host trims it.
     Trim(u32),
-    /// A page is read from the backing store.
-    BackingRead,
-    /// A declined dirty page is written to the backing store.
-    BackingWrite,
+    /// A page is read from this store.
+    StoreRead(Store),
+    /// A dirty victim of tier 1 is written to this store.
+    StoreWrite(Store),
+}
+
+/// A store below the device, whose times are constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Store {
+    /// Tier 3.
+    Tier3,
+    /// The backing store.
+    Backing,
 }
 
 /// No slot.
@@ -89,6 +98,13 @@ impl Slots {
         slot
     }
 
+    /// A page is written below the device; nothing waits for one that was not in tier 1.
+    fn written_below(&mut self, store: Store, leaving: Leaving) {
+        if leaving.is_awaited {
+            self.operations.push(SlotOperation::StoreWrite(store));
+        }
+    }
+
     /// The page leaves its slot.
     fn leave(&mut self, page: Page) {
         let slot = std::mem::replace(&mut self.of_page[page.0 as usize], NONE);
@@ -100,61 +116,82 @@ impl Slots {
 }
 
 impl TierEvents for Slots {
-    fn found(&mut self, page: Page) {
-        self.operations.push(SlotOperation::Read(self.of(page)));
-        self.decision.found(page);
+    fn found(&mut self, tier: u8, page: Page) {
+        let read = match tier {
+            2 => SlotOperation::Read(self.of(page)),
+            _ => SlotOperation::StoreRead(Store::Tier3),
+        };
+        self.operations.push(read);
+        self.decision.found(tier, page);
     }
 
     fn backing_read(&mut self, page: Page) {
-        self.operations.push(SlotOperation::BackingRead);
+        self.operations.push(SlotOperation::StoreRead(Store::Backing));
         self.decision.backing_read(page);
     }
 
-    fn admitted(&mut self, page: Page, dirty: bool) {
-        let slot = self.take(page);
-        self.operations.push(SlotOperation::Write(slot, dirty));
-        self.decision.admitted(page, dirty);
-    }
-
-    fn written_over(&mut self, page: Page) {
-        self.operations.push(SlotOperation::Write(self.of(page), true));
-        self.decision.written_over(page);
-    }
-
-    fn evicted(&mut self, page: Page, dirty: bool) {
-        if dirty {
-            self.operations.push(SlotOperation::ReadVictim(self.of(page)));
+    fn admitted(&mut self, tier: u8, leaving: Leaving) {
+        if tier == 2 {
+            let slot = self.take(leaving.page);
+            self.operations.push(SlotOperation::Write(slot, leaving.is_awaited));
+        } else {
+            self.written_below(Store::Tier3, leaving);
         }
-        self.leave(page);
-        self.decision.evicted(page, dirty);
+        self.decision.admitted(tier, leaving);
     }
 
-    fn dropped(&mut self, page: Page) {
-        self.leave(page);
-        self.decision.dropped(page);
+    fn written_over(&mut self, tier: u8, leaving: Leaving) {
+        if tier == 2 {
+            let slot = self.of(leaving.page);
+            self.operations.push(SlotOperation::Write(slot, leaving.is_awaited));
+        } else {
+            self.written_below(Store::Tier3, leaving);
+        }
+        self.decision.written_over(tier, leaving);
     }
 
-    fn declined(&mut self, page: Page) {
-        self.operations.push(SlotOperation::BackingWrite);
-        self.decision.declined(page);
+    fn evicted(&mut self, tier: u8, page: Page, is_read: bool) {
+        if tier == 2 {
+            if is_read {
+                self.operations.push(SlotOperation::ReadVictim(self.of(page)));
+            }
+            self.leave(page);
+        }
+        self.decision.evicted(tier, page, is_read);
+    }
+
+    fn dropped(&mut self, tier: u8, page: Page) {
+        if tier == 2 {
+            self.leave(page);
+        }
+        self.decision.dropped(tier, page);
+    }
+
+    fn backing_write(&mut self, leaving: Leaving) {
+        self.written_below(Store::Backing, leaving);
+        self.decision.backing_write(leaving);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::SlotOperation::{ReadVictim, Trim, Write};
+    use super::SlotOperation::{ReadVictim, StoreRead, StoreWrite, Trim, Write};
     use super::*;
+
+    fn leaving(page: u64, dirty: bool) -> Leaving {
+        Leaving { page: Page(page), dirty, is_awaited: dirty }
+    }
 
     #[test]
     fn a_page_takes_the_lowest_free_slot_and_a_victim_is_read_and_trimmed_first() {
         let mut slots = Slots::new(4, 1, true);
         for page in 0..3 {
-            slots.admitted(Page(page), false);
+            slots.admitted(2, leaving(page, false));
         }
-        slots.dropped(Page(0));
-        slots.evicted(Page(1), true);
-        slots.admitted(Page(3), true);
-        slots.admitted(Page(1), false);
+        slots.dropped(2, Page(0));
+        slots.evicted(2, Page(1), true);
+        slots.admitted(2, leaving(3, true));
+        slots.admitted(2, leaving(1, false));
         let done = [Trim(0), ReadVictim(1), Trim(1), Write(0, true), Write(1, false)];
         assert_eq!(slots.operations[3..], done);
     }
@@ -162,9 +199,21 @@ mod tests {
     #[test]
     fn without_trims_a_slot_is_left_as_it_is() {
         let mut slots = Slots::new(1, 3, false);
-        slots.admitted(Page(0), false);
-        slots.dropped(Page(0));
+        slots.admitted(2, leaving(0, false));
+        slots.dropped(2, Page(0));
         assert_eq!(slots.operations, [Write(0, false)]);
         assert_eq!(slots.pages_of(2), 6..9);
+    }
+    #[test]
+    fn tier_3_has_no_slots_and_only_victims_of_tier_1_wait_for_it() {
+        let mut slots = Slots::new(2, 1, true);
+        slots.found(3, Page(0));
+        slots.admitted(3, leaving(0, true));
+        slots.admitted(3, Leaving { is_awaited: false, ..leaving(1, true) });
+        slots.evicted(3, Page(0), true);
+        slots.dropped(3, Page(1));
+        slots.backing_write(leaving(0, true));
+        let done = [StoreRead(Store::Tier3), StoreWrite(Store::Tier3), StoreWrite(Store::Backing)];
+        assert_eq!(slots.operations, done);
     }
 }

@@ -1,9 +1,9 @@
-//! The loops of two tiers without a device: observed, or compiled for both policies.
+//! The loops of several tiers without a device: observed, or compiled for both policies.
 
 use super::behind::{self, Behind, Missed};
-use super::counters::TierCounters;
+use super::below::{LowerTiers, LowerTiersParts, either};
+use super::counters::LowerCounters;
 use super::events::TierDecision;
-use super::tier2::{Below, Tier2, Tier2Parts};
 use crate::accesses::BLOCK;
 use crate::observe::{Observer, show_gauges};
 use crate::replay::{
@@ -12,24 +12,25 @@ use crate::replay::{
 use destage_core::{Blind, Lookup, Page, Plan, Policy, Request};
 use destage_policies::{BuildError, Setup, Visitor};
 
-/// Runs two tiers over the trace, every decision shown to the observer; counts begin after the
-/// warm-up. Pages left dirty are those of either tier.
+/// Runs the tiers over the trace, every decision shown to the observer; counts begin after the
+/// warm-up. Pages left dirty are those of any tier.
 ///
 /// Returns `None` when the observer stopped it.
 pub fn run<P: Policy>(
     replay: &Replay<'_>,
     policy: &mut P,
-    tier2: Tier2<'_>,
+    lower: LowerTiers<'_>,
     observer: &mut dyn Observer,
 ) -> Option<Replayed> {
     let decision = TierDecision::default();
-    let mut tiers = TierLoop { policy, plan: Plan::new(), tier2, decision };
-    let replayed = replay.whole(&mut tiers, observer)?;
-    let (in_tier2, _) = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
-    Some(with_dirty(replayed, (tiers.policy.dirty_pages(), in_tier2)))
+    let mut tiers = TierLoop { policy, plan: Plan::new(), lower, decision };
+    let mut replayed = replay.whole(&mut tiers, observer)?;
+    let below = tiers.lower.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
+    replayed.counters.tiers.set_pending(tiers.policy.dirty_pages(), below);
+    Some(replayed)
 }
 
-/// Runs two tiers unobserved, each in a loop compiled for its policy.
+/// Runs the tiers unobserved, each in a loop compiled for its policy.
 ///
 /// Returns `None` when the observer stopped it.
 ///
@@ -40,11 +41,11 @@ pub fn run_unwatched(
     replay: &Replay<'_>,
     name: &str,
     setup: &Setup,
-    tier2: Tier2Parts<'_>,
+    lower: LowerTiersParts<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Option<Replayed>, BuildError> {
     let pages = replay.columns.lpns.len() as u32;
-    let unwatched = Unwatched { replay, tier2: behind::build(tier2)?, observer };
+    let unwatched = Unwatched { replay, lower: behind::build(lower)?, observer };
     // As for one tier: tests do with one loop.
     #[cfg(debug_assertions)]
     return Ok(unwatched.visit(destage_policies::dense(name, setup, pages)?));
@@ -54,7 +55,7 @@ pub fn run_unwatched(
 
 struct Unwatched<'a, 't> {
     replay: &'a Replay<'a>,
-    tier2: Box<dyn Behind + 't>,
+    lower: Box<dyn Behind + 't>,
     observer: &'a mut dyn Observer,
 }
 
@@ -62,34 +63,20 @@ impl Visitor for Unwatched<'_, '_> {
     type Output = Option<Replayed>;
 
     fn visit<P: Policy>(self, mut policy: P) -> Option<Replayed> {
-        let Unwatched { replay, tier2, observer } = self;
+        let Unwatched { replay, lower, observer } = self;
         let (policy, plan, misses) = (&mut policy, Plan::new(), Vec::with_capacity(BLOCK));
-        let mut tiers = UnwatchedLoop { policy, tier2, plan, misses };
-        let replayed = replay.whole(&mut tiers, observer)?;
-        let (in_tier2, _) = tiers.tier2.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
-        Some(with_dirty(replayed, (tiers.policy.dirty_pages(), in_tier2)))
-    }
-}
-
-/// Sets the pages that are dirty in each tier.
-fn with_dirty(mut replayed: Replayed, in_each: (u64, u64)) -> Replayed {
-    let tiers = &mut replayed.counters.tiers;
-    (tiers.pending_tier1, tiers.pending_tier2) = in_each;
-    replayed
-}
-
-/// A trimmed page was in either tier: whether it was dirty in one.
-fn forgotten(above: Option<bool>, below: Option<bool>) -> Option<bool> {
-    match (above, below) {
-        (Some(above), Some(below)) => Some(above || below),
-        (above, below) => above.or(below),
+        let mut tiers = UnwatchedLoop { policy, lower, plan, misses };
+        let mut replayed = replay.whole(&mut tiers, observer)?;
+        let below = tiers.lower.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
+        replayed.counters.tiers.set_pending(tiers.policy.dirty_pages(), below);
+        Some(replayed)
     }
 }
 
 /// The unobserved loop over a block.
 struct UnwatchedLoop<'p, 't, P> {
     policy: &'p mut P,
-    tier2: Box<dyn Behind + 't>,
+    lower: Box<dyn Behind + 't>,
     plan: Plan,
     misses: Vec<Missed>,
 }
@@ -102,29 +89,29 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
         block: Block<'_>,
         counted: &mut Counted,
     ) {
-        let UnwatchedLoop { policy, tier2, plan, misses } = self;
+        let UnwatchedLoop { policy, lower, plan, misses } = self;
         let (counters, sizes) = (&mut counted.0, &mut counted.1);
         run_block::<P, _, false>(policy, plan, misses, replay, observer, block, (counters, sizes));
-        tier2.block(misses, plan.evicted(), &mut counters.tiers);
+        lower.block(misses, plan.evicted(), &mut counters.tiers);
         misses.clear();
         count_evicted(plan, counters, sizes);
     }
 
     fn awaits_ns(&self) -> u64 {
-        self.tier2.awaits_ns()
+        self.lower.awaits_ns()
     }
 
     fn arrived(&mut self, now_ns: u64) {
-        self.tier2.arrived(now_ns);
+        self.lower.arrived(now_ns);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
-        forgotten(self.policy.forget(page), self.tier2.forget(page))
+        either(self.policy.forget(page), self.lower.forget(page))
     }
 
-    /// In either tier.
+    /// In any tier.
     fn dirty_pages(&self) -> u64 {
-        self.tier2.dirty_pages(&|visit| self.policy.for_each_resident(visit)).1
+        self.lower.dirty_pages(&|visit| self.policy.for_each_resident(visit)).in_any
     }
 
     answers_of! { self.policy }
@@ -134,7 +121,7 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
 struct TierLoop<'p, 't, P> {
     policy: &'p mut P,
     plan: Plan,
-    tier2: Tier2<'t>,
+    lower: LowerTiers<'t>,
     decision: TierDecision,
 }
 
@@ -170,9 +157,8 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
                         self.policy.evict(&mut miss, &Blind, &mut self.plan);
                     }
                     self.policy.admit(&r, miss);
-                    let (tier2, events) = (&mut self.tier2, &mut self.decision);
-                    let counters = &mut counted.0.tiers;
-                    Below { tier2, counters, events }.miss(r.page, r.op, self.plan.evicted());
+                    let mut below = self.lower.below(&mut counted.0.tiers, &mut self.decision);
+                    below.miss(r.page, r.op, self.plan.evicted());
                     self.show(&r, false, observer);
                     count_evicted(&mut self.plan, &mut counted.0, &mut counted.1);
                 }
@@ -182,23 +168,22 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
     }
 
     fn awaits_ns(&self) -> u64 {
-        self.tier2.awaits_ns()
+        self.lower.awaits_ns()
     }
 
     fn arrived(&mut self, now_ns: u64) {
-        self.tier2.arrived(now_ns);
+        self.lower.arrived(now_ns);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         let above = self.policy.forget(page);
-        let mut nothing = TierCounters::default();
-        let (tier2, events) = (&mut self.tier2, &mut self.decision);
-        forgotten(above, Below { tier2, counters: &mut nothing, events }.forget(page))
+        let nothing = &mut LowerCounters::default();
+        either(above, self.lower.below(nothing, &mut self.decision).forget(page))
     }
 
-    /// In either tier.
+    /// In any tier.
     fn dirty_pages(&self) -> u64 {
-        self.tier2.dirty_pages(&|visit| self.policy.for_each_resident(visit)).1
+        self.lower.dirty_pages(&|visit| self.policy.for_each_resident(visit)).in_any
     }
 
     answers_of! { self.policy }

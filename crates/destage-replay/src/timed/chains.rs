@@ -10,13 +10,13 @@ use super::frontend::Frontend;
 use super::host::{TimedReplay, all_arrive_in_time};
 use super::ledger::Ledger;
 use super::request::{self, Counting, goes_on};
-use super::tier_frontend::{BackingTimes, Submitted, submit};
+use super::tier_frontend::{BackingTimes, StoreTimes, Submitted, submit};
 use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::kv::replay::{KvReplay, Serves, Tier1};
 use crate::observe::{Observer, Watcher};
+use crate::tiers::below::LowerTiers;
 use crate::tiers::slots::Slots;
-use crate::tiers::tier2::Tier2;
 use destage_core::{AnyPolicy, Nanos};
 use destage_ssd::{Device, PendingTime};
 use std::ops::Range;
@@ -25,7 +25,7 @@ use std::ops::Range;
 const PERIOD: usize = 1 << 10;
 
 impl TimedReplay<'_> {
-    /// Runs requests of a language model through a policy and the flash tier below it.
+    /// Runs requests of a language model through a policy and the tiers below it.
     ///
     /// # Errors
     ///
@@ -34,14 +34,15 @@ impl TimedReplay<'_> {
         &self,
         kv: &KvReplay<'_>,
         device: &mut Device,
-        (policy, tier2): (AnyPolicy, Tier2<'_>),
-        slots: Slots,
+        (policy, lower): (AnyPolicy, LowerTiers<'_>),
+        (slots, tier3): (Slots, StoreTimes),
         observer: &mut dyn Observer,
     ) -> Result<TimedOutcome, RunError> {
         let observer = &mut Watcher::new(observer);
         let mut frontend = ChainFrontend {
-            tier1: Tier1::new(kv, policy, Some(tier2), slots),
+            tier1: Tier1::new(kv, policy, Some(lower), slots),
             submitted: Submitted::default(),
+            tier3,
         };
         let requests = kv.chains.requests();
         let warm = kv.warm_requests(requests).map(|warm| warm as usize);
@@ -88,14 +89,15 @@ impl TimedReplay<'_> {
     }
 }
 
-/// Tier 1 of a language model, and the flash tier below it.
+/// Tier 1 of a language model, and the tiers below it.
 struct ChainFrontend<'t> {
     tier1: Tier1<'t, Slots>,
     submitted: Submitted,
+    tier3: StoreTimes,
 }
 
 impl ChainFrontend<'_> {
-    /// Serves a request at `now`; when its blocks of tier 2 are there.
+    /// Serves a request at `now`; when its blocks of the tiers below are there.
     fn serve(
         &mut self,
         kv: &KvReplay<'_>,
@@ -111,8 +113,7 @@ impl ChainFrontend<'_> {
         ledger.kv = self.tier1.counted().0;
         ledger.pages = self.tier1.window_counters();
         // No block is read from the backing store or written there: a missing one is computed.
-        let backing = BackingTimes { read_ns: 0, write_ns: 0 };
-        let at = (now, backing);
+        let at = (now, BackingTimes { tier3: self.tier3, ..BackingTimes::default() });
         submit(device, self.tier1.events(), at, &mut self.submitted, ledger, |_, _, _| {})
     }
 }

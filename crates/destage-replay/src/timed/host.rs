@@ -10,7 +10,7 @@ use crate::accesses::Extent;
 use crate::error::RunError;
 use crate::input::Input;
 use crate::observe::{Observer, Watcher};
-use crate::tiers::{Slots, Tier2};
+use crate::tiers::{LowerTiers, Slots};
 use crate::warmup::Warmup;
 use destage_core::pages::prefetch;
 use destage_core::{Op, Policy};
@@ -83,7 +83,7 @@ impl TimedReplay<'_> {
         Ok(outcome)
     }
 
-    /// Runs through two tiers, the device behind the second (`docs/spec/tiers.md` 6).
+    /// Runs through several tiers, the device behind the second (`docs/spec/tiers.md` 6).
     ///
     /// # Errors
     ///
@@ -91,23 +91,21 @@ impl TimedReplay<'_> {
     pub fn run_tiers<P: Policy>(
         &self,
         device: &mut Device,
-        (policy, tier2): (&mut P, Tier2<'_>),
+        (policy, lower): (&mut P, LowerTiers<'_>),
         slots: Slots,
         (cache, backing): (&CacheConfig, BackingTimes),
         observer: &mut dyn Observer,
     ) -> Result<TimedOutcome, RunError> {
         let Input { columns, next_uses, .. } = self.input;
-        let tiers = (policy, tier2);
+        let tiers = (policy, lower);
         let times = (cache, backing);
         let mut frontend = TierFrontend::new(tiers, slots, times, columns.lpns, next_uses, device);
         let mut outcome = self.drive(device, &mut frontend, &mut Watcher::new(observer))?;
-        let (in_tier2, _) = frontend.dirty_pages();
         let pages = &mut outcome.pages;
         if self.flush_at_end {
-            pages.tiers.backing_writes += pages.end_flushes;
+            pages.tiers.tier2.backing_writes += pages.end_flushes;
         } else {
-            pages.tiers.pending_tier1 = frontend.dirty_in_tier1();
-            pages.tiers.pending_tier2 = in_tier2;
+            pages.tiers.set_pending(frontend.dirty_in_tier1(), frontend.dirty_pages());
         }
         outcome.timing.counters.waits_are_evictions();
         Ok(outcome)

@@ -41,6 +41,6 @@ pub use course::TimedOutcome;
 pub use host::TimedReplay;
 pub use live::LiveRun;
 pub use profile::{Period, Profile, Profiler};
-pub use tier_frontend::BackingTimes;
+pub use tier_frontend::{BackingTimes, StoreTimes};
 pub use timeline::Timeline;
 pub use workload::{Ask, Workload};

@@ -1,4 +1,4 @@
-//! Two tiers, the simulated SSD behind the second (`docs/spec/tiers.md` 6).
+//! Several tiers, the simulated SSD behind the second (`docs/spec/tiers.md` 6).
 
 use super::cache_frontend::{CachedPage, loads};
 use super::frontend::{Access, Frontend, PageFrontend};
@@ -8,8 +8,9 @@ use crate::error::RunError;
 use crate::input::NextUses;
 use crate::observe::{Observer, Watcher};
 use crate::replay::answers_of;
-use crate::tiers::slots::{SlotOperation, Slots};
-use crate::tiers::tier2::{Below, Tier2};
+use crate::tiers::below::LowerTiers;
+use crate::tiers::counters::DirtyPages;
+use crate::tiers::slots::{SlotOperation, Slots, Store};
 use destage_core::pages::prefetch;
 use destage_core::{
     Blind, DeviceView, Lookup, Lpn, NEVER, Nanos, Op, Page, Plan, Policy, Request, Requirements,
@@ -20,13 +21,31 @@ use destage_ssd::{
     CacheConfig, Command, Device, DriveLpn, PendingTime, Served, Settled, WriteHint,
 };
 
-/// Times of the backing store, nanoseconds; it serves any number of pages at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BackingTimes {
+/// Times of a store below the device, nanoseconds; it serves any number of pages at once.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct StoreTimes {
     /// Of a read.
     pub read_ns: Nanos,
     /// Of a write.
     pub write_ns: Nanos,
+}
+
+/// Times of the stores below the device.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct BackingTimes {
+    /// Of tier 3.
+    pub tier3: StoreTimes,
+    /// Of the backing store.
+    pub backing: StoreTimes,
+}
+
+impl BackingTimes {
+    fn of(&self, store: Store) -> StoreTimes {
+        match store {
+            Store::Tier3 => self.tier3,
+            Store::Backing => self.backing,
+        }
+    }
 }
 
 /// Operations that have reached the flash, of all the run.
@@ -124,12 +143,12 @@ pub(super) fn submit(
                 device.command(Command::Other);
                 trim_slot(device, slots, slot);
             }
-            SlotOperation::BackingRead => {
-                let end = PendingTime::at(now + backing.read_ns);
+            SlotOperation::StoreRead(store) => {
+                let end = PendingTime::at(now + backing.of(store).read_ns);
                 data = device.queues().times().later(data, end);
             }
-            SlotOperation::BackingWrite => {
-                let end = PendingTime::at(now + backing.write_ns);
+            SlotOperation::StoreWrite(store) => {
+                let end = PendingTime::at(now + backing.of(store).write_ns);
                 wrote(device, end, end);
             }
         }
@@ -139,11 +158,11 @@ pub(super) fn submit(
     data
 }
 
-/// Two tiers: a cache in DRAM, a cache on the device below it.
+/// A cache in DRAM, a cache on the device below it, and perhaps another below that.
 pub(super) struct TierFrontend<'a, P> {
     policy: &'a mut P,
     cache: &'a CacheConfig,
-    tier2: Tier2<'a>,
+    lower: LowerTiers<'a>,
     slots: Slots,
     backing: BackingTimes,
     lpns: &'a [u64],
@@ -156,7 +175,7 @@ pub(super) struct TierFrontend<'a, P> {
 impl<'a, P: Policy> TierFrontend<'a, P> {
     /// Empty tiers.
     pub(super) fn new(
-        (policy, tier2): (&'a mut P, Tier2<'a>),
+        (policy, lower): (&'a mut P, LowerTiers<'a>),
         slots: Slots,
         (cache, backing): (&'a CacheConfig, BackingTimes),
         lpns: &'a [u64],
@@ -168,7 +187,7 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
         TierFrontend {
             policy,
             cache,
-            tier2,
+            lower,
             slots,
             backing,
             lpns,
@@ -179,9 +198,9 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
         }
     }
 
-    /// Pages dirty in tier 2, and those dirty in either tier.
-    pub(super) fn dirty_pages(&self) -> (u64, u64) {
-        self.tier2.dirty_pages(&|visit| self.policy.for_each_resident(visit))
+    /// Pages that are dirty, in each tier and in any.
+    pub(super) fn dirty_pages(&self) -> DirtyPages {
+        self.lower.dirty_pages(&|visit| self.policy.for_each_resident(visit))
     }
 
     /// Pages dirty in tier 1.
@@ -248,14 +267,14 @@ impl<P: Policy> PageFrontend for TierFrontend<'_, P> {
     #[inline(always)]
     fn prefetch(&self, _: &Device, id: u32, _: DriveLpn, _: Op) {
         self.policy.prefetch(Page(id.into()));
-        self.tier2.prefetch(Page(id.into()));
+        self.lower.tier2.prefetch(Page(id.into()));
         prefetch(&self.held, id as usize);
     }
 
     #[inline(always)]
     fn prefetch_links(&self, _: &Device, id: u32, _: DriveLpn) {
         self.policy.prefetch_links(Page(id.into()));
-        self.tier2.prefetch_copy(Page(id.into()));
+        self.lower.tier2.prefetch_copy(Page(id.into()));
     }
 
     fn access(
@@ -294,16 +313,15 @@ impl<P: Policy> PageFrontend for TierFrontend<'_, P> {
             self.policy.evict(&mut miss, &Blind, &mut self.plan);
         }
         self.policy.admit(&r, miss);
-        let (tier2, events) = (&mut self.tier2, &mut self.slots);
-        let counters = &mut ledger.pages.tiers;
-        Below { tier2, counters, events }.miss(page, op, self.plan.evicted());
+        let mut below = self.lower.below(&mut ledger.pages.tiers, &mut self.slots);
+        below.miss(page, op, self.plan.evicted());
         ledger.pages.evicted(&self.plan);
         ledger.destage_pages.add(&self.plan);
         let (frame, data) = self.times(device, (now, was_full), ledger);
         self.show(&r, false, observer);
         let ready = device.queues().times().later(frame, data);
         self.held[id as usize] = CachedPage { frame, ready };
-        let is_read = op == Op::Read || self.tier2.rules().fetch_on_write_miss;
+        let is_read = op == Op::Read || self.lower.tier2.rules().fetch_on_write_miss;
         Ok(if is_read && self.cache.read_wait == ReadWait::Data { data } else { ready })
     }
 }
@@ -314,17 +332,16 @@ impl<P: Policy> Frontend for TierFrontend<'_, P> {
     }
 
     fn row(&mut self, arrival_ns: Nanos) {
-        if self.tier2.awaits_ns() <= arrival_ns {
-            self.tier2.arrived(arrival_ns);
+        if self.lower.awaits_ns() <= arrival_ns {
+            self.lower.arrived(arrival_ns);
         }
     }
 
     fn forget(&mut self, device: &mut Device, id: u32, ledger: &mut Ledger) -> Option<bool> {
         let page = Page(id.into());
         let above = self.policy.forget(page);
-        let mut nothing = crate::tiers::TierCounters::default();
-        let (tier2, events) = (&mut self.tier2, &mut self.slots);
-        let below = Below { tier2, counters: &mut nothing, events }.forget(page);
+        let nothing = &mut crate::tiers::LowerCounters::default();
+        let below = self.lower.below(nothing, &mut self.slots).forget(page);
         if above.is_some() {
             device.queues().times().free_frames(self.held[id as usize].frame, 1);
         }
@@ -367,12 +384,12 @@ impl<P: Policy> Frontend for TierFrontend<'_, P> {
     answers_of! { self.policy }
 
     fn dirty(&self) -> u64 {
-        self.dirty_pages().1
+        self.dirty_pages().in_any
     }
 
     /// To the backing store: the device does nothing.
     fn flush(&mut self, _: &mut Device) -> u64 {
-        self.dirty_pages().1
+        self.dirty_pages().in_any
     }
 }
 

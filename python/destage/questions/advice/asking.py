@@ -326,6 +326,15 @@ class KvGrid:
     """The other options of a run."""
 
 
+def refuse_tier3(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for a third tier, where the tiers are chosen."""
+    if any(options.get(key) is not None for key in options if key.startswith("tier3")):
+        raise UsageError(
+            "tier3 (--tier3): this advice chooses a DRAM cache and a flash tier; compare runs three"
+            " tiers (destage compare TRACE --tier2 ... --tier3 ...)"
+        )
+
+
 def kv_grid(
     trace: Trace,
     policies: str | PolicyLike | Sequence[PolicyLike] | None,
@@ -336,6 +345,7 @@ def kv_grid(
     """The runs of advice. Raises `UsageError` for what cannot be."""
     if not trace.accesses:
         raise DataError(f"{trace.name}: there is no prompt in it")
+    refuse_tier3(options)
     tiers = {
         "tier2": options.get("tier2") or TIER2,
         "tier2_cache": options.get("tier2_cache") or ",".join(FLASH),

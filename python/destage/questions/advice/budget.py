@@ -29,6 +29,7 @@ from destage.model.metrics import BASELINE, NO_CACHE
 from destage.model.prices import Prices, prices_of
 from destage.model.words import plain, significant, volume
 from destage.questions.advice.answers import Answer
+from destage.questions.advice.asking import refuse_tier3
 from destage.questions.advice.running import Runner, Stopped
 from destage.show.tables.budget import budget_table, budget_text
 from destage.show.tables.table import Table
@@ -215,6 +216,7 @@ def candidates(
     span_ns: int,
 ) -> tuple[Any, Sequence[str], list[dict[str, Any]]]:
     """Policies of DRAM, its sizes, and the flash tiers to try. Raises `UsageError`."""
+    refuse_tier3(given)
     has_dram = policies is not None or given.get("kv")
     if cache is not None and not has_dram:
         raise UsageError(

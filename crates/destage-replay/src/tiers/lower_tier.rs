@@ -1,0 +1,168 @@
+//! A tier below tier 1: its policy, its pages, its admission (`docs/spec/tiers.md` 3 and 5).
+//!
+//! Its policy sees an access only for a page that it has and gives up to a look-up, takes in, or
+//! writes over. Its type is forgotten ([`AnyPolicy`]) where it sees misses of tier 1 alone: a loop
+//! for each pair of policies would be a thousand.
+//!
+//! Cost. A virtual call for each thing that the policy sees; a byte for each page of the trace,
+//! which answers whether the tier has it, and dirty or clean.
+
+use super::rules::TierRules;
+use destage_core::pages::prefetch;
+use destage_core::{AnyPolicy, Lpn, NEVER, Op, Page, Plan, Policy, Request};
+use destage_policies::admission::Admission;
+use destage_policies::{BuildError, Setup, dense};
+
+/// Copy of a page in a tier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Copied {
+    No = 0,
+    Clean,
+    Dirty,
+}
+
+/// A tier below tier 1.
+pub struct LowerTier<'a, P = AnyPolicy> {
+    pub(super) policy: P,
+    pub(super) admission: Admission,
+    pub(super) rules: TierRules,
+    lpns: &'a [u64],
+    pub(super) copies: Vec<Copied>, // by page
+    pub(super) plan: Plan,
+}
+
+/// All that a tier is built from.
+pub struct LowerTierParts<'a> {
+    /// Name of its policy.
+    pub policy: &'static str,
+    /// Setup of the policy.
+    pub setup: Setup,
+    /// Which offers it takes.
+    pub admission: Admission,
+    /// Rules between the tiers.
+    pub rules: TierRules,
+    /// LPNs of the pages.
+    pub lpns: &'a [u64],
+}
+
+impl<'a> LowerTierParts<'a> {
+    /// An empty tier with a policy whose type is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Errors of [`destage_policies::build`].
+    pub fn erased(self) -> Result<LowerTier<'a>, BuildError> {
+        let policy = dense(self.policy, &self.setup, self.lpns.len() as u32)?;
+        Ok(LowerTier::new(policy, self.admission, self.rules, self.lpns))
+    }
+}
+
+impl<'a, P: Policy> LowerTier<'a, P> {
+    /// An empty tier, over pages with these LPNs.
+    pub fn new(policy: P, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
+        let copies = vec![Copied::No; lpns.len()];
+        LowerTier { policy, admission, rules, lpns, copies, plan: Plan::new() }
+    }
+
+    /// Rules between the tiers.
+    pub fn rules(&self) -> TierRules {
+        self.rules
+    }
+
+    /// The arrival from which on [`arrived`](LowerTier::arrived) is to be called, ns; the largest
+    /// number: never.
+    #[inline]
+    pub fn awaits_ns(&self) -> u64 {
+        self.admission.awaits_ns()
+    }
+
+    /// A request arrives, before its accesses: admission may cut time into windows.
+    pub fn arrived(&mut self, now_ns: u64) {
+        self.admission.arrived(now_ns);
+    }
+
+    /// Whether it has the page.
+    #[inline(always)]
+    pub fn has(&self, page: Page) -> bool {
+        self.copies[page.0 as usize] != Copied::No
+    }
+
+    /// Whether every frame is taken.
+    pub fn is_full(&self) -> bool {
+        self.policy.resident() >= self.policy.frames()
+    }
+
+    /// Pages that it has.
+    pub fn resident(&self) -> u32 {
+        self.policy.resident()
+    }
+
+    /// Whether the page is here, and newer than what lies below.
+    pub(super) fn is_dirty(&self, page: Page) -> bool {
+        self.copies[page.0 as usize] == Copied::Dirty
+    }
+
+    /// Hint, many accesses ahead: this page is about to be looked up.
+    #[inline(always)]
+    pub fn prefetch(&self, page: Page) {
+        prefetch(&self.copies, page.0 as usize);
+        self.admission.prefetch_missed(page);
+    }
+
+    /// Hint, some accesses ahead: the page's state has come near.
+    #[inline(always)]
+    pub fn prefetch_copy(&self, page: Page) {
+        if self.has_near(page) {
+            self.policy.prefetch(page);
+            prefetch(self.lpns, page.0 as usize);
+        }
+    }
+
+    /// Hint: this page is about to be looked up, or to be hit or taken in.
+    #[inline(always)]
+    fn prefetch_all(&self, page: Page) {
+        prefetch(&self.copies, page.0 as usize);
+        self.policy.prefetch(page);
+        if P::READS_LPN {
+            prefetch(self.lpns, page.0 as usize);
+        }
+    }
+
+    /// Hint: tier 1 gives this page up soon.
+    #[inline(always)]
+    pub(super) fn prefetch_offer(&self, page: Page) {
+        self.prefetch_all(page);
+        self.admission.prefetch_offer(page);
+    }
+
+    /// Hint: this page soon misses tier 1.
+    #[inline(always)]
+    pub(super) fn prefetch_missed(&self, page: Page) {
+        self.prefetch_all(page);
+        self.admission.prefetch_missed(page);
+    }
+
+    /// Hint, after [`prefetch_missed`](LowerTier::prefetch_missed).
+    #[inline(always)]
+    pub(super) fn prefetch_links(&self, page: Page) {
+        // Links of a page that is not here lead nowhere. No branch: nothing predicts it.
+        self.policy.prefetch_links(Page(page.0 * u64::from(self.has_near(page))));
+    }
+
+    /// Hint, the last.
+    #[inline(always)]
+    pub(super) fn prefetch_neighbours(&self, page: Page) {
+        self.policy.prefetch_neighbours(page);
+    }
+
+    #[inline(always)]
+    fn has_near(&self, page: Page) -> bool {
+        self.copies.get(page.0 as usize).is_some_and(|&copy| copy != Copied::No)
+    }
+
+    pub(super) fn request(&self, page: Page, op: Op) -> Request {
+        let lpn = self.lpns.get(page.0 as usize).copied().unwrap_or(NEVER);
+        Request::new(page, Lpn(lpn), op)
+    }
+}
