@@ -24,7 +24,7 @@ from destage.model.words import (
     volume,
 )
 from destage.show.tables.table import Cell, Column, Table
-from destage.show.tables.words import place, share_text, title_of
+from destage.show.tables.words import far_text, place, share_text, title_of
 
 __all__ = [
     "answer_lines",
@@ -218,7 +218,7 @@ def answer_table(advised: Advised) -> Table:
         far = None if top is None else goal.worse_by(point.judged, top)
         share = NONE if run.cache_share is None else percent(run.cache_share, 1)
         row = [Cell(size(run.cache_bytes), best=run is advised.run), Cell(share), Cell(run.label)]
-        row += [Cell(goal.text(point.value)), Cell(NONE if far is None else percent(far, 1))]
+        row += [Cell(goal.text(point.value)), Cell(NONE if far is None else far_text(far))]
         if apart:
             there = best.get(run.frames)
             other = (
