@@ -214,7 +214,7 @@ def test_a_note_says_where_the_order_holds(destage: Destage, tmp_path: Path) -> 
         for group in groups
     )
     lowest = (
-        f"{best} is fastest in {first.count(best)} of 4 configurations (significantly in {sole})"
+        f"{best} is fastest in {first.count(best)} of 4 configurations: significantly in {sole}"
     )
     assert lowest in note
     halves = [[min(group, key=lambda run: half(run, k)).label for k in (0, 1)] for group in groups]

@@ -134,8 +134,8 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
     share = goal.put_off(run)
     if share > 0.0005:
         said.append(
-            f"{percent(share, 1)} of its flash writes are pending or come after the last request,"
-            " and are charged at the mean cost of the others."
+            f"{percent(share, 1)} of its flash writes are pending or come after the last request:"
+            " the choice counts them at the mean cost of the others."
         )
     return said
 
@@ -164,7 +164,7 @@ def sure_lines(choice: Choice) -> list[str]:
     theirs = goal.text(goal.value(rival.run)) + (f", {tail}" if tail else "")
     theirs = f"{rival.run.label} ({theirs})"
     differs = "significantly" if rival.significant else "not significantly"
-    said = [f"The next best there, {theirs}, is {differs} different"]
+    said = [f"The next best at that size, {theirs}, is {differs} different"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
         said[0] += f" (advice minus it: {low} to {high}, 95{NBSP}% CI)"
@@ -182,7 +182,8 @@ def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
     largest = choice.goal.largest
     whole = choice.goal.metric is not None and rival.parts_name != choice.goal.metric.name
     of = title_of(rival.parts_name)
-    said = f"It is ahead in {rival.ahead(largest)} of {len(rival.parts)} equal parts of the trace"
+    ahead, parts = rival.ahead(largest), len(rival.parts)
+    said = f"The advice is ahead in {ahead} of {parts} equal parts of the trace"
     shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
     said += f" ({of}"
     if shares:
@@ -216,7 +217,7 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     ends = list(dict.fromkeys(goal.text(v) for v in (min(values), max(values)))) if values else []
     spread = f": {' to '.join(ends)}" if ends else ""
     yield (
-        f"It is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
+        f"The advice is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
         f" {len(rival.seeds)} seeds of {rival.seeds_of}{spread}."
     )
 
@@ -304,8 +305,8 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
     table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
-            "from best: writes that are pending or come after the last request are charged at the"
-            " mean cost of the others"
+            "from best: writes that are pending or come after the last request count at the mean"
+            " cost of the others"
         )
     table.notes = [plain(note) for note in table.notes]
     return table
