@@ -180,7 +180,10 @@ def test_against_is_in_every_form(destage: Destage, msr: Path, tmp_path: Path) -
     done = destage(*command, *files)
     assert done.status == 0, done
     assert "Differences from arc, with 95 % intervals" in done.out
-    assert "arc: its numbers; others: less arc" in (tmp_path / "t.txt").read_text()
+    assert (
+        "arc: its own numbers; others: their difference from arc"
+        in (tmp_path / "t.txt").read_text()
+    )
     assert "% Differences from arc" in (tmp_path / "t.tex").read_text()
     assert "<h3>Differences from arc, with 95 % intervals</h3>" in (tmp_path / "t.html").read_text()
     assert ds.Results.load(tmp_path / "t.json").baseline == "arc"

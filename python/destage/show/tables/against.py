@@ -116,7 +116,7 @@ def signed(ends: Sequence[float], scale: float, least: float) -> str:
 
 
 def _notes(table: Table, against: str) -> list[str]:
-    notes = [f"{against}: its numbers; others: less {against}, with 95 % interval"]
+    notes = [f"{against}: its own numbers; others: their difference from {against}"]
     cells = [cell for row in table.rows() for cell in row]
     if any(cell.text.endswith(")") for cell in cells):
         notes.append(f"- better, + worse than {against}: {RULE}")
