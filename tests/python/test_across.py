@@ -180,7 +180,10 @@ def test_against_is_in_every_form(destage: Destage, msr: Path, tmp_path: Path) -
     done = destage(*command, *files)
     assert done.status == 0, done
     assert "Differences from arc, with 95 % intervals" in done.out
-    assert "arc: its numbers; others: less arc" in (tmp_path / "t.txt").read_text()
+    assert (
+        "arc: its own numbers; others: their difference from arc"
+        in (tmp_path / "t.txt").read_text()
+    )
     assert "% Differences from arc" in (tmp_path / "t.tex").read_text()
     assert "<h3>Differences from arc, with 95 % intervals</h3>" in (tmp_path / "t.html").read_text()
     assert ds.Results.load(tmp_path / "t.json").baseline == "arc"
@@ -214,7 +217,7 @@ def test_a_note_says_where_the_order_holds(destage: Destage, tmp_path: Path) -> 
         for group in groups
     )
     lowest = (
-        f"{best} is fastest in {first.count(best)} of 4 configurations (significantly in {sole})"
+        f"{best} is fastest in {first.count(best)} of 4 configurations: significantly in {sole}"
     )
     assert lowest in note
     halves = [[min(group, key=lambda run: half(run, k)).label for k in (0, 1)] for group in groups]

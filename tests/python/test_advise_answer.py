@@ -135,6 +135,55 @@ def test_the_answer_is_five_lines_and_a_table(
         assert len(advice.text()) < len(advice.text(explain=True))
 
 
+def test_the_tail_stands_beside_the_advice_and_its_alternatives(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    from destage.model.metrics import METRICS
+    from destage.model.words import valued
+    from destage.show.tables.advice import choice_lines, sure_lines, wrong_lines
+
+    (p99,) = (metric for metric in METRICS if metric.name == "response_ns_p99")
+    for (_, name), advice in advices.items():
+        choice = advice.choices[0]
+        assert choice.rival is not None
+        assert choice.wrong
+        lines = [choice_lines(choice, advice.within)[0], sure_lines(choice)[0]]
+        lines += wrong_lines(choice)
+        runs = [choice.run, choice.rival.run, *(wrong.run for wrong in choice.wrong)]
+        for line, run in zip(lines, runs, strict=True):
+            assert (f"p99 {valued(p99, run[p99.name])})" in line) == (name != "p99"), line
+    hits = ds.advise(trace("zipf"), "hit", cache="10%", seeds=1)
+    assert "p99" not in hits.text(explain=True)
+
+
+def test_a_far_distance_is_a_factor_and_a_tie_has_an_interval() -> None:
+    loop = ds.synth("loop", requests=3000, pages=100, loop_pages=40, read_ratio=1.0, seed=1)
+    how: dict[str, Any] = {"policies": "lru,lirs,arc", "cache": ["20p", "39p"], "force": True}
+    text = ds.advise(loop, "min:physical_reads", **how).text(explain=True)
+    assert re.search(r" 1,594 +747\.9 % ", text)
+    assert "lru, the usual choice, at that size: 3,000, 16 times the advice." in text
+    # The products ran apart from the candidates: these differences have no interval.
+    assert re.search(r"bcache +fifo, writeback +\S+ KiB +fifo +3,000 +16 times +-", text)
+    assert "(tie)" not in text
+    table = ds.compare(loop, "min,lru,lirs", cache="39p").as_table(against="min")
+    assert [row[-1].text for row in table.rows()] == [
+        "115",
+        "26 times (25 to 27)",
+        "+63.5 (+57.4 to +70.6)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0.0 %"), (0.4863, "48.6 %"), (8.99, "899.0 %"), (9.0, "10 times"), (48.12, "49 times")],
+)
+def test_a_distance_from_ten_times_on_is_a_factor(share: float, text: str) -> None:
+    from destage.model.words import plain
+    from destage.show.tables.words import far_text
+
+    assert plain(far_text(share)) == text
+
+
 def test_what_is_not_worth_it_is_one_sentence() -> None:
     once = ds.synth("sequential", requests=2_000, pages=4_000, read_ratio=1.0, seed=1)
     advice = ds.advise(once, "hit", cache="10%,40%", seeds=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -157,9 +158,9 @@ def test_the_python_about_advice_and_curves_runs(desk: Path) -> None:
 HELD = {
     "python": {
         *("install", "add-a-policy", "advise", "curves", "report", "sweeps"),
-        *("cache-object", "start-builder"),  # test_cache_object.py
+        "cache-object",  # test_cache_object.py
     },
-    "toml": {"choose-a-device", "sweeps", "asking"},
+    "toml": {"choose-a-device", "sweeps"},
     # test_printed_output.py
     "console": {
         "README",
@@ -176,7 +177,6 @@ HELD = {
 NOT_RUN = {
     ("sweeps", "sh"): "a cluster's scheduler; test_sweep_schedulers.py reads them",
     ("choose-a-device", "sh"): "a device of 1 TB; test_docs.py opens it",
-    ("start-paper", "bibtex"): "a reference, not code",
     ("install", "sh"): "installs a wheel; test_dist.py does",
     ("advise", "sh"): "a server's process; test_postgresql.py starts one",
     ("fit", "sh"): "erases a device; test_fit.py plays the script on simulated ones",
@@ -186,7 +186,6 @@ NOT_RUN = {
     ("serve", "python"): "a server; test_serve.py has one in a `with` block",
     ("serve", "rust"): "lines of crates/destage-pool/examples/records.rs",
     ("serve", "sh"): "a server until it is ended, and its clients; test_serve.py runs them",
-    ("tiers", "toml"): "a tier of 16 GiB; test_tiers.py reads such a file",
     ("tiers", "sh"): "traces of some size; test_tiers.py has the flags",
     ("vllm", "sh"): "installs vLLM and serves a model; test_vllm_host.py",
 }
@@ -227,19 +226,11 @@ def test_no_page_shows_a_program_that_nobody_looked_at() -> None:
     assert left == []
 
 
-def test_the_lesson_of_the_pages_runs(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks(DOCS / "start-builder.md", "python")
-    exec(block, {})
-    lru, best = capsys.readouterr().out.splitlines()
-    assert lru == "lru 0 hits"
-    assert int(best.split()[1]) > 3
-
-
 def test_the_classes_of_the_pages_run(desk: Path) -> None:
     names: dict[str, object] = {"destage": ds}
-    mine, by_block, shortest = blocks(DOCS / "add-a-policy.md", "python")
+    mine, shortest = blocks(DOCS / "add-a-policy.md", "python")
     exec(mine, names)
-    exec(by_block, names)
+    names |= runpy.run_path(str(ROOT / "examples" / "write_buffer.py"))
     trace = ds.open_trace("TRACE")
     ours = [names["Mine"], names["BlockLru"]]
     results = ds.compare(trace, ["lru", *ours], cache="8p", pages_per_block=4, check=True)
@@ -270,11 +261,6 @@ def test_the_classes_of_the_pages_run(desk: Path) -> None:
     behind = ds.open_trace("TRACE", device="small")
     run = ds.run(behind, names["ShortestQueue"], cache="8p", device="small").run
     assert run.counters["evictions"] > 0
-
-
-def test_the_drive_with_a_writer_of_the_docs_is_one(desk: Path) -> None:
-    (desk / "writing.toml").write_text(blocks(DOCS / "asking.md", "toml")[0])
-    assert ds.open_device("writing.toml").record["host"]["writer_batch"] == 8
 
 
 def test_the_example_of_the_csv_format_reads_such_a_file(desk: Path) -> None:

@@ -276,11 +276,8 @@ def test_groups_and_kept_pages_are_counted() -> None:
     assert run.counters["destaged_pages"] > run.counters["destages"]
 
 
-def test_the_write_buffer_of_the_page_writes_whole_groups() -> None:
-    page = (ROOT / "docs" / "add-a-policy.md").read_text(encoding="utf-8")
-    (code,) = [block for block in page.split("```python\n") if "class BlockLru" in block]
-    scope: dict[str, Any] = {"destage": ds}
-    exec(code.partition("```")[0], scope)
+def test_the_write_buffer_of_the_examples_writes_whole_groups() -> None:
+    scope = runpy.run_path(str(ROOT / "examples" / "write_buffer.py"))
     trace = ds.synth("locality", requests=2_000, pages=200, read_ratio=0.2, seed=4)
     runs = ds.compare(trace, [scope["BlockLru"], "lru"], cache="40p", pages_per_block=8, jobs=1)
     groups = {run.policy: run["destaged_pages"] / run["destages"] for run in runs}
@@ -303,7 +300,7 @@ def test_requests_and_plans_can_be_made_to_try_a_policy() -> None:
         ds.Request(7, "erase")
 
 
-@pytest.mark.parametrize("name", ["quickstart", "own_policy", "over_provisioning"])
+@pytest.mark.parametrize("name", ["quickstart", "own_policy", "over_provisioning", "write_buffer"])
 def test_the_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

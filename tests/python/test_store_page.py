@@ -571,6 +571,9 @@ def test_every_axis_of_a_sweep_goes_across_with_its_numbers_in_order(
         assert page.each("#curves figcaption > span:first-child", "e.textContent") == [
             f"small[host.queue_depth={n}], queue depth {n}" for n in (1, 8, 64)
         ]
+        # Titles are read in full: their ends are what differs.
+        titles = "#curves figcaption > span:first-child"
+        assert all(page.each(titles, "e.scrollWidth <= e.clientWidth"))
         assert page.each(across, "e.textContent")[:3] == ["70", "100", "280"]
     for x, ticks in (("queue_depth", ["1", "8", "64"]), ("seed", ["1", "2"])):
         with browser.page(tmp_path / "runs.html", hash=f"#metric=iops&x={x}") as page:

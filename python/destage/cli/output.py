@@ -44,7 +44,7 @@ FILES: list[Decorated] = [
     file_flag(
         "--markdown",
         "markdown_file",
-        help="Write the table as Markdown. FILE may be - in all of these: standard output.",
+        help="Write the table as Markdown. In all of these, FILE may be -: standard output.",
     ),
 ]
 

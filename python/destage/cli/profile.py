@@ -94,7 +94,7 @@ FILES = [
     file_flag(
         "--parquet",
         "parquet_file",
-        help="Write the same as Parquet. FILE may be - in all of these: standard output.",
+        help="Write the same as Parquet. In all of these, FILE may be -: standard output.",
     ),
     file_flag(
         "--report",

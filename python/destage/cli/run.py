@@ -169,7 +169,7 @@ def _text(run: Run, every: bool) -> str:
     if not every:
         summary = [known[name] for name in SUMMARY if name in known][:8]
         lines += ["", *(_line(metric, run) for metric in summary)]
-        return plain("\n".join([*lines, "", f"{len(known)} metrics: --all."]))
+        return plain("\n".join([*lines, "", f"--all prints all {len(known)} metrics."]))
     for group, members in grouped(list(known.values())):
         if group.is_rare and not any(run[metric.name] for metric in members):
             continue

@@ -24,8 +24,8 @@ SMART = [
         type=Input("the reading"),
         multiple=True,
         section="SMART",
-        help="Writes, WAF and life left of an SSD; no trace. JSON of smartctl or nvme-cli; twice:"
-        " between two readings.",
+        help="Writes, WAF and life left of an SSD, without a trace. JSON of smartctl or nvme-cli;"
+        " of two files: between the readings.",
     )
 ]
 #: Flags that go with it: the rating, and the outputs.

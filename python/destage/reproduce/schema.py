@@ -12,7 +12,7 @@ __all__ = ["claims_schema"]
 
 
 def claims_schema() -> dict[str, Any]:
-    """Return the JSON schema of a file of claims (docs/reference/paper-files.md)."""
+    """Return the JSON schema of a file of claims (docs/contribute/add-a-paper.md)."""
 
     def texts(kind: type) -> dict[str, Any]:
         """A text, or several: a type that msgspec lacks."""

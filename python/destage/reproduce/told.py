@@ -103,8 +103,8 @@ def _point(point: Data, figure: Data) -> str:
 
 def section(page: str, heading: str) -> str:
     """The text below a heading of a page; empty if there is none."""
-    parts = re.split(rf"^## {re.escape(heading)}$", page, maxsplit=1, flags=re.M)
-    return re.split(r"^## ", parts[1], maxsplit=1, flags=re.M)[0] if len(parts) > 1 else ""
+    parts = re.split(rf"^###? {re.escape(heading)}$", page, maxsplit=1, flags=re.M)
+    return re.split(r"^###? ", parts[1], maxsplit=1, flags=re.M)[0] if len(parts) > 1 else ""
 
 
 def untold(page: str, told: Sequence[str]) -> Iterator[str]:

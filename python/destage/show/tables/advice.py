@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from destage.model.advice import Choice, Rival, Setting, Wrong
 from destage.model.advised import Advised, KvAdvised
-from destage.model.goals import Goal
+from destage.model.goals import CENT, Goal
 from destage.model.metrics import METRICS
 from destage.model.run import Run
 from destage.model.words import (
@@ -32,7 +32,15 @@ from destage.show.tables.answer import (
     settings_of,
 )
 from destage.show.tables.table import Cell, Column, Table
-from destage.show.tables.words import place, share_text, title_of
+from destage.show.tables.words import (
+    FACTOR,
+    factor,
+    far_text,
+    place,
+    share_text,
+    tail_text,
+    title_of,
+)
 
 __all__ = [
     "WIDE",
@@ -87,15 +95,17 @@ def _behind(share: float | None, than: str) -> str:
         return f"worse than {than}"
     if share == 0:
         return f"as {than}"
+    if 1 + abs(share) >= FACTOR:
+        return f"{far_text(share)} {than}"
     word = "worse" if share > 0 else "better"
-    return f"{percent(abs(share), 1)} {word} than {than}"
+    return f"{far_text(share)} {word} than {than}"
 
 
 def choice_lines(choice: Choice, within: float) -> list[str]:
     """The advice for one objective, and its numbers."""
     goal, run, best = choice.goal, choice.run, choice.best
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
-    lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}"
+    lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}{_tail(goal, run)}"
     if run is best:
         said = [f"{lead}, the best of these runs."]
     else:
@@ -124,10 +134,15 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
     share = goal.put_off(run)
     if share > 0.0005:
         said.append(
-            f"{percent(share, 1)} of its flash writes are pending or come after the last request,"
-            " and are charged at the mean cost of the others."
+            f"{percent(share, 1)} of its flash writes are pending or come after the last request:"
+            " the choice counts them at the mean cost of the others."
         )
     return said
+
+
+def _tail(goal: Goal, run: Run) -> str:
+    tail = tail_text(goal, run)
+    return f" ({tail})" if tail else ""
 
 
 def _signed(goal: Goal, value: float) -> str:
@@ -145,9 +160,11 @@ def sure_lines(choice: Choice) -> list[str]:
     rival, goal = choice.rival, choice.goal
     if rival is None:
         return ["No other candidate ran at that size: significance is unknown."]
-    theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
+    tail = tail_text(goal, rival.run)
+    theirs = goal.text(goal.value(rival.run)) + (f", {tail}" if tail else "")
+    theirs = f"{rival.run.label} ({theirs})"
     differs = "significantly" if rival.significant else "not significantly"
-    said = [f"The next best there, {theirs}, is {differs} different"]
+    said = [f"The next best at that size, {theirs}, is {differs} different"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
         said[0] += f" (advice minus it: {low} to {high}, 95{NBSP}% CI)"
@@ -165,11 +182,12 @@ def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
     largest = choice.goal.largest
     whole = choice.goal.metric is not None and rival.parts_name != choice.goal.metric.name
     of = title_of(rival.parts_name)
-    said = f"It is ahead in {rival.ahead(largest)} of {len(rival.parts)} equal parts of the trace"
+    ahead, parts = rival.ahead(largest), len(rival.parts)
+    said = f"The advice is ahead in {ahead} of {parts} equal parts of the trace"
     shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
     said += f" ({of}"
     if shares:
-        said += f": {_share(min(shares))} to {_share(max(shares))}"
+        said += f": {_span(min(shares), max(shares))}"
     said += ")"
     if whole and "response_ns" in rival.parts_name and choice.goal.metric is not None:
         said += f"; {title_of(choice.goal.metric.name)} of the parts does not add up to the whole's"
@@ -177,7 +195,14 @@ def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
 
 
 def _share(value: float) -> str:
-    return f"{_sign(value)}{percent(abs(value), 1)}"
+    return far_text(value, _sign(value))
+
+
+def _span(low: float, high: float) -> str:
+    """Two differences as shares of a value; both as factors of it if one is far."""
+    if 1 + high >= FACTOR:
+        return f"{factor(1 + low)} to {factor(1 + high)} times"
+    return f"{_share(low)} to {_share(high)}"
 
 
 def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
@@ -192,7 +217,7 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     ends = list(dict.fromkeys(goal.text(v) for v in (min(values), max(values)))) if values else []
     spread = f": {' to '.join(ends)}" if ends else ""
     yield (
-        f"It is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
+        f"The advice is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
         f" {len(rival.seeds)} seeds of {rival.seeds_of}{spread}."
     )
 
@@ -204,10 +229,11 @@ def wrong_lines(choice: Choice) -> list[str]:
 
 def _wrong(choice: Choice, wrong: Wrong) -> str:
     goal, run = choice.goal, wrong.run
-    value = goal.text(goal.value(run))
+    value = goal.text(goal.value(run)) + _tail(goal, run)
     far = _behind(wrong.worse_by, "the advice")
     if not wrong.significant and run.frames == choice.run.frames:
-        far = "not significantly different from the advice"
+        known = choice.run.has_intervals_against(run)
+        far = "not significantly different from the advice" if known else f"{far} (no interval)"
     names = {
         "the usual": f"{run.label}, the usual choice, at that size",
         "the worst": f"{run.label}, the worst at that size",
@@ -271,7 +297,7 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
                 Cell(size(run.cache_bytes), best=run is choice.run),
                 *(Cell(number(run.frames)), Cell(share), Cell(run.label)),
                 Cell(goal.text(point.value)),
-                Cell(NONE if far is None else percent(far, 1)),
+                Cell(NONE if far is None else far_text(far)),
                 Cell(NONE if lru is None else goal.text(goal.value(lru))),
                 *(Cell(ratio(run.hit_ratio)), Cell(several(point.ties))),
             ]
@@ -279,8 +305,8 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
     table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
-            "from best: writes that are pending or come after the last request are charged at the"
-            " mean cost of the others"
+            "from best: writes that are pending or come after the last request count at the mean"
+            " cost of the others"
         )
     table.notes = [plain(note) for note in table.notes]
     return table
@@ -326,7 +352,7 @@ def settings_table(advised: Advised) -> Table:
         columns += [Column(goal.name), Column("from best"), Column("near from")]
     columns.append(Column("hit %"))
     table = Table("Settings of products, and their distance from the best", columns)
-    table.groups.append([_setting_row(setting, advised.goals) for setting in advised.settings])
+    table.groups.append([_setting_row(setting, advised) for setting in advised.settings])
     table.notes.append(
         plain(
             "near from: smallest size tried at which this policy is within"
@@ -338,14 +364,22 @@ def settings_table(advised: Advised) -> Table:
     return table
 
 
-def _setting_row(setting: Setting, goals: Sequence[Goal]) -> list[Cell]:
+def _is_tie(setting: Setting, k: int, best: Run) -> bool:
+    """Whether the distance from the best is one that the trace does not decide."""
+    far, run = setting.worse_by[k], setting.run
+    if not far or run is None or setting.significant[k]:
+        return False
+    return abs(far) < CENT or run.has_intervals_against(best)
+
+
+def _setting_row(setting: Setting, advised: Advised) -> list[Cell]:
     system, run = setting.system, setting.run
     named = system.label
     cells = [Cell(t) for t in (system.name, system.setting, size(setting.size_bytes), named)]
-    for k, goal in enumerate(goals):
+    for k, goal in enumerate(advised.goals):
         far, near = setting.worse_by[k], setting.near_from[k]
-        within = far is not None and not setting.significant[k] and far != 0
-        text = NONE if far is None else _share(far) + (" (tie)" if within else "")
+        tie = " (tie)" if _is_tie(setting, k, advised.choices[k].best) else ""
+        text = NONE if far is None else _share(far) + tie
         cells += [
             Cell(goal.text(setting.values[k])),
             Cell(text),

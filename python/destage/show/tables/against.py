@@ -22,6 +22,7 @@ from destage.show.tables.results import (
     title_of,
 )
 from destage.show.tables.table import Cell, Column, Table
+from destage.show.tables.words import FACTOR, factor
 
 __all__ = ["against_table", "signed"]
 
@@ -102,6 +103,10 @@ def _cell(metric: Metric, run: Run, base: Run) -> Cell:
     if value == old and interval is None:
         ends = "(same)"
     text = f"{scale * (value - old):+.1f} {ends}"
+    if metric.kind != "ratio" and value >= FACTOR * old > 0:
+        if interval is not None:
+            ends = f"({' to '.join(factor(max(1 + end / old, 0.0)) for end in interval)})"
+        text = f"{factor(value / old)} times {ends}"
     return Cell(text, sign=beside(metric, run, base))
 
 
@@ -111,7 +116,7 @@ def signed(ends: Sequence[float], scale: float, least: float) -> str:
 
 
 def _notes(table: Table, against: str) -> list[str]:
-    notes = [f"{against}: its numbers; others: less {against}, with 95 % interval"]
+    notes = [f"{against}: its own numbers; others: their difference from {against}"]
     cells = [cell for row in table.rows() for cell in row]
     if any(cell.text.endswith(")") for cell in cells):
         notes.append(f"- better, + worse than {against}: {RULE}")

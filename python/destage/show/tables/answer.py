@@ -24,7 +24,7 @@ from destage.model.words import (
     volume,
 )
 from destage.show.tables.table import Cell, Column, Table
-from destage.show.tables.words import place, share_text, title_of
+from destage.show.tables.words import far_text, place, share_text, title_of
 
 __all__ = [
     "answer_lines",
@@ -64,8 +64,8 @@ def _worth(advised: Advised) -> str:
     rises = ""
     if advised.rises:
         rises = (
-            f"; the curve still rises at {size(choice.curve[-1].run.cache_bytes)}, the largest size"
-            " tried (--budget)"
+            f"; a larger one may be better: {size(choice.curve[-1].run.cache_bytes)} is the largest"
+            " size tried (--budget)"
         )
     value, here = goal.text(goal.value(run)), size(run.cache_bytes)
     said = f"Worth it: {'yes' if advised.worth else 'no'}; a cache of {here}"
@@ -104,19 +104,22 @@ def not_worth(advised: Advised) -> str:
 def _take(advised: Advised) -> str:
     """The recommended cache, with the product that has it."""
     run = advised.run
-    of = f"the smallest within {share_text(advised.within)} of"
+    within = f"within {share_text(advised.within)} of"
     if len(advised.goals) > 1:
         names = join([goal.name for goal in advised.goals])
         if advised.joint is not None:
-            return f"Take {place(run)}, {of} the best in each of {names}."
+            return f"Take {place(run)}, the smallest {within} the best in each of {names}."
         first = advised.first.goal.name
         return f"No run is near the best in each of {names}. For {first} take {place(run)}."
     products = products_of(advised, run) if advised.deployed else []
     if products:
         names = " or ".join(dict.fromkeys(one.title for one in products))
-        of = f"{of} {_count(deployable(advised.candidates, advised.products))}"
-        return f"Take {place(run)} ({names}), {of} that a product can be set to."
-    return f"Take {place(run)}, {of} {_count(advised.candidates)}."
+        runs = counted(len(deployable(advised.candidates, advised.products)), "run")
+        return (
+            f"Take {place(run)} ({names}): of the {runs} that products can be set to, the smallest"
+            f" {within} the best."
+        )
+    return f"Take {place(run)}, the smallest {within} {_count(advised.candidates)}."
 
 
 def _possible(advised: Advised) -> str | None:
@@ -143,8 +146,8 @@ def _sure(choice: Choice) -> str:
         return "No other candidate ran at that size: significance is unknown."
     theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
     if rival.significant:
-        return f"The next best there, {theirs}, is significantly different."
-    return f"The next best there, {theirs}, is not significantly different."
+        return f"The next best at that size, {theirs}, is significantly different."
+    return f"The next best at that size, {theirs}, is not significantly different."
 
 
 def _type(advised: Advised) -> str | None:
@@ -218,7 +221,7 @@ def answer_table(advised: Advised) -> Table:
         far = None if top is None else goal.worse_by(point.judged, top)
         share = NONE if run.cache_share is None else percent(run.cache_share, 1)
         row = [Cell(size(run.cache_bytes), best=run is advised.run), Cell(share), Cell(run.label)]
-        row += [Cell(goal.text(point.value)), Cell(NONE if far is None else percent(far, 1))]
+        row += [Cell(goal.text(point.value)), Cell(NONE if far is None else far_text(far))]
         if apart:
             there = best.get(run.frames)
             other = (
@@ -238,11 +241,11 @@ def answer_table(advised: Advised) -> Table:
     table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
     if apart:
         table.notes.append(
-            "possible: best of all policies at that size, if significantly different"
+            "possible: a policy that no product has at that size, if it is significantly better"
         )
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
-            "from best: distance to the best, pending writes included at the mean cost of a write"
+            "from best: distance from the best, as if each pending write had cost a mean write"
         )
     table.notes = [plain(note).replace(NBSP, " ") for note in table.notes]
     return table

@@ -311,7 +311,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     notes += _filling(runs, shown)
     vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
     if vast:
-        notes.append(f"more pages than the trace touches: {', '.join(vast)}")
+        notes.append(f"larger than all pages of the trace: {', '.join(vast)}")
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
     if cycles is not None:
         notes.append(

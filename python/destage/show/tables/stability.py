@@ -43,13 +43,13 @@ def stability(runs: Sequence[Run]) -> list[str]:
             said += f", {'and' if both else 'but not'} in both halves of the trace"
     else:
         every = counted(len(orders), "configuration")
-        said = f"{best} is fastest in {number(lowest)} of {every} (significantly in {alone})"
+        said = f"{best} is fastest in {number(lowest)} of {every}: significantly in {alone}"
         if known:
             said += f", in both halves of the trace in {both}"
             said += "" if len(known) == len(orders) else f" of {len(known)}"
         if most > 2:
             same = sum(order == usual for order in orders)
-            said += f"; order {', '.join(usual)} in {same}"
+            said += f"; the order {', '.join(usual)} holds in {same}"
     return [f"stability (mean response): {said}"]
 
 
