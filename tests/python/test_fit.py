@@ -19,8 +19,7 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
-from destage.fit.collector import CANDIDATES
-from destage.fit.fio import read_fio
+from destage.fit import collector
 from destage.fit.miniature import miniature
 from destage.fit.model import Model, base_of
 from destage.fit.slc import classes_of
@@ -503,10 +502,21 @@ def test_classes_leave_out_the_first_requests() -> None:
     assert classes_of(((1e7, 1000), (1.1e7, 1000))) is None
 
 
-def test_candidates_are_collectors_of_the_product() -> None:
+def test_every_collector_of_the_table_is_tried_or_excluded_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     (known,) = [k.values for k in ds.device_keys() if (k.table, k.name) == ("device", "gc_victim")]
-    assert {victim for victim, _ in CANDIDATES} <= set(known.split(", "))
-    assert read_fio.__doc__
+    table = known.split(", ")
+    assert collector.collectors() == tuple(table)
+    tried = {victim for victim, _ in collector.candidates(table)}
+    assert tried | collector.EXCLUDED.keys() == set(table)
+    assert not tried & collector.EXCLUDED.keys()
+    assert all(len(reason.split()) > 3 for reason in collector.EXCLUDED.values())
+    # A new row is tried, after those that are known; an excluded one is not.
+    assert collector.candidates([*table, "newest"])[-1] == ("newest", "shared")
+    assert collector.candidates(["fifo"]) == [("fifo", "shared")]
+    monkeypatch.setattr(collector, "EXCLUDED", {"newest": "it is like greedy on every drive"})
+    assert "newest" not in dict(collector.candidates([*table, "newest"]))
 
 
 @pytest.mark.parametrize("pages", [4096, 65_536, 1 << 20])
