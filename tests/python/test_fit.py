@@ -19,8 +19,7 @@ import pytest
 from conftest import DATA, Destage
 
 import destage as ds
-from destage.fit.collector import CANDIDATES
-from destage.fit.fio import read_fio
+from destage.fit import collector
 from destage.fit.miniature import miniature
 from destage.fit.model import Model, base_of
 from destage.fit.slc import classes_of
@@ -47,7 +46,8 @@ class Hidden:
     buffer: int = 512
     op: float = 0.15
     victim: str = "greedy"
-    capacity: int = 512 * MIB
+    #: The least that `probe` takes: a fit plays the whole script many times.
+    capacity: int = 256 * MIB
     slc_blocks: int = 0
     slc_program_ns: int = 150_000
     map_pages: int = 0
@@ -181,7 +181,7 @@ def test_over_provisioning_and_collector_come_back(seed: int, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("victim", "steps"), [("greedy", 0), ("fifo", 0), ("fifo", "auto")])
 def test_a_collector_comes_back(victim: str, steps: int | str, tmp_path: Path) -> None:
-    hidden = Hidden(victim=victim, steps=steps, units=4, op=0.2, capacity=256 * MIB)
+    hidden = Hidden(victim=victim, steps=steps, units=4, op=0.2)
     assert collected(hidden, tmp_path) == []
 
 
@@ -203,7 +203,8 @@ def collected(hidden: Hidden, folder: Path) -> list[str]:
 
 
 def test_an_slc_cache_comes_back(tmp_path: Path) -> None:
-    hidden = Hidden(program_ns=1_500_000, slc_blocks=40, slc_program_ns=400_000)
+    # With half of it the fit finds another buffer.
+    hidden = Hidden(program_ns=1_500_000, slc_blocks=40, slc_program_ns=400_000, capacity=512 * MIB)
     made = ds.fit(probed(hidden, tmp_path, collector=False), steady=False)
     assert recovered(made, hidden) == []
     model = made.model
@@ -238,7 +239,7 @@ def test_noise_of_a_third_of_a_percent(tmp_path: Path) -> None:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A probe of a small device without the steps of the collector."""
     folder = tmp_path_factory.mktemp("small")
-    return probed(Hidden(units=4, capacity=256 * MIB), folder, collector=False)
+    return probed(Hidden(units=4), folder, collector=False)
 
 
 def test_the_file_has_a_status_for_every_key_and_runs(
@@ -283,7 +284,7 @@ def test_the_page_has_both_curves_and_no_script(
 
 
 def test_a_probe_is_the_same_twice_and_fio_s_own_shape(small: Path) -> None:
-    hidden = Hidden(units=4, capacity=256 * MIB)
+    hidden = Hidden(units=4)
     again = probed(hidden, small.parent / ".", collector=False)
     assert again.read_text() == small.read_text()
     data = json.loads(small.read_text())
@@ -430,7 +431,7 @@ def test_the_script_is_fio_s_own(destage: Destage, tmp_path: Path) -> None:
 def test_a_probe_plays_a_script(destage: Destage, tmp_path: Path, small: Path) -> None:
     script = destage("devices", "fit", "--script", "--capacity", "256MiB", "--no-collector").out
     (tmp_path / "fit.fio").write_text(script)
-    hidden = Hidden(units=4, capacity=256 * MIB).write(tmp_path / "h.toml")
+    hidden = Hidden(units=4).write(tmp_path / "h.toml")
     done = destage("devices", "probe", hidden, "--script", "fit.fio", "-o", "p.json")
     assert done.status == 0, done
     ours, theirs = (json.loads(p.read_text())["jobs"] for p in (tmp_path / "p.json", small))
@@ -503,10 +504,21 @@ def test_classes_leave_out_the_first_requests() -> None:
     assert classes_of(((1e7, 1000), (1.1e7, 1000))) is None
 
 
-def test_candidates_are_collectors_of_the_product() -> None:
+def test_every_collector_of_the_table_is_tried_or_excluded_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     (known,) = [k.values for k in ds.device_keys() if (k.table, k.name) == ("device", "gc_victim")]
-    assert {victim for victim, _ in CANDIDATES} <= set(known.split(", "))
-    assert read_fio.__doc__
+    table = known.split(", ")
+    assert collector.collectors() == tuple(table)
+    tried = {victim for victim, _ in collector.candidates(table)}
+    assert tried | collector.EXCLUDED.keys() == set(table)
+    assert not tried & collector.EXCLUDED.keys()
+    assert all(len(reason.split()) > 3 for reason in collector.EXCLUDED.values())
+    # A new row is tried, after those that are known; an excluded one is not.
+    assert collector.candidates([*table, "newest"])[-1] == ("newest", "shared")
+    assert collector.candidates(["fifo"]) == [("fifo", "shared")]
+    monkeypatch.setattr(collector, "EXCLUDED", {"newest": "it is like greedy on every drive"})
+    assert "newest" not in dict(collector.candidates([*table, "newest"]))
 
 
 @pytest.mark.parametrize("pages", [4096, 65_536, 1 << 20])

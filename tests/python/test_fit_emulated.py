@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_fit import MIB, PAGE, Hidden, near
+from test_fit import PAGE, Hidden, near
 from test_serve import needed, ran
 
 import destage as ds
@@ -32,7 +32,6 @@ DEVICE = Hidden(
     firmware_write_ns=10_000,
     buffer=512,
     op=0.2,
-    capacity=256 * MIB,
 )
 
 #: Picoseconds a byte on the bus of a hidden device.

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_fit import MIB, PAGE, Hidden, near, probed
+from test_fit import PAGE, Hidden, near, probed
 from test_serve import needed, ran
 
 import destage as ds
 
 #: A quarter of the map in memory.
-QUARTER = Hidden(units=4, capacity=256 * MIB, map_pages=16)
+QUARTER = Hidden(units=4, map_pages=16)
 
 
 @pytest.fixture(scope="module")

@@ -187,7 +187,7 @@ def test_held_out_depths_and_writes_are_not_fitted(tmp_path: Path) -> None:
 
 
 #: A device of 256 MiB, whose map has 64 pages.
-MAPPED = Hidden(units=8, capacity=256 << 20)
+MAPPED = Hidden(units=8)
 
 
 def parts_of_a_map(folder: Path) -> Path:

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_fit import MIB, PAGE, Hidden, collected, probed
+from test_fit import PAGE, Hidden, collected, probed
 
 import destage as ds
 from destage.fit.fio import read_fio
 from destage.fit.model import Model
 
 #: An SLC cache that is emptied in idle time, in front of a small over-provisioning.
-WITH_SLC = Hidden(
-    victim="fifo", steps="auto", units=4, block=32, op=0.09, slc_blocks=150, capacity=256 * MIB
-)
+WITH_SLC = Hidden(victim="fifo", steps="auto", units=4, block=32, op=0.09, slc_blocks=150)
 
 
 def keys_of(folder: Path) -> dict[str, Any]:

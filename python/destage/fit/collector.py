@@ -14,21 +14,25 @@ from destage.base.errors import DestageError
 from destage.fit.fio import Measurement
 from destage.fit.model import Model
 from destage.fit.writes import blocks_of, tail_off
+from destage.lab.catalogue import device_keys
 
 __all__ = [
-    "CANDIDATES",
     "Candidate",
     "Collected",
+    "EXCLUDED",
     "UNIFORM",
     "averaged",
     "before_random",
     "block_of",
+    "candidates",
     "collected",
+    "collectors",
     "first_op",
 ]
 
-#: `gc_victim` and `gc_stream`, the first of those that fit is written.
-CANDIDATES = (
+#: `gc_victim` and `gc_stream` in the order of the fit, which writes the first that fits. Collectors
+#: of the engine's table that are not here come after them.
+ORDER = (
     ("greedy", "shared"),
     ("fifo", "shared"),
     ("2r-fifo", "by-generation"),
@@ -39,6 +43,8 @@ CANDIDATES = (
     ("d-choices", "shared"),
     ("random", "shared"),
 )
+#: Collectors of the table that are not tried, each with the reason.
+EXCLUDED: dict[str, str] = {}
 UNIFORM = tuple(f"uniform-{part}" for part in range(1, 9))
 STEADY = UNIFORM[4:]
 ZONES = tuple(f"zones{share}-{part}" for share in (80, 95) for part in range(1, 9))
@@ -107,6 +113,19 @@ class Collected:
     """Not only a first look."""
 
 
+def collectors() -> tuple[str, ...]:
+    """The collectors of the engine's table."""
+    (key,) = (k for k in device_keys() if (k.table, k.name) == ("device", "gc_victim"))
+    return tuple(key.values.split(", "))
+
+
+def candidates(table: Sequence[str]) -> list[tuple[str, str]]:
+    """`gc_victim` and `gc_stream` of all collectors of the table but the excluded ones."""
+    known = {victim for victim, _ in ORDER}
+    pairs = [*ORDER, *((victim, "shared") for victim in table if victim not in known)]
+    return [(v, stream) for v, stream in pairs if v in table and v not in EXCLUDED]
+
+
 def collected(
     made: Measurement, model: Model, slope: float, *, is_last: bool = True
 ) -> Collected | None:
@@ -119,12 +138,13 @@ def collected(
     if any(made.get(name) is None for name in STEADY):
         return None
     measured, with_zones = _measured(made)
-    candidates = [
+    known = candidates(collectors())
+    pairs = [
         (victim, stream)
-        for victim, stream in (CANDIDATES if with_zones else CANDIDATES[:1])
+        for victim, stream in (known if with_zones else known[:1])
         if not (model.slc_pages and stream != "shared")
     ]
-    tried = _looked_at(made, model, slope, measured, candidates)
+    tried = _looked_at(made, model, slope, measured, pairs)
     is_whole = is_last or not with_zones or min(one.rms for one in tried) <= SUSPICIOUS
     if is_whole:
         tried = _in_full(made, model, slope, measured, tried)
@@ -150,7 +170,7 @@ def _looked_at(
     model: Model,
     slope: float,
     measured: Mapping[str, float],
-    candidates: Sequence[tuple[str, str]],
+    pairs: Sequence[tuple[str, str]],
 ) -> list[Candidate]:
     """Every candidate on the uniform writes and the first zones."""
     before, fewer = before_random(made), _first_zones(measured)
@@ -158,8 +178,8 @@ def _looked_at(
     def tried(pair: tuple[str, str]) -> Candidate:
         return _tried(pair, model, slope, fewer, before, NEARLY)
 
-    with ThreadPoolExecutor(max(1, min(len(candidates), os.cpu_count() or 1))) as pool:
-        return list(pool.map(tried, candidates))
+    with ThreadPoolExecutor(max(1, min(len(pairs), os.cpu_count() or 1))) as pool:
+        return list(pool.map(tried, pairs))
 
 
 def _first_zones(measured: Mapping[str, float]) -> dict[str, float]:
