@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib
 import json
@@ -23,7 +24,8 @@ from destage.experiment.experiment import Experiment
 from destage.reproduce import Options, evaluate, load_paper, paper, papers_of, reproduce
 from destage.reproduce.claims import Paper
 from destage.reproduce.document import command, document
-from destage.reproduce.evaluation import Evaluation
+from destage.reproduce.evaluation import Evaluation, seeds_of
+from destage.reproduce.first_screen import scaled_note
 from destage.reproduce.pages import behind, html, page_of, write
 from destage.reproduce.panels import svg
 from destage.reproduce.published import Catalogue, catalogue, fits, load_catalogue, requests_of
@@ -492,6 +494,19 @@ def test_seeds_are_added_until_no_claim_is_undecided(
     )
 
 
+def test_a_small_scale_has_one_seed_unless_more_are_asked_for(tiny: Paper) -> None:
+    assert [seeds_of(scale, None) for scale in (0.02, 0.1, 0.11, 1.0)] == [1, 1, 3, 3]
+    assert [seeds_of(0.02, given) for given in (2, "auto")] == [2, 3]
+    small = Options(scale=0.1, seeds=seeds_of(0.1, None), sensitivity=False)
+    assert command("tiny", small) == "destage reproduce tiny --scale 0.1 --no-sensitivity"
+    more = dataclasses.replace(small, seeds=3)
+    assert command("tiny", more) == (
+        "destage reproduce tiny --scale 0.1 --seeds 3 --no-sensitivity"
+    )
+    assert "One seed" in scaled_note(0.1, seeds=1)
+    assert "seed" not in scaled_note(0.1, seeds=3)
+
+
 def test_sensitivity_runs_have_at_most_the_seeds_that_auto_begins_with(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text(PAPER + TURNED)
@@ -560,7 +575,7 @@ def test_the_command_writes_a_figure_with_its_claims(destage: Destage, tmp_path:
     assert "table4" not in done.out
     data = json.loads((tmp_path / "destage-reproduce" / "ecr.json").read_text())
     assert {c["id"] for c in data["claims"]} >= {"table4-wait", "table4-proj-most"}
-    assert data["command"] == "destage reproduce ecr --table 4 --scale 0.001 --seeds 1"
+    assert data["command"] == "destage reproduce ecr --table 4 --scale 0.001"
     assert {load["kind"] for load in data["loads"]} >= {"surrogate", "recording"}
 
 

@@ -10,6 +10,9 @@ use crate::{Model, Op, Step, model_with_trims};
 /// A request: the blocks of its prompt from head to tail, and the tokens of the prompt.
 pub type Prompt = (Vec<u64>, u64);
 
+/// The object of a tier in a vector.
+type TierObject = Map<String, Value>;
+
 /// A decision on one request (9).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct KvDecision {
@@ -129,7 +132,7 @@ pub fn run_kv(
     policy: &str,
     frames: usize,
     params: &Map<String, Value>,
-    (tier2, tier3): (Option<&Map<String, Value>>, Option<&Map<String, Value>>),
+    (tier2, tier3): (Option<&TierObject>, Option<&TierObject>),
     options: &KvOptions,
     requests: &[Prompt],
 ) -> Option<KvOutcome> {

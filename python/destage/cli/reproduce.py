@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -19,10 +19,10 @@ from destage.lab.options import ProgressCallback
 from destage.reproduce import OURS, PAPERS, checked, evaluate, narrowed, papers_of
 from destage.reproduce.document import document
 from destage.reproduce.evaluation import (
-    SEED_STEPS,
     Evaluation,
     Options,
     check_originals,
+    seeds_of,
 )
 from destage.reproduce.first_screen import scaled_note
 from destage.reproduce.runs import MissingRuns
@@ -92,9 +92,8 @@ LOADS = [
     flag("--seed", type=int, default=1, metavar="N", help="Seed of generated workloads. [1]"),
     flag(
         "--seeds",
-        default="3",
         metavar="N",
-        help="Number of seeds; auto: up to 30, until decided. [3]",
+        help="Number of seeds; auto: up to 30, until decided. [3; 1 with --scale 0.1 and less]",
     ),
 ]
 
@@ -176,7 +175,7 @@ def _options(arguments: dict[str, Any]) -> Options:
     return Options(
         scale=arguments["scale"],
         seed=arguments["seed"],
-        seeds=_seeds(arguments["seeds"]),
+        seeds=seeds_of(arguments["scale"], _seeds(arguments["seeds"])),
         auto_seeds=arguments["seeds"] == "auto",
         traces=_folder(arguments["traces"]),
         recordings=_folder(arguments["recordings"]),
@@ -202,10 +201,10 @@ def _beyond(
         note(f"{out / 'beyond.html'}: every policy over every FTL")
 
 
-def _seeds(given: str) -> int:
-    """The number of seeds; the first step of `auto`. Raises `UsageError`."""
-    if given == "auto":
-        return SEED_STEPS[0]
+def _seeds(given: str | None) -> int | Literal["auto"] | None:
+    """The number of seeds as it was given. Raises `UsageError`."""
+    if given is None or given == "auto":
+        return "auto" if given else None
     if not given.isascii() or not given.isdigit():
         raise UsageError(f"--seeds: expected a number from 1 to 100, or auto, got {given}")
     return int(given)
@@ -264,7 +263,8 @@ def _table(evaluations: list[Evaluation]) -> Table:
             " the authors' measurements"
         )
     coarse = sum(bool(v.own.coarse) for e in evaluations for v in e.verdicts)
-    if scaled := scaled_note(min(e.options.scale for e in evaluations), coarse):
+    least = min(evaluations, key=lambda e: e.options.scale).options
+    if scaled := scaled_note(least.scale, coarse, least.seeds):
         table.notes.append(scaled)
     left = sum(e.open() for e in evaluations)
     if left:

@@ -20,7 +20,7 @@ from destage.experiment.experiment import Experiment
 from destage.lab.options import ProgressCallback, thread_count
 from destage.reproduce.claims import OURS, PAPERS, Claim, Figure, Paper
 from destage.reproduce.document import document
-from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, evaluate
+from destage.reproduce.evaluation import Evaluation, Options, evaluate, seeds_of
 from destage.reproduce.looking import Case, Judgement
 from destage.reproduce.reading import load_paper, paper
 from destage.reproduce.sums import names
@@ -94,7 +94,7 @@ def reproduce(
     recordings: Path | str | None = None,
     scale: float = 1.0,
     seed: int = 1,
-    seeds: int | Literal["auto"] = 3,
+    seeds: int | Literal["auto"] | None = None,
     sensitivity: bool = True,
     figures: Sequence[int] = (),
     tables: Sequence[int] = (),
@@ -110,8 +110,8 @@ def reproduce(
         recordings: a folder with this project's recordings; by default the package's.
         scale: share of the requests, above 0 and at most 1; pages, caches, devices and periods of
             policies shrink as much.
-        seed, seeds: the first seed of generated workloads, and how many; `auto`: 3, 6, 12 or 30,
-            until no claim is undecided.
+        seed, seeds: the first seed of generated workloads, and how many: by default 3, and 1 at a
+            scale of 0.1 and less; `auto`: 3, 6, 12 or 30, until no claim is undecided.
         sensitivity: run the headline claims under other readings, too.
         figures, tables: only these, with their claims; all without them.
         jobs, progress: as in `compare`.
@@ -124,7 +124,7 @@ def reproduce(
         Options(
             scale=scale,
             seed=seed,
-            seeds=SEED_STEPS[0] if seeds == "auto" else seeds,
+            seeds=seeds_of(scale, seeds),
             auto_seeds=seeds == "auto",
             traces=Path(traces) if traces is not None else None,
             recordings=Path(recordings) if recordings is not None else None,

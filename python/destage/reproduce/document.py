@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from destage import _destage
 from destage.reproduce.claims import RunSet
-from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, Swing
+from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, Swing, seeds_of
 from destage.reproduce.figures import Drawing
 from destage.reproduce.looking import STATUSES, Judgement
 from destage.reproduce.sums import Sums, sums
@@ -68,7 +68,7 @@ def command(name: str, options: Options) -> str:
     parts += ["--seed", str(options.seed)] if options.seed != 1 else []
     if options.auto_seeds:
         parts += ["--seeds", "auto"]
-    elif options.seeds != 3:
+    elif options.seeds != seeds_of(options.scale, None):
         parts += ["--seeds", str(options.seeds)]
     parts += ["--traces", "DIR"] if options.traces else []
     parts += ["--recordings", "DIR"] if options.recordings else []

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 from destage.experiment.experiment import Experiment
 from destage.lab.options import ProgressCallback
@@ -17,10 +18,23 @@ from destage.reproduce.runs import Request, Runner
 from destage.reproduce.verdicts import ORDER, Verdict, decide
 from destage.reproduce.workloads import Load, Loads
 
-__all__ = ["Evaluation", "Options", "Swing", "evaluate"]
+__all__ = ["Evaluation", "Options", "Swing", "evaluate", "seeds_of"]
 
 #: Seeds of `auto`, one step after the other.
 SEED_STEPS = (3, 6, 12, 30)
+
+
+#: Largest scale with one seed unless more are asked for: such runs try a set-up out.
+SMALL_SCALE = 0.1
+
+
+def seeds_of(scale: float, given: int | Literal["auto"] | None) -> int:
+    """The number of seeds at a scale; the first step of `auto`."""
+    if given == "auto":
+        return SEED_STEPS[0]
+    if given is None:
+        return 1 if scale <= SMALL_SCALE else SEED_STEPS[0]
+    return given
 
 
 @dataclass(frozen=True)

@@ -57,15 +57,18 @@ def first_screen(data: Data) -> dict[str, Any]:
     }
 
 
-def scaled_note(scale: float, undecided: int = 0) -> str:
+def scaled_note(scale: float, undecided: int = 0, seeds: int = 0) -> str:
     """The line under a table of scaled runs; empty where all requests ran.
 
-    `undecided` claims have lost cases because their runs shrank too far.
+    `undecided` claims have lost cases because their runs shrank too far. One of `seeds` gives no
+    interval over seeds.
     """
     if scale == 1:
         return ""
     text = f"Scaled to {scale:g} of the requests, with pages, caches, devices and periods; erase"
     text += " blocks keep their size."
+    if seeds == 1:
+        text += " One seed: generated workloads have no interval (--seeds 3)."
     if undecided:
         text += f" {undecided} {'claims have' if undecided > 1 else 'claim has'} no verdict, or"
         text += " one on fewer cases: their caches have under 16 blocks, or runs under 20 periods."

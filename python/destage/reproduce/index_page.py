@@ -64,6 +64,7 @@ def write_index(
         "scaled": scaled_note(
             min((d["options"]["scale"] for d in documents), default=1.0),
             sum(map(coarse_claims, documents)),
+            min((d["options"]["seeds"] for d in documents), default=0),
         ),
     }
     pages = folder / "README.md", folder / "index.html"

@@ -447,8 +447,10 @@ def page_of(data: Mapping[str, Any], pictures: Parts) -> dict[str, Any]:
         "faithful_lead": FAITHFUL_LEAD,
         "channels_lead": CHANNELS_LEAD,
         "lead": sensitivity_lead(data),
-        "scaled": scaled_note(data["options"]["scale"], coarse_claims(data)),
-        "scaled_knobs": scaled_note(knobs["scale"]),
+        "scaled": scaled_note(
+            data["options"]["scale"], coarse_claims(data), data["options"]["seeds"]
+        ),
+        "scaled_knobs": scaled_note(knobs["scale"], seeds=knobs["seeds"]),
         "figures": figures,
         "sums": sums_rows(data),
         "setup": setup_rows(data),
