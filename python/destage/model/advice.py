@@ -182,7 +182,7 @@ def choose(runs: Sequence[Run], every: Sequence[Run], goal: Goal, within: float)
     for frames in sorted({run.frames for run, _ in judged}):
         here = [(run, j) for run, j in judged if run.frames == frames]
         first, value = _first(here, goal)
-        ties = [r.label for r, _ in here if r is not first and not goal.is_significant(first, r)]
+        ties = [r.label for r, _ in here if r is not first and goal.ties(first, r)]
         lru = next((r for r in every if r.frames == frames and r.label == BASELINE), None)
         number = goal.value(first)
         assert number is not None

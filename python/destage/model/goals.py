@@ -107,6 +107,17 @@ class Goal:
             return both and abs((mine or 0.0) - (theirs or 0.0)) >= CENT * max(mine or 0, 1e-9)
         return change(_wear(self.prices), run, other) is not None
 
+    def ties(self, run: Run, other: Run) -> bool:
+        """Whether the trace does not tell two runs apart: by their interval, or within 1 %.
+
+        Runs without an interval that lie further apart neither tie nor differ significantly.
+        """
+        mine, theirs = self.value(run), self.value(other)
+        if mine is None or theirs is None or self.is_significant(run, other):
+            return False
+        near = abs(mine - theirs) < CENT * max(abs(mine), abs(theirs)) or mine == theirs
+        return near or run.has_intervals_against(other)
+
     def text(self, value: float | None, digits: int = 3) -> str:
         """A value as a sentence has it, with so many digits where they are cut."""
         if value is None:
