@@ -98,6 +98,14 @@ impl Slots {
         slot
     }
 
+    /// A page is written to its slot; without one, to tier 3.
+    fn write(&mut self, slot: Option<u32>, leaving: Leaving) {
+        match slot {
+            Some(slot) => self.operations.push(SlotOperation::Write(slot, leaving.is_awaited)),
+            None => self.written_below(Store::Tier3, leaving),
+        }
+    }
+
     /// A page is written below the device; nothing waits for one that was not in tier 1.
     fn written_below(&mut self, store: Store, leaving: Leaving) {
         if leaving.is_awaited {
@@ -131,22 +139,14 @@ impl TierEvents for Slots {
     }
 
     fn admitted(&mut self, tier: u8, leaving: Leaving) {
-        if tier == 2 {
-            let slot = self.take(leaving.page);
-            self.operations.push(SlotOperation::Write(slot, leaving.is_awaited));
-        } else {
-            self.written_below(Store::Tier3, leaving);
-        }
+        let slot = (tier == 2).then(|| self.take(leaving.page));
+        self.write(slot, leaving);
         self.decision.admitted(tier, leaving);
     }
 
     fn written_over(&mut self, tier: u8, leaving: Leaving) {
-        if tier == 2 {
-            let slot = self.of(leaving.page);
-            self.operations.push(SlotOperation::Write(slot, leaving.is_awaited));
-        } else {
-            self.written_below(Store::Tier3, leaving);
-        }
+        let slot = (tier == 2).then(|| self.of(leaving.page));
+        self.write(slot, leaving);
         self.decision.written_over(tier, leaving);
     }
 
