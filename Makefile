@@ -40,6 +40,8 @@ $(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
 	@. $(BIN)/activate && { PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TERM_COLOR=never \
 		maturin develop --profile setup --features pyo3/extension-module --extras report,tune,polars,pandas,sql,cluster,docs 2>&1; \
 		echo "status $$?"; } | awk -f .ci/progress.awk
+	@# Where Python may not write bytecode, every start of the command would compile the package anew.
+	@$(BIN)/python -m compileall -q python/destage
 	@touch $@
 
 setup: $(VENV)/.built ## build and install into .venv

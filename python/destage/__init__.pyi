@@ -117,7 +117,7 @@ from .questions.difference import Difference as Difference
 from .lab.catalogue import policies as policies
 from .lab.catalogue import policy as policy
 from .lab.catalogue import formats as formats
-from .lab.catalogue import reader_options as reader_options
+from .lab.options import reader_options as reader_options
 from .lab.catalogue import devices as devices
 from .lab.catalogue import device as device
 from .lab.catalogue import device_keys as device_keys
@@ -132,7 +132,7 @@ from .lab.catalogue import DeviceKey as DeviceKey
 from .lab.options import DeviceOptions as DeviceOptions
 from .lab.catalogue import FtlInfo as FtlInfo
 from .lab.catalogue import FormatInfo as FormatInfo
-from .lab.catalogue import ReaderOption as ReaderOption
+from .lab.options import ReaderOption as ReaderOption
 
 # conformance
 from .doctor.conformance import conform as conform

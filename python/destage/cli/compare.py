@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,9 +39,10 @@ from destage.lab.traces import Trace
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
 from destage.model.naming import skipped
 from destage.model.run import Run, warnings_of
-from destage.questions.curves.screening import Screened
-from destage.questions.difference import between_traces
 from destage.questions.runs import Interrupted, Pair, compare_pairs
+
+if TYPE_CHECKING:
+    from destage.questions.curves.screening import Screened
 
 __all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
 
@@ -196,6 +197,8 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                     progress=callback,
                 )
     except Interrupted as e:
+        from destage.questions.curves.screening import Screened
+
         found = e.results if isinstance(e.results, Screened) else None
         results = found.results if found else e.results
         if not isinstance(results, Results) or not results:
@@ -261,15 +264,23 @@ def _write(
             print_table(found.curves.as_table())
             click.echo()
         print_table(table)
-        for beside in between_traces(results, show=arguments["show"]) if apart else ():
-            click.echo()
-            print_table(beside.as_table())
+        if apart:
+            _print_differences(results, arguments["show"])
     say_warnings(results, has_table=outputs.to_screen)
     outputs.write_report(
         results,
         list({one.fingerprint + one.name: one for one in traces}.values()),
         [found.curves] if found else (),
     )
+
+
+def _print_differences(results: Results, shown: str | None) -> None:
+    """Print how the traces differ, a table each."""
+    from destage.questions.difference import between_traces
+
+    for beside in between_traces(results, show=shown):
+        click.echo()
+        print_table(beside.as_table())
 
 
 def _check_requests(

@@ -16,10 +16,10 @@ from destage.cli.options import (
     reader_values,
 )
 from destage.cli.screen import note, progress, warn
-from destage.lab.catalogue import policies
 from destage.lab.options import is_separate
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace, open_trace, open_volumes
+from destage.model.naming import catalogue
 from destage.model.words import plain, size
 from destage.questions.runs import Pair
 from destage.show.tables.trace_info import plausibility
@@ -92,7 +92,7 @@ def load(
 def _check_names(paths: Sequence[str]) -> None:
     """Raise `MissingFile` where a policy stands in place of a trace."""
     for path in paths:
-        if not os.path.lexists(path) and path.lower() in {p.name for p in policies()}:
+        if not os.path.lexists(path) and path.lower() in {p["name"] for p in catalogue()}:
             raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
 
 

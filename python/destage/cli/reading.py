@@ -30,8 +30,7 @@ from destage.cli.options import (
     Decorated,
     flag,
 )
-from destage.lab.catalogue import ReaderOption, reader_options
-from destage.lab.options import run_options
+from destage.lab.options import ReaderOption, reader_options, run_options
 from destage.lab.ssd import CACHE_KEYS as DRIVE_CACHE_KEYS
 
 __all__ = ["COMMON_READING", "TRACE", "TRACE_ALONE"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from destage.base.errors import UsageError
 from destage.cli.options import flag, run_values
@@ -11,7 +11,9 @@ from destage.cli.sampling import ERROR, sampled
 from destage.experiment.experiment import Experiment
 from destage.lab.options import ProgressCallback, RunOption, run_options
 from destage.lab.traces import Trace
-from destage.questions.curves.screening import Screened, check_finalists, screen
+
+if TYPE_CHECKING:
+    from destage.questions.curves.screening import Screened
 
 __all__ = ["SAMPLE", "check_screened", "screened"]
 
@@ -52,6 +54,8 @@ def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
     for name in ("dry_run", "baseline", *whole_only):
         if arguments.get(name):
             raise UsageError(f"--{name.replace('_', '-')} does not go with --sample auto")
+    from destage.questions.curves.screening import check_finalists
+
     sampled(arguments)
     check_finalists(arguments["finalists"])
     return True
@@ -64,6 +68,8 @@ def screened(
     callback: ProgressCallback | None,
 ) -> Screened:
     """Samples, then the finalists."""
+    from destage.questions.curves.screening import screen
+
     values: Mapping[str, Any] = run_values(arguments)
     return screen(
         trace,

@@ -18,11 +18,12 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.root import LazyGroup, Place
 from destage.cli.screen import note, progress, warn
-from destage.lab.catalogue import FormatInfo, ReaderOption, reader_options, workloads
+from destage.lab.catalogue import FormatInfo, workloads
 from destage.lab.catalogue import formats as all_formats
 from destage.lab.conversion import convert as convert_trace
 from destage.lab.conversion import trace_head, write_workload
 from destage.lab.decoded_traces import trace_cache
+from destage.lab.options import ReaderOption, reader_options
 from destage.lab.traces import synth as make
 from destage.model.provenance import document
 from destage.model.words import plain, size

@@ -19,13 +19,11 @@ from destage.experiment.policies import PolicyAsked
 from destage.experiment.result_sets import together
 from destage.experiment.rows import Row, answer_rows, failed_row, row_of
 from destage.experiment.task import Entry, Task
-from destage.lab.catalogue import policy as policy_info
 from destage.lab.checks import check_in_front
 from destage.lab.options import ProgressCallback
 from destage.lab.policy_base import OwnPolicy, Spec, is_none, params_json, spec_label
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
-from destage.lab.user_policies.processes import side_by_side
 from destage.model.results import ResultSet
 
 __all__ = ["Stopped", "Watch", "execute", "result_set", "run_own"]
@@ -80,8 +78,11 @@ def result_set(
         ]
         if len(works) > 1 and drive is not None:
             drive.fill(progress)
-        for number, text in side_by_side(works, jobs, progress):
-            own[number] = json.loads(text)
+        if works:
+            from destage.lab.user_policies.processes import side_by_side
+
+            for number, text in side_by_side(works, jobs, progress):
+                own[number] = json.loads(text)
     except KeyboardInterrupt:
         sets += [own[k] for k in sorted(own)]
         if keep is not None and sets:
@@ -104,6 +105,8 @@ def _spec(policy: PolicyAsked, seed: int | None) -> Spec:
     if own is not None:
         return own
     if seed is not None and policy.name != "none":
+        from destage.lab.catalogue import policy as policy_info
+
         params = json.loads(policy.params)
         takes = any(param.name == "seed" for param in policy_info(policy.name).params)
         if takes and "seed" not in params:

@@ -23,7 +23,6 @@ from destage.experiment.rows import FAILED, failed_row
 from destage.experiment.store import part_bytes
 from destage.experiment.task import Task
 from destage.lab.options import ProgressCallback
-from destage.lab.user_policies.processes import side_by_side
 
 __all__ = ["STAGE", "Finished", "finished", "run_here"]
 
@@ -173,6 +172,8 @@ def _in_processes(
 ) -> None:
     if not tasks:
         return
+    from destage.lab.user_policies.processes import side_by_side
+
     at_once = min(jobs, max(1, memory // max(map(memory_of, tasks))))
 
     def do(task: Task, tells: Callable[[int, int, str], object] | None) -> Finished:

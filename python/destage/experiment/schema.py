@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from destage.experiment.spec import DRIVE_TABLES, LISTS
-from destage.lab.catalogue import DeviceKey, device_keys, devices, reader_options
-from destage.lab.options import run_options
+from destage.lab.catalogue import DeviceKey, device_keys, devices
+from destage.lab.options import reader_options, run_options
 
 __all__ = ["device_schema", "sweep_schema"]
 

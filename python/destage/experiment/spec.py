@@ -18,8 +18,7 @@ from destage.base.unknown import unknown
 from destage.experiment.grid import Axis
 from destage.experiment.policies import policy_texts
 from destage.experiment.traces import TraceAsked, traces_asked
-from destage.lab.catalogue import reader_options
-from destage.lab.options import device_options, run_options
+from destage.lab.options import device_options, reader_options, run_options
 
 __all__ = ["SPEC_DRIVE", "Place", "SweepSpec", "load_spec"]
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from destage.base.errors import MissingFile
 from destage.base.io.names import home_path_of, printable
-from destage.lab.catalogue import reader_options
-from destage.lab.options import ProgressCallback, is_separate
+from destage.lab.options import ProgressCallback, is_separate, reader_options
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace, open_trace, open_volumes, synth
 

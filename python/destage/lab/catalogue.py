@@ -26,7 +26,6 @@ __all__ = [
     "Gauge",
     "Param",
     "PolicyInfo",
-    "ReaderOption",
     "device",
     "device_keys",
     "devices",
@@ -35,7 +34,6 @@ __all__ = [
     "ftls",
     "policies",
     "policy",
-    "reader_options",
     "workload_json",
     "workloads",
 ]
@@ -318,44 +316,6 @@ def formats() -> tuple[FormatInfo, ...]:
     True
     """
     return tuple(FormatInfo(**f) for f in json.loads(_destage.formats()))
-
-
-@dataclass(frozen=True)
-class ReaderOption:
-    """A key of the `[trace]` table: how a trace is read."""
-
-    key: str
-    """As in Python and TOML."""
-    values: str
-    """The values it takes."""
-    default: str
-    """Default, as it would be written."""
-    about: str
-    """Effect of the option."""
-    formats: tuple[str, ...]
-    """Formats it means something to; empty for all."""
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it is a list of texts, with a repeatable flag."""
-        return self.key.startswith("op_")
-
-    @property
-    def flag(self) -> str:
-        """As on the command line."""
-        return "--" + self.key.replace("_", "-")
-
-
-def reader_options() -> tuple[ReaderOption, ...]:
-    """Every reader option.
-
-    >>> [o.flag for o in reader_options() if o.key == "volumes"]
-    ['--volumes']
-    """
-    return tuple(
-        ReaderOption(**(o | {"formats": tuple(o["formats"])}))
-        for o in json.loads(_destage.reader_options())
-    )
 
 
 def workload_json(kind: str, parameters: Mapping[str, Any]) -> str:

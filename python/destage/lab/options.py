@@ -25,6 +25,7 @@ __all__ = [
     "DeviceOptions",
     "DeviceRunOptions",
     "ProgressCallback",
+    "ReaderOption",
     "RunOption",
     "RunOptions",
     "device_options",
@@ -35,6 +36,7 @@ __all__ = [
     "options_json",
     "page_size_text",
     "reader_json",
+    "reader_options",
     "renamed_attribute",
     "run_options",
     "tier_grid",
@@ -216,6 +218,44 @@ def run_options() -> tuple[RunOption, ...]:
             | {"columns": tuple(column["name"] for column in row["columns"])}
         )
         for row in rows
+    )
+
+
+@dataclass(frozen=True)
+class ReaderOption:
+    """A key of the `[trace]` table: how a trace is read."""
+
+    key: str
+    """As in Python and TOML."""
+    values: str
+    """The values it takes."""
+    default: str
+    """Default, as it would be written."""
+    about: str
+    """Effect of the option."""
+    formats: tuple[str, ...]
+    """Formats it means something to; empty for all."""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list of texts, with a repeatable flag."""
+        return self.key.startswith("op_")
+
+    @property
+    def flag(self) -> str:
+        """As on the command line."""
+        return "--" + self.key.replace("_", "-")
+
+
+def reader_options() -> tuple[ReaderOption, ...]:
+    """Every reader option.
+
+    >>> [o.flag for o in reader_options() if o.key == "volumes"]
+    ['--volumes']
+    """
+    return tuple(
+        ReaderOption(**(o | {"formats": tuple(o["formats"])}))
+        for o in json.loads(_destage.reader_options())
     )
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.files import Destination, write_whole
-from destage.lab.catalogue import policy
-from destage.model.naming import canonical
+from destage.model.naming import canonical, need_a_drive
 from destage.model.profile import FIGURES, rows_of, warnings_of
 from destage.model.provenance import document
 from destage.show.tables.frames import Tidy, by_column
@@ -199,7 +198,7 @@ def profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str,
     if padding is not None and len(specs) != 1:
         raise UsageError(f"padding: expected one policy, got {padding!r}")
     for name, _ in specs:
-        if policy(name).needs_device:
+        if name in need_a_drive():
             raise UsageError(
                 f"padding: {name} looks at the device behind the cache, and a profile has none;"
                 " take one such as bplru"

@@ -15,7 +15,6 @@ from destage.base.errors import DataError, MissingFile, UsageError
 from destage.base.io.columns import Columns, from_memory
 from destage.base.io.names import PathLike, paths_of
 from destage.base.io.path_conflicts import reading
-from destage.lab.catalogue import workload_json
 from destage.lab.decoded_traces import trace_cache
 from destage.lab.options import (
     check_keywords,
@@ -528,9 +527,8 @@ def synth(
         kind: `uniform`, `normal`, `zipf`, `locality`, `sequential`, `loop`, `scan`, `bursts`,
             `oltp`, or a preset: `t1` to `t4`, ACR's traces.
         page_size: as in `open_trace`; the default is the workload's own page size.
-        device, wrap: as in `open_trace`.
+        device, wrap, progress: as in `open_trace`.
         cache: keep the decoded trace for the next time (`$DESTAGE_CACHE`).
-        progress: as in `open_trace`.
         parameters: `requests`, `pages`, `seed`, `read_ratio`, ..., as `destage trace synth --list`
             shows them, with units and ranges.
 
@@ -540,6 +538,8 @@ def synth(
     >>> trace.requests
     1000
     """
+    from destage.lab.catalogue import workload_json
+
     check_keywords(parameters)
     workload = workload_json(kind, parameters)
     opened, size = _for_device(device, wrap, page_size_text(page_size))
