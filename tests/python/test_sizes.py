@@ -15,14 +15,13 @@ from conftest import ROOT
 #: Most columns of a line, lines of a function and lines of a file.
 COLUMNS, OF_A_FUNCTION, OF_A_FILE = 100, 70, 550
 
-#: Longer than that, and to be cut: the map cache's queue and its model, and the list of options.
+#: Longer than that, and to be cut: the map cache's queue and its model.
 LONG_FUNCTIONS = {
     ("crates/destage-engine/src/run/record.rs", "record"),
     ("crates/destage-reference/src/ssd/flash.rs", "program"),
     ("crates/destage-ssd/tests/it/map_cache.rs", "vector"),
 }
 LONG_FILES = {
-    "crates/destage-engine/src/options.rs",
     "crates/destage-reference/src/ssd/flash.rs",
     "crates/destage-reference/src/ssd/host.rs",
     "crates/destage-trace/src/formats/mooncake.rs",

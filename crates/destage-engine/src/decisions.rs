@@ -1,7 +1,7 @@
 //! Every decision of a run as JSON lines (`docs/spec/page-policies.md` 2.4): index, operation,
 //! page, hit, evicted pages, flush groups, and padding where a policy pads. With several tiers,
-//! what was decided below (`docs/spec/tiers.md` 4.7); with prefix semantics a line a request (9). Pages
-//! are LPNs. Between these, what was written while a unit was idle: instant and page
+//! what was decided below (`docs/spec/tiers.md` 4.7); with prefix semantics a line a request (9).
+//! Pages are LPNs. Between these, what was written while a unit was idle: instant and page
 //! (`docs/spec/writer.md` 6).
 
 use destage_core::{Nanos, Page, Plan, Request, decision};

@@ -160,7 +160,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "NAME,...",
         default: "evicted",
-        about: "Offered to the flash tier: evicted, inserted. [evicted]",
+        about: "Offered pages: evicted, or inserted. [evicted]",
         commands: OF_TIERS,
         several: true,
         columns: &[text("offer").or("evicted").needs(&["tier2"])],

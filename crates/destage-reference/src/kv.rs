@@ -201,6 +201,43 @@ impl Below {
     fn tier(&mut self, number: u64) -> &mut Lower {
         if number == 2 { &mut self.tier2 } else { &mut self.tier3 }.as_mut().expect("there")
     }
+
+    /// A touch that missed tier 1, which evicted these blocks (7.2, step 2).
+    fn touched(&mut self, touch: &Touch, evicted: &[u64]) {
+        let &Touch { block, is_prefix, was_in, read_from, was_there } = touch;
+        let Some(tier2) = &mut self.tier2 else { return };
+        tier2.missed(block);
+        if read_from == Some(2) && was_there {
+            tier2.promote(block);
+        }
+        evicted.iter().for_each(|&victim| tier2.leaves(victim, false));
+        if !is_prefix || read_from == Some(3) {
+            tier2.inserted(block);
+        }
+        let Some(tier3) = &mut self.tier3 else { return };
+        if was_in != 2 {
+            tier3.missed(block);
+        }
+        if read_from == Some(3) && was_there {
+            tier3.promote(block);
+        }
+        tier3.take_over(tier2);
+        if !is_prefix {
+            tier3.inserted(block);
+        }
+    }
+}
+
+/// A touch of a block that missed tier 1.
+struct Touch {
+    block: u64,
+    is_prefix: bool,
+    /// The tier that had the block, or 0.
+    was_in: u64,
+    /// The tier that it was read from at the request's arrival.
+    read_from: Option<u64>,
+    /// That tier had it still.
+    was_there: bool,
 }
 
 /// Serves a request (7.2).
@@ -229,8 +266,7 @@ fn serve(
         lower.tier(*tier).found();
     }
     for block in touches(options, chain) {
-        let was_in_tier_2 = lower.tier_of(block) == 2;
-        let was_below = lower.tier_of(block) != 0;
+        let was_in = lower.tier_of(block);
         let read_from = read.get(&block).copied();
         let was_there = read_from.is_some_and(|tier| lower.tier(tier).pages.contains_key(&block));
         let above = upper.access(Op::Read, block);
@@ -238,7 +274,7 @@ fn serve(
             continue;
         }
         let is_prefix = chain[..hit].contains(&block);
-        if is_prefix && !was_below {
+        if is_prefix && was_in == 0 {
             *counters.entry("reinserted_blocks").or_insert(0) += 1;
         }
         if !upper.refused() {
@@ -249,26 +285,8 @@ fn serve(
             cached.remove(victim);
         }
         decision.evicted.extend(&above.evicted);
-        let Some(tier2) = &mut lower.tier2 else { continue };
-        tier2.missed(block);
-        if read_from == Some(2) && was_there {
-            tier2.promote(block);
-        }
-        above.evicted.iter().for_each(|&victim| tier2.leaves(victim, false));
-        if !is_prefix || read_from == Some(3) {
-            tier2.inserted(block);
-        }
-        let Some(tier3) = &mut lower.tier3 else { continue };
-        if !was_in_tier_2 {
-            tier3.missed(block);
-        }
-        if read_from == Some(3) && was_there {
-            tier3.promote(block);
-        }
-        tier3.take_over(tier2);
-        if !is_prefix {
-            tier3.inserted(block);
-        }
+        let touch = Touch { block, is_prefix, was_in, read_from, was_there };
+        lower.touched(&touch, &above.evicted);
     }
     *counters.entry("insertions").or_insert(0) += decision.inserted.len() as u64;
     *counters.entry("evictions").or_insert(0) += decision.evicted.len() as u64;

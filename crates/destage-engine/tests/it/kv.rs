@@ -182,7 +182,8 @@ proptest! {
             head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup,
         };
         let params = Map::new();
-        let model = models::run_kv(policy, frames as usize, &params, (None, None), &options, &prompts)
+        let alone = (None, None);
+        let model = models::run_kv(policy, frames as usize, &params, alone, &options, &prompts)
             .expect("a known policy");
         prop_assert_eq!(&recorder.0, &model.decisions);
         for (counter, got) in replayed.kv.iter() {

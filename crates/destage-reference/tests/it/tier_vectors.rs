@@ -1,4 +1,4 @@
-//! The conformance vectors of several tiers and of language models: every decision and every counter.
+//! The conformance vectors of several tiers and of language models: every decision and counter.
 
 use std::collections::BTreeMap;
 

@@ -300,8 +300,8 @@ impl<'t, E: Record> Tier1<'t, E> {
         &mut self.events
     }
 
-    /// The look-up; returns the length of the cached prefix. Its blocks that tier 1 does not have are
-    /// read below.
+    /// The look-up; returns the length of the cached prefix. Its blocks that tier 1 does not have
+    /// are read below.
     #[inline]
     fn look_up(&mut self, replay: &KvReplay<'_>, rows: Range<usize>) -> usize {
         let ids = replay.chains.ids;

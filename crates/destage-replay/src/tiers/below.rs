@@ -1,8 +1,8 @@
 //! All that lies below tier 1: an ordered list of tiers, and the backing store
 //! (`docs/spec/tiers.md` 4).
 //!
-//! Each tier is to the tier below it what tier 1 is to tier 2: a look-up that finds nothing goes on,
-//! and so does a page that the tier gives up or declines.
+//! Each tier is to the tier below it what tier 1 is to tier 2: a look-up that finds nothing goes
+//! on, and so does a page that the tier gives up or declines.
 
 use super::counters::{DirtyPages, LowerCounters, TierCounters};
 use super::events::{Leaving, TierEvents};
@@ -273,7 +273,7 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         self.goes_on(leaving)
     }
 
-    /// The page goes to the tier below; below the last, a dirty one is written and a clean one gone.
+    /// The page goes to the tier below; below the last, a dirty one is written, a clean one gone.
     #[inline]
     fn goes_on(&mut self, leaving: Leaving) -> bool {
         if let Some(mut next) = self.next() {
@@ -322,8 +322,8 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         true
     }
 
-    /// The policy of the tier sees a miss, and victims leave: a victim that is written below is read
-    /// first (4.4).
+    /// The policy of the tier sees a miss, and victims leave: a victim that is written below is
+    /// read first (4.4).
     #[inline(always)]
     fn take_in(&mut self, leaving: Leaving) {
         let (tier, Leaving { page, dirty, .. }) = (&mut *self.tier, leaving);
