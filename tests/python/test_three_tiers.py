@@ -10,6 +10,7 @@ import pytest
 from conftest import ROOT, Destage
 
 import destage as ds
+from destage.model.winners import left_out
 
 SMALL = ROOT / "tests" / "data" / "alibaba.csv"
 
@@ -47,6 +48,15 @@ def test_the_first_two_tiers_do_what_they_do_alone(reads: ds.Trace) -> None:
         # What the filter of the flash tier declines goes on to the third.
         assert run["tier3_offers"] + run["tier3_offers_present"] >= run["offers"] - run["admitted"]
         assert alone["tier3_hits"] is None
+
+
+def test_the_pending_share_of_each_tiers_writes_is_of_its_own() -> None:
+    trace = ds.synth("zipf", requests=5_000, pages=2_000, read_ratio=0.3, seed=1)
+    (run,) = ds.compare(trace, "lru", cache="40p", **BELOW)
+    shares = [left_out(name, run) for name in ("tier2_writes", "tier3_writes")]
+    change = run["pending_writes"] - run["pending_writes_at_start"]
+    assert shares == [change / (run[n] + change) for n in ("tier2_writes", "tier3_writes")]
+    assert shares[0] != shares[1]
 
 
 def test_read_times_of_all_tiers_give_the_mean(reads: ds.Trace) -> None:

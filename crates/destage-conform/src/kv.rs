@@ -1,4 +1,4 @@
-//! Vectors of language models (`docs/spec/tiers.md` 9): what they say, and their runs.
+//! Vectors of language models (`docs/spec/tiers.md` 9): their content, and their runs.
 
 use super::objects::{Expectation, ObjectOutcome, ObjectVector};
 use super::read::{

@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// A value of an option of the third tier, with what it needs.
+    /// A value of an option of the third tier, and the options that it needs.
     fn of_tier3(name: &str) -> String {
         let value = match name {
             "tier3" => "\"lru\"",

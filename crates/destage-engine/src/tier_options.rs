@@ -145,7 +145,7 @@ impl TierOptions {
     ///
     /// # Errors
     ///
-    /// A sentence that names what is missing or does not apply.
+    /// A sentence with the option that is missing, or does not apply.
     pub fn check_times(&self, has_device: bool) -> Result<(), String> {
         if has_device {
             return match self.tier2_read_ns {

@@ -134,8 +134,9 @@ def left_out(metric: str, run: Run) -> float:
 
 
 def _in_pages(metric: str) -> str:
-    """The count of pages behind a metric of a flash tier."""
-    return metric if metric in ("tier2_writes", "backing_writes") else "tier2_writes"
+    """The count of pages behind a metric of tiers."""
+    counts = ("tier2_writes", "tier3_writes", "backing_writes")
+    return metric if metric in counts else "tier2_writes"
 
 
 def change(metric: str, run: Run, other: Run, *, pending: bool = True) -> float | None:

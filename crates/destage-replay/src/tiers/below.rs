@@ -91,7 +91,7 @@ impl<'a, P: Policy> LowerTiers<'a, P> {
         }
     }
 
-    /// Pages that are dirty here, and with those of tier 1, which `shows` its pages.
+    /// Pages that are dirty here, and in any tier; `shows` gives the pages of tier 1.
     pub fn dirty_pages(&self, shows: &Residents<'_>) -> DirtyPages {
         let LowerTiers { tier2, tier3 } = self;
         let is_in_tier3 = |page| tier3.as_ref().is_some_and(|tier3| tier3.is_dirty(page));

@@ -380,8 +380,8 @@ proptest! {
             let expected = model.counters.get(counter).copied();
             prop_assert_eq!(got, expected.unwrap_or(0), "{}", counter);
         }
-        // What a decision does not tell apart: a page that went through tier 3 and left it, and a
-        // copy that a rate dropped.
+        // A decision does not distinguish a page that went through tier 3 and left it, nor a copy
+        // that a rate dropped.
         let is_plain = |d: &models::TierDecision| {
             !d.evicted.iter().any(|page| d.tier3_evicted.contains(page))
         };
