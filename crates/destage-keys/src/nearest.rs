@@ -62,7 +62,8 @@ pub fn listed<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
 
 /// The one known name that a word is another writing of: the same letters (`p999`, `p99.9`), its
 /// first part (`fio`, `fio-iolog`), the initials of its parts (`op`, `over_provisioning`), or a
-/// longer form of it (`zipfian`, `zipf`). `None` where several names are.
+/// longer form of it (`zipfian`, `zipf`), unless a longer name is one slip away (`tier3-cahce`).
+/// `None` where several names are.
 fn shortened<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const LEAST_LETTERS: usize = 4;
     let parts = |text: &str| -> Vec<String> {
@@ -75,11 +76,14 @@ fn shortened<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let initials = |text: &str| -> String {
         parts(text).iter().filter_map(|part| part.chars().next()).collect()
     };
+    let is_slip = known.iter().any(|name| edits(&plain(word), &plain(name)) == 1);
     let same: [&dyn Fn(&str) -> bool; 4] = [
         &|name| parts(name).concat() == letters,
         &|name| parts(name).len() > given.len() && parts(name).starts_with(&given),
         &|name| parts(name).len() > 1 && initials(name) == letters,
-        &|name| name.len() >= LEAST_LETTERS && letters.starts_with(&parts(name).concat()),
+        &|name| {
+            !is_slip && name.len() >= LEAST_LETTERS && letters.starts_with(&parts(name).concat())
+        },
     ];
     same.iter().find_map(|is_meant| {
         let mut found = known.iter().copied().filter(|name| is_meant(name));
@@ -150,6 +154,7 @@ mod tests {
             ("fio", ["fiu", "fio-iolog"], Some("fio-iolog")),
             ("op", ["ops", "over_provisioning"], Some("over_provisioning")),
             ("zipfian", ["zipf", "zip"], Some("zipf")),
+            ("tier3-cahce", ["tier3", "tier3-cache"], Some("tier3-cache")),
             ("gc", ["gc_mode", "gc_victim"], None),
         ] {
             assert_eq!(nearest(word, known), meant, "{word}");
