@@ -17,7 +17,6 @@ from conftest import ROOT, Destage
 
 import destage as ds
 from destage.lab.user_policies.processes import CAN_FORK, side_by_side
-from destage.lab.user_policies.rust import new_rust_policy
 
 MINE = """
 import destage
@@ -393,45 +392,6 @@ def test_a_policy_in_rust_has_all_that_a_policy_has(repository: Path, destage: D
     page = (ROOT / "docs/contribute/port-a-policy.md").read_text(encoding="utf-8")
     for path in changed:
         assert f"| `{path.replace('my_own', 'NAME')}` |" in page, path
-
-
-@pytest.mark.slow
-def test_a_policy_that_was_begun_passes_the_tests_of_every_policy() -> None:
-    """In a copy of the crates: `new-policy --rust` alone makes all that a policy needs.
-
-    The copy is always in the same place and shares the build's folder, so that other people's
-    crates are not built again: with `destage-py` they have the features of the whole workspace.
-    By a version of its own its crates never replace those of the repository.
-    """
-    if shutil.which("cargo") is None:
-        pytest.skip("no cargo")
-    copy = ROOT / "target" / "added"
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(ROOT / "crates", copy / "crates")
-    shutil.copytree(ROOT / "examples" / "own-policy", copy / "examples" / "own-policy")
-    shutil.copytree(ROOT / "tests" / "vectors", copy / "tests" / "vectors")
-    shutil.copytree(ROOT / "docs" / "spec", copy / "docs" / "spec")
-    shutil.copy2(ROOT / "README.md", copy / "README.md")
-    for name, crate in (("Cargo.toml", ""), ("Cargo.lock", r'name = "destage-[\w-]+"\n')):
-        text = (ROOT / name).read_text(encoding="utf-8")
-        own = re.sub(rf'^({crate}version = "\d+\.\d+)\.\d+"', r'\1.999"', text, flags=re.MULTILINE)
-        assert own != text
-        (copy / name).write_text(own, encoding="utf-8")
-    new_rust_policy("My_Own", copy)
-    settings = {"CARGO_TARGET_DIR": str(ROOT / "target"), "PROPTEST_CASES": "8"}
-    crates = ["-p", "destage-policies", "-p", "destage-reference", "-p", "destage-py"]
-    tested = subprocess.run(
-        ["cargo", "test", "--offline", "--locked", "--test", "it", *crates],
-        cwd=copy,
-        env={**os.environ, **settings},
-        capture_output=True,
-        check=False,
-    )
-    said = tested.stdout.decode()[-4000:] + tested.stderr.decode()[-2000:]
-    assert tested.returncode == 0, said
-    assert tested.stdout.decode().count("test result: ok") == 2, said
-    assert "reference::my_own_decides_as_its_model ... ok" in tested.stdout.decode()
-    shutil.rmtree(copy)
 
 
 def test_a_policy_in_rust_is_only_begun_in_the_repository(destage: Destage, tmp_path: Path) -> None:

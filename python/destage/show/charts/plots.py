@@ -51,7 +51,7 @@ __all__ = [
     "write_figure",
 ]
 
-#: Metrics that have a figure of their own, in the order of the files.
+#: Metrics that have a figure of their own, in the order of the files; other charted ones follow.
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "cost")
 #: The same of runs in front of a device.
 _TIMED_FIGURES = (
@@ -200,6 +200,9 @@ class Plots(Figures):
         if data.destage_curves(result):
             wanted += _GROUPED_FIGURES
         known = {m.name for m in result.metrics()}
+        listed = {*_FIGURES, *_TIMED_FIGURES, *_GROUPED_FIGURES, "writes_vs_lru"}
+        others = (m.name for m in METRICS if m.charted and m.name not in listed)
+        wanted += tuple(name for name in others if len({run[name] for run in result.runs}) > 1)
         names = [name for name in wanted if name in known]
         if len(result.labels) > 1 and len(result.sizes) > 1:
             names += ["writes_vs_lru"] if "writes_vs_lru" in known else []
