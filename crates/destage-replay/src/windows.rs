@@ -239,7 +239,7 @@ pub struct Windows {
     pub physical_reads: Vec<u64>,
     /// Pages written to flash; end flushes come after the last window.
     pub physical_writes: Vec<u64>,
-    /// With a flash tier: page accesses that found their page in either tier.
+    /// With a flash tier: page accesses that found their page in a tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overall_hits: Option<Vec<u64>>,
     /// With a flash tier: pages read from the backing store.

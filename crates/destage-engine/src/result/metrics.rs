@@ -297,11 +297,10 @@ static OF_THE_CACHE: &[Metric] = &[
     counter!(Flash, end_flushes, "End flushes", "pages", Neither,
         "dirty pages written after the last access"),
     metric!(Flash, "pending_writes", "Pending writes", Count "pages", Neither,
-        "pages dirty in the cache at the end of measurement, with a flash tier in either tier",
+        "pages dirty in the cache at the end of measurement, in all tiers",
         |r| Some(Number::Count(r.pending?.end_pages))),
     metric!(Flash, "pending_writes_at_start", "Pending at start", Count "pages", Neither,
-        "pages dirty in the cache at the beginning of measurement, with a flash tier in either \
-         tier",
+        "pages dirty in the cache at the beginning of measurement, in all tiers",
         |r| r.pending?.start_pages.map(Number::Count)),
     metric!(Flash, "pending_write_bytes", "Pending writes", Count "bytes", Neither,
         "size of the pending writes", |r| r.pending?.end_bytes.map(Number::Count)),

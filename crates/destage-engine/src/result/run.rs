@@ -47,7 +47,7 @@ pub struct RunResult {
     /// How the run developed, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// Dirty pages at the beginning and at the end, in either tier; absent in results of earlier
+    /// Dirty pages at the beginning and at the end, in all tiers; absent in results of earlier
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "debt")]
     pub pending: Option<PendingWrites>,

@@ -247,8 +247,8 @@ pub static SCHEMA: &[Object] = &[
         cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
             then; a cache that takes longer than half of the requests is not full";
     ),
-    object!("pending", "Pending writes: pages that are dirty in the cache, with a flash tier in \
-        either tier. Flash writes are the pages written and the change of these.",
+    object!("pending", "Pending writes: pages that are dirty in the cache, in all tiers. Flash \
+        writes are the pages written and the change of these.",
         start_pages: "integer", "dirty pages when measurement began";
         end_pages: "integer", "dirty pages when it ended; 0 if they were flushed";
         end_bytes: "integer", "their size, bytes";
@@ -275,7 +275,7 @@ pub static SCHEMA: &[Object] = &[
         physical_writes: "list of integers", "pages written to flash; end flushes come after the \
             last";
         overall_hits "?": "list of integers", "with a flash tier: accesses that found their page \
-            in either tier";
+            in a tier";
         backing_reads "?": "list of integers", "with a flash tier: pages read from the backing \
             store";
         kv "?": "@windows of prompts", "with `kv`: counts of blocks";
