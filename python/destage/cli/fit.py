@@ -40,7 +40,7 @@ SCRIPT = [
     flag("--capacity", metavar="SIZE", help="The device's size: 1TB, 512MiB."),
     flag("--target", metavar="/dev/X", help="The device that fio measures."),
     flag("--read-only", is_flag=True, help="Script: only steps that write nothing."),
-    flag("--no-collector", is_flag=True, help="Script: 6 capacities written, not 14."),
+    flag("--no-collector", is_flag=True, help="Script: no GC steps (writes 6 capacities, not 14)."),
     flag(
         "--engine",
         type=click.Choice(["libaio", "io_uring"]),

@@ -34,7 +34,7 @@ PLACES = {
     "merge": Place("destage.cli.results", "merge", "Merge stores and list missing runs."),
     "pack": Place("destage.cli.results", "pack", "Compact the files of a store."),
     "diff": Place("destage.cli.results", "diff", "Compare two stores or results."),
-    "subset": Place("destage.cli.results", "subset", "Find the fewest traces that rank as all do."),
+    "subset": Place("destage.cli.results", "subset", "Find the fewest traces with the ranking of all."),
 }
 
 

@@ -24,8 +24,8 @@ SMART = [
         type=Input("the reading"),
         multiple=True,
         section="SMART",
-        help="Writes, WAF and life left of an SSD, without a trace. JSON of smartctl or nvme-cli;"
-        " of two files: between the readings.",
+        help="Writes, WAF and life left of an SSD, without a trace. JSON of smartctl or nvme-cli."
+        " Two files: the change between them.",
     )
 ]
 #: Flags that go with it: the rating, and the outputs.

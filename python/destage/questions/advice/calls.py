@@ -310,7 +310,8 @@ class _Search:
             grid.run(sorted(self._between(grid)))
         # Products are matched by one tier alone.
         advice = self._said(grid, policies is None and not tier2, sizes.budget)
-        ran = Ran(runner.count, len(every), len(sizes.frames), tuple(left), runner.interrupted)
+        tried = len({run.frames for run in advice.candidates})
+        ran = Ran(runner.count, len(every), tried, tuple(left), runner.interrupted)
         advice = replace(advice, ran=ran, loop=loop)
         notes = notes_of(advice, sizes.notes, flushed, warnings_of(advice.results))
         return replace(advice, notes=notes)

@@ -202,7 +202,7 @@ def notes_of(
     where = "in front of the device" if advised.drive else "without a device"
     said = [
         f"{counted(ran.runs, 'exact run')} of the whole trace, {where}:"
-        f" {counted(ran.policies, 'policy', 'policies')} at {counted(ran.sizes, 'cache size')}"
+        f" {counted(ran.policies, 'policy', 'policies')}, {counted(ran.sizes, 'cache size')}"
     ]
     if ran.screened:
         said.append(
