@@ -28,6 +28,7 @@ SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "offer": ("evicted", "inserted", TIER),
     "promote": ("copy", "move", TIER),
     "admit_dirty": ("ask", "always", TIER),
+    "backing": ("constant", "disk", {**TIER, "device": "small"}),
     "backing_read_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
     "backing_write_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
     "tier2_read_ns": (50_000, 60_000, {**TIER, "backing_read_ns": 1_000_000}),

@@ -188,6 +188,17 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         columns: &[text("admit_dirty").or("ask").needs(&["tier2"])],
     },
     RunOption {
+        name: "backing",
+        flag: "--backing",
+        kind: OptionKind::Text,
+        metavar: "NAME,...",
+        default: "constant",
+        about: "Store below, with --device: constant, disk. [constant]",
+        commands: OF_TIERS,
+        several: true,
+        columns: &[text("backing").or("constant").needs(&["tier2", "device"])],
+    },
+    RunOption {
         name: "backing_read_ns",
         flag: "--backing-read-ns",
         kind: OptionKind::Whole,

@@ -101,6 +101,9 @@ class RunOptions(TypedDict, total=False):
     dropped (`"move"`)."""
     admit_dirty: str | None
     """Dirty pages: admission is asked (`"ask"`), or they are taken (`"always"`)."""
+    backing: str | Sequence[str] | None
+    """With a device, the store below all tiers: `"constant"`, whose times are the next two, or a
+    disk whose time depends on the distance: `"disk"`, `"disk[rpm=5400;capacity=4TB]"`."""
     backing_read_ns: int | None
     """Time of a read from the store below all tiers, ns; with a device 1,000,000. With `kv` and no
     device, the time to compute a block."""

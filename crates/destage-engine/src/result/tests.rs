@@ -122,6 +122,14 @@ fn tiered() -> RunOptions {
     RunOptions { tiers: serde_json::from_value(tiers).unwrap(), ..RunOptions::default() }
 }
 
+/// The same over a disk.
+fn over_a_disk(options: &RunOptions) -> RunOptions {
+    let mut options = options.clone();
+    options.tiers.backing = Some("disk".into());
+    (options.tiers.backing_read_ns, options.tiers.backing_write_ns) = (None, None);
+    options
+}
+
 /// Runs with prefix semantics: chains of three blocks, each block 16 tokens.
 fn runs_of_chains(drive: &Drive) -> Vec<RunResult> {
     let read = |k: u64| (k, Op::Read, (k * 7 % 50) * 4096, 4096);
@@ -155,7 +163,8 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
         tiers,
         ..RunOptions::default()
     };
-    let behind = runs(&workload, "lru", &behind);
+    let over_disk = runs(&workload, "lru", &over_a_disk(&behind));
+    let behind = [runs(&workload, "lru", &behind), over_disk].concat();
     let mut series = Series::new(500);
     let (lru, frames) =
         (PolicySpec::parse("arc").unwrap(), Frames { frames: 40, given: "40p".into() });

@@ -16,5 +16,6 @@ mod lists;
 mod map_cache;
 mod tier_vectors;
 mod tiers_device;
+mod tiers_disk;
 mod vectors;
 mod writer;
