@@ -31,6 +31,7 @@ SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "backing": ("constant", "disk", {**TIER, "device": "small"}),
     "backing_read_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
     "backing_write_ns": (1_000_000, 2_000_000, {**TIER, "device": "small"}),
+    "tier2_clean": ("none", "dirty[max=0.2]", TIER),
     "tier2_read_ns": (50_000, 60_000, {**TIER, "backing_read_ns": 1_000_000}),
     "tier3": ("lru", "fifo", {**TIER, "tier3_cache": "30%"}),
     "tier3_cache": ("30%", "40%", {**TIER, "tier3": "lru"}),

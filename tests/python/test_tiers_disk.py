@@ -51,7 +51,9 @@ def test_a_disk_serves_each_page_of_the_backing_store_once(zipf: ds.Trace) -> No
 def test_sequential_reads_take_their_transfer_alone(destage: Destage, tmp_path: Path) -> None:
     trace = tmp_path / "sequential.csv"
     # 200 reads of 16 KiB, one every 10 ms.
-    rows = (f"{128166372000000000 + 100_000 * k},host,0,Read,{16_384 * k},16384,0\n" for k in range(200))
+    rows = (
+        f"{128166372000000000 + 100_000 * k},host,0,Read,{16_384 * k},16384,0\n" for k in range(200)
+    )
     trace.write_text("".join(rows))
     flags = (*FLAGS, "--backing", "disk[rate=204800000B]", "--warmup", "none")
     done = destage("compare", trace, *flags, "--json", "-")
@@ -137,6 +139,93 @@ def test_the_store_below_is_an_axis_of_a_sweep(tmp_path: Path) -> None:
 
 def test_the_vectors_of_a_disk_pass() -> None:
     vectors = Path(__file__).parents[1] / "vectors" / "tiers-disk.jsonl"
+    report = ds.conform([vectors])
+    assert report.ok, report
+    assert (report.passed, report.skipped) == (10, 0)
+
+
+def test_at_most_a_share_of_the_flash_tier_is_dirty(zipf: ds.Trace) -> None:
+    tier2 = {"tier2": "lru", "tier2_cache": "400p", "device": None}
+    plain = run_of(zipf, **tier2)
+    runs = [run_of(zipf, **tier2, tier2_clean=f"dirty[max={share}]") for share in (1, 0.5, 0)]
+    pending = [run["pending_tier2"] for run in runs]
+    assert pending[0] == plain["pending_tier2"] > 200 >= pending[1] > pending[2] == 0
+    writes = [run["backing_writes"] for run in runs]
+    assert writes == sorted(writes)
+    assert writes[0] == plain["backing_writes"] < writes[1]
+    assert plain["tier2_cleaned"] is None
+    assert runs[0]["tier2_cleaned"] == 0 < runs[1]["tier2_cleaned"] < runs[2]["tier2_cleaned"]
+    for run in runs:
+        assert run["overall_hit_ratio"] == plain["overall_hit_ratio"], "lru does not look at it"
+        assert run["tier2_writes"] == plain["tier2_writes"]
+    timed = run_of(zipf, tier2_clean="dirty[max=0.5]", backing="disk")
+    for name in ("tier2_cleaned", "tier2_reads", "backing_writes", "pending_tier2"):
+        assert timed[name] == runs[1][name], name
+    assert timed["disk_seeks"] + timed["disk_sequential"] == (
+        timed["backing_reads"] + timed["backing_writes"]
+    )
+    assert timed.label == "lru over lru 400p, clean dirty[max=0.5], backing disk"
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--tier2-clean", "dirt"), 'unknown write-back "dirt", did you mean dirty?'),
+        (("--tier2-clean", "dirty[max=2]"), "max = 2: expected 0..1, of frames"),
+        (
+            ("--tier2-clean", "dirty", "--tier3", "lru", "--tier3-cache", "9p"),
+            "excludes tier3 (--tier3)",
+        ),
+        (("--tier2-clean", "dirty", "--tier2", "arc"), "excludes tier2 = arc: it keeps no page"),
+    ],
+)
+def test_mistakes_of_a_share_say_what_to_type(
+    destage: Destage, tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    trace = tmp_path / "hm.csv"
+    trace.write_text("".join(msr_lines(50)))
+    done = destage("compare", trace, *FLAGS, *flags)
+    assert done.status == 2, (done.out, done.err)
+    assert said in " ".join(done.err.split()), done.err
+    alone = destage("compare", trace, "-p", "lru", "-c", "10p", "--tier2-clean", "dirty")
+    assert alone.status == 2
+    assert "tier2_clean (--tier2-clean) is of a flash tier: add tier2 (--tier2)" in alone.err
+
+
+def test_the_share_is_a_key_of_a_file_and_an_axis_of_a_sweep(
+    destage: Destage, tmp_path: Path
+) -> None:
+    trace = tmp_path / "hm.csv"
+    trace.write_text("".join(msr_lines(400)))
+    config = tmp_path / "tiers.toml"
+    config.write_text('[tier2]\npolicy = "lru"\ncache = "90p"\nclean = "dirty[max=0.1]"\n')
+    kept = tmp_path / "kept.json"
+    base = ("compare", trace, "-p", "lru", "-c", "10p", "--warmup", "none")
+    done = destage(*base, "--config", config, "--json", kept)
+    assert done.status == 0, done.err
+    (run,) = json.loads(kept.read_text())["runs"]
+    assert run["config"]["tier2_clean"] == "dirty[max=0.1]"
+    assert run["tiers"]["tier2_cleaned"] > 0
+    assert run["tiers"]["pending_tier2"] <= 9
+    done = destage("rerun", kept)
+    assert done.status == 0, (done.out, done.err)
+    asked = {
+        "traces": [{"synth": "zipf", "requests": 2_000, "pages": 300, "read_ratio": 0.5}],
+        "policies": ["lru"],
+        "cache": ["20p"],
+        "tier2": ["lru"],
+        "tier2_cache": ["100p"],
+        "tier2_clean": ["none", "dirty", "dirty[max=0.5]"],
+    }
+    swept = ds.sweep({"sweep": asked}, tmp_path / "store")
+    assert (swept.done, swept.failed) == (3, 0), swept
+    stored = ds.load_results(tmp_path / "store")
+    assert {row["tier2_clean"] for row in stored.rows} == set(asked["tier2_clean"])
+    assert {run.label for run in stored} == {row["label"] for row in stored.rows}
+
+
+def test_the_vectors_of_a_share_of_dirty_pages_pass() -> None:
+    vectors = Path(__file__).parents[1] / "vectors" / "tiers-clean.jsonl"
     report = ds.conform([vectors])
     assert report.ok, report
     assert (report.passed, report.skipped) == (10, 0)

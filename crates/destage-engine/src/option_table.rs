@@ -221,6 +221,17 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         columns: &[int("backing_write_ns").or("1000000").needs(&["tier2", "device"])],
     },
     RunOption {
+        name: "tier2_clean",
+        flag: "--tier2-clean",
+        kind: OptionKind::Text,
+        metavar: "NAME,...",
+        default: "none",
+        about: "Write-back of dirty pages: dirty[max=0.1]. [none]",
+        commands: OF_TIERS,
+        several: true,
+        columns: &[text("tier2_clean").or("none").needs(&["tier2"])],
+    },
+    RunOption {
         name: "tier2_read_ns",
         flag: "--tier2-read-ns",
         kind: OptionKind::Whole,

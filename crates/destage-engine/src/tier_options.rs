@@ -2,6 +2,7 @@
 //! (`docs/spec/tiers.md` 2).
 
 use crate::backing::BackingSpec;
+use crate::clean::CleanSpec;
 use crate::spec::PolicySpec;
 use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::Word;
@@ -52,6 +53,9 @@ pub struct TierOptions {
     /// Whether admission is asked for dirty pages.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub admit_dirty: Option<AdmitDirty>,
+    /// Write-back of dirty pages that stay: `dirty[max=0.2]`.
+    #[serde(deserialize_with = "clean", skip_serializing_if = "Option::is_none")]
+    pub tier2_clean: Option<String>,
     /// Time of a read of tier 2, nanoseconds, without a device.
     #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
     pub tier2_read_ns: Option<u64>,
@@ -113,6 +117,7 @@ impl TierOptions {
             ("offer", self.offer.is_some()),
             ("promote", self.promote.is_some()),
             ("admit_dirty", self.admit_dirty.is_some()),
+            ("tier2_clean", self.tier2_clean.is_some()),
             ("backing", self.backing.is_some()),
             ("backing_read_ns", self.backing_read_ns.is_some()),
             ("backing_write_ns", self.backing_write_ns.is_some()),
@@ -143,6 +148,9 @@ impl TierOptions {
         }
         if self.touch.is_some() && !self.kv {
             return Err("touch (--touch) is of a language model's requests: add kv (--kv)".into());
+        }
+        if self.kv && self.tier2_clean.is_some() {
+            return Err("kv (--kv) excludes tier2_clean (--tier2-clean): no block is dirty".into());
         }
         self.check_backing()
     }
@@ -239,10 +247,17 @@ impl TierOptions {
                 promote: self.promote.unwrap_or_default(),
                 admit_dirty: self.admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
+                most_dirty: self.most_dirty(frames)?,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         };
         Ok(Some(LowerTiersSpec { tier2, tier3: self.third(fetch_on_write_miss)? }))
+    }
+
+    /// Dirty pages that may stay in tier 2.
+    fn most_dirty(&self, frames: u32) -> Result<Option<u64>, RunError> {
+        let Some(clean) = &self.tier2_clean else { return Ok(None) };
+        Ok(CleanSpec::parse(clean)?.most_dirty(frames)?)
     }
 
     /// The third tier, if there is one.
@@ -258,6 +273,7 @@ impl TierOptions {
                 promote: self.tier3_promote.unwrap_or_default(),
                 admit_dirty: self.tier3_admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
+                most_dirty: None,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         }))
@@ -281,7 +297,9 @@ impl TierOptions {
         let tier2 = (&self.tier2, &self.tier2_cache);
         let tier3 = (&self.tier3, &self.tier3_cache);
         let backing = self.backing.as_ref().map(|backing| format!(", backing {backing}"));
+        let clean = self.tier2_clean.as_ref().map(|clean| format!(", clean {clean}"));
         tier_label(tier2, (&self.admit, self.offer, self.promote))
+            + &clean.unwrap_or_default()
             + &tier_label(tier3, (&self.tier3_admit, self.tier3_offer, self.tier3_promote))
             + &backing.unwrap_or_default()
     }
@@ -328,6 +346,12 @@ fn policy<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
 fn filter<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let given = text(value)?;
     let read = |text: String| AdmissionSpec::parse(&text).map(|spec| spec.label());
+    given.map(read).transpose().map_err(D::Error::custom)
+}
+
+fn clean<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let given = text(value)?;
+    let read = |text: String| CleanSpec::parse(&text).map(|spec| spec.label());
     given.map(read).transpose().map_err(D::Error::custom)
 }
 

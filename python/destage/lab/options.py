@@ -109,6 +109,9 @@ class RunOptions(TypedDict, total=False):
     device, the time to compute a block."""
     backing_write_ns: int | None
     """With a device, the time of a write to it, ns; 1,000,000."""
+    tier2_clean: str | Sequence[str] | None
+    """Dirty pages of the flash tier are written when they leave (`"none"`), or as soon as more than
+    a share of its frames is dirty, and stay: `"dirty[max=0.1]"`."""
     tier2_read_ns: int | None
     """Without a device, the time of a read of the flash tier, ns. With the times of all tiers and
     of the store below, a run has `read_time_ns`."""

@@ -48,6 +48,11 @@ fn every_vector_of_a_disk_below_two_tiers_passes_and_is_emitted_as_it_stands() {
 }
 
 #[test]
+fn every_vector_of_a_threshold_of_dirty_pages_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-clean.jsonl", 10);
+}
+
+#[test]
 fn a_disk_that_is_none_is_an_error_with_its_key() {
     for (change, message) in [
         (

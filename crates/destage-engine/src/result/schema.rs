@@ -146,6 +146,7 @@ pub static SCHEMA: &[Object] = &[
         offer "?": "text", "pages offered to it; absent: `evicted`";
         promote "?": "text", "what a hit in it does; absent: `copy`";
         admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
+        tier2_clean "?": "text", "write-back of its dirty pages, as one types it; absent: `none`";
         tier2_read_ns "?": "integer", "time of a read of tier 2 without a device, as given, ns";
         tier3 "?": "text", "policy of the third tier, as one types it";
         tier3_cache "?": "text", "its size as it was given";
@@ -200,6 +201,7 @@ pub static SCHEMA: &[Object] = &[
         tier2_reads: "integer", "pages read from flash: hits, and victims written below";
         tier2_evictions: "integer", "pages evicted from tier 2";
         tier2_drops: "integer", "copies that left tier 2 by promotion";
+        tier2_cleaned "?": "integer", "dirty pages written back that stayed; absent: none";
         backing_reads: "integer", "pages read from the backing store";
         backing_writes: "integer", "pages written to the backing store";
         pending_tier1: "integer", "pages dirty in tier 1 when measurement ends";

@@ -9,6 +9,7 @@ use crate::run::{Mounted, compare, run};
 use crate::series::Series;
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use crate::tier_options::TierOptions;
 use destage_core::Op;
 use destage_replay::control::Control;
 use destage_replay::input::Input;
@@ -126,7 +127,15 @@ fn tiered() -> RunOptions {
 fn over_a_disk(options: &RunOptions) -> RunOptions {
     let mut options = options.clone();
     options.tiers.backing = Some("disk".into());
-    (options.tiers.backing_read_ns, options.tiers.backing_write_ns) = (None, None);
+    // A third tier would be offered the pages.
+    options.tiers = TierOptions {
+        tier2_clean: Some("dirty[max=0]".into()),
+        tier2: options.tiers.tier2,
+        tier2_cache: options.tiers.tier2_cache,
+        tier2_frames: options.tiers.tier2_frames,
+        backing: options.tiers.backing,
+        ..TierOptions::default()
+    };
     options
 }
 

@@ -135,6 +135,12 @@ static OF_TIER2: &[Metric] = &[
     tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
         "pages evicted from tier 2"),
     tier!(tier2_drops, "Tier 2 drops", "pages", Neither, "copies that left tier 2 by promotion"),
+    metric!(Tiers, "tier2_cleaned", "Tier 2 cleaned", Count "pages", Neither,
+        "dirty pages of tier 2 that were written back and stayed, with `tier2_clean`",
+        |r| {
+            r.config.options.tiers.tier2_clean.as_ref()?;
+            Some(r.tiers?.tier2_cleaned.into())
+        }),
     page_tier!(backing_reads, "Backing reads", "pages", Lower, "pages read from the backing store"),
     page_tier!(backing_writes, "Backing writes", "pages", Lower,
         "pages written to the backing store").defers(Deferral::Writes),

@@ -14,7 +14,7 @@ fn disk() -> Value {
     }})
 }
 
-fn over_a_disk(seed: u64, tier1: (&str, u64), tier2: Value, differs: Value) -> Input {
+pub(crate) fn over_a_disk(seed: u64, tier1: (&str, u64), tier2: Value, differs: Value) -> Input {
     let mut differs = object(differs);
     differs.insert("backing".into(), disk());
     input(seed, tier1, tier2, Value::Object(differs))

@@ -19,7 +19,8 @@ use std::ops::Range;
 pub enum SlotOperation {
     /// A tier-2 hit is read from its slot.
     Read(u32),
-    /// A victim of tier 2 is read from its slot, on its way to what lies below.
+    /// A victim of tier 2, or a page that is cleaned, is read from its slot, on its way to what
+    /// lies below.
     ReadVictim(u32),
     /// A page is written to its slot; dirty if it is the victim of an access.
     Write(u32, bool),
@@ -31,7 +32,7 @@ pub enum SlotOperation {
     StoreWrite(Store, Page),
     /// A page that nothing waits for is written to the backing store, a disk.
     BackingWrite(Page),
-    /// The same, of the victim of tier 2 that was read last: once it has been.
+    /// The same, of the page of tier 2 that was read last: once it has been.
     VictimWrite(Page),
 }
 
@@ -191,6 +192,14 @@ impl TierEvents for Slots {
             self.leave(page);
         }
         self.decision.dropped(tier, page);
+    }
+
+    fn cleaned(&mut self, page: Page) {
+        self.operations.push(SlotOperation::ReadVictim(self.of(page)));
+        if self.has_disk {
+            self.operations.push(SlotOperation::VictimWrite(page));
+        }
+        self.decision.cleaned(page);
     }
 
     fn backing_write(&mut self, leaving: Leaving) {

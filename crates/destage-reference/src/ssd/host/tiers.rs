@@ -243,6 +243,20 @@ impl Tiers {
         self.write(page, dirty)
     }
 
+    /// 4.9: a page that was written back, and is here and dirty, was cleaned.
+    fn clean(&mut self, decision: &TierDecision) -> Result<(), Full> {
+        for page in &decision.written_back {
+            if let Some(&(slot, true)) = self.slots.get(page) {
+                let end = self.read(*page)?;
+                if let Some(disk) = &mut self.disk {
+                    disk.send(end, *page);
+                }
+                self.slots.insert(*page, (slot, false));
+            }
+        }
+        Ok(())
+    }
+
     /// A page is read from the backing store or written there: the disk's time, or this one.
     fn backing(&mut self, page: u64, ns: u64) -> PendingTime {
         let (ssd, Some(disk)) = (&self.host.ssd, &mut self.disk) else {
@@ -290,6 +304,7 @@ impl Tiers {
             self.take_in(page, false, &mut victims)?;
         }
         assert!(admitted.is_empty() && victims.is_empty());
+        self.clean(decision)?;
         let frame = frame.known(&self.host.ssd);
         let ready = frame.max(&data).known(&self.host.ssd);
         let may_go = (!is_write || self.fetches) && self.host.read_waits_for_data;
