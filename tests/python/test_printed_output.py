@@ -22,7 +22,7 @@ PAGES = [
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in ("cookbook", "tutorial", "read-a-result", "asking")),
     *sorted((ROOT / "docs").glob("start-*.md")),
-    *(ROOT / "docs" / "reference" / f"{name}.md" for name in ("advise", "experts")),
+    *(ROOT / "docs" / "reference" / f"{name}.md" for name in ("advise", "experts", "tiers")),
 ]
 #: Read before the tests leave the environment of the caller.
 WRITE = "DESTAGE_WRITE_DOCS" in os.environ

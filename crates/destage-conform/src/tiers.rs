@@ -63,6 +63,7 @@ pub(super) struct TierLine {
     admit_params: Params,
     admit_dirty: Option<Dirty>,
     page_bytes: Option<Frames>,
+    most_dirty: Option<Count>,
 }
 
 impl TierLine {
@@ -85,6 +86,7 @@ impl TierLine {
                 promote: self.promote.map(|Promoted(promote)| promote).unwrap_or_default(),
                 admit_dirty: self.admit_dirty.map(|Dirty(dirty)| dirty).unwrap_or_default(),
                 fetch_on_write_miss,
+                most_dirty: self.most_dirty.map(|Count(pages)| pages),
             },
             page_bytes: self.page_bytes.map_or(4096, |Frames(bytes)| bytes.into()),
         })
@@ -262,7 +264,9 @@ pub(super) fn counters(counted: &Counters, has_tier3: bool) -> Map<String, Json>
     ];
     let (of_tier2, of_tier3) = (counted.tiers.of_tier2(), counted.tiers.of_tier3());
     let of_tier3 = of_tier3.iter().filter(|_| has_tier3);
-    let all = tier1.into_iter().chain(of_tier2.iter()).chain(of_tier3);
+    // Vectors without a threshold do not have it.
+    let is_given = |(name, count): &(&str, u64)| *name != "tier2_cleaned" || *count > 0;
+    let all = tier1.into_iter().chain(of_tier2.iter().filter(is_given)).chain(of_tier3);
     all.map(|(name, count)| (name.to_owned(), count.into())).collect()
 }
 

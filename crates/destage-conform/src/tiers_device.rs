@@ -16,7 +16,9 @@ use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::observe::{Completed, Observer};
 use destage_replay::tiers::{Slots, TierDecision};
-use destage_replay::timed::{BackingTimes, StoreTimes, TimedReplay, Workload};
+use destage_replay::timed::{
+    BackingStore, BackingTimes, DiskTimes, StoreTimes, TimedReplay, Workload,
+};
 use destage_replay::warmup::Warmup;
 use destage_ssd::config::{HostMode, TrimMode, Value};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, HostConfig};
@@ -74,6 +76,47 @@ pub(super) struct TiersDeviceVector {
 struct Backing {
     read_ns: Option<Count>,
     write_ns: Option<Count>,
+    disk: Option<Object<Disk>>,
+}
+
+/// A disk, as a line has it.
+#[derive(Deserialize)]
+struct Disk {
+    pages: Count,
+    seek_min_ns: Count,
+    seek_max_ns: Count,
+    half_turn_ns: Count,
+    transfer_ns: Count,
+}
+
+impl Backing {
+    /// Its times, of pages below `pages`.
+    fn times(self, pages: u64) -> Result<BackingStore, Malformed> {
+        let time = |given: &Option<Count>| given.as_ref().map_or(1_000_000, |&Count(ns)| ns);
+        let Some(Object(disk)) = &self.disk else {
+            let (read_ns, write_ns) = (time(&self.read_ns), time(&self.write_ns));
+            return Ok(BackingStore::Constant(StoreTimes { read_ns, write_ns }));
+        };
+        if self.read_ns.is_some() || self.write_ns.is_some() {
+            return Err(malformed("backing.disk", "a disk has times of its own"));
+        }
+        let Disk { pages: Count(size), seek_min_ns: Count(least), .. } = *disk;
+        let Count(full) = disk.seek_max_ns;
+        if size < pages.max(1) {
+            return Err(malformed("backing.disk.pages", format!("expected {pages} or more")));
+        }
+        if least > full || full > 1_000_000_000 {
+            let what = "expected 0..1000000000, and seek_min_ns no larger";
+            return Err(malformed("backing.disk.seek_max_ns", what));
+        }
+        Ok(BackingStore::Disk(DiskTimes {
+            pages: size,
+            seek_min_ns: least,
+            seek_max_ns: full,
+            half_turn_ns: disk.half_turn_ns.0,
+            transfer_ns: disk.transfer_ns.0,
+        }))
+    }
 }
 
 /// A vector as its line has it.
@@ -145,7 +188,8 @@ pub(super) fn tiers_device_vector(line: &Json) -> Result<TiersDeviceVector, Malf
     let commands = workload.control_commands().iter().filter(|one| is_part(one, &host)).count();
     let requests = workload.requests() + commands;
     let backing = line.backing.map_or_else(Backing::default, |Object(backing)| backing);
-    let time = |given: Option<Count>| given.map_or(1_000_000, |Count(ns)| ns);
+    let last = workload.input().columns.lpns.last().copied();
+    let backing = backing.times(last.map_or(0, |last| last + 1))?;
     let completions = one_for_each("completions_ns", line.completions_ns, ("request", requests))?;
     let decisions = one_for_each("decisions", line.decisions, ("access", workload.accesses()))?;
     Ok(TiersDeviceVector {
@@ -157,13 +201,7 @@ pub(super) fn tiers_device_vector(line: &Json) -> Result<TiersDeviceVector, Malf
         device,
         cache,
         host,
-        backing: BackingTimes {
-            backing: StoreTimes {
-                read_ns: time(backing.read_ns),
-                write_ns: time(backing.write_ns),
-            },
-            ..BackingTimes::default()
-        },
+        backing: BackingTimes { backing, ..BackingTimes::default() },
         slot_pages,
         workload,
         requests,
@@ -238,6 +276,9 @@ impl TiersDeviceVector {
         };
         counted.retain(|name, _| OF_THE_DEVICE.contains(&name.as_str()));
         counted.extend(counters(&outcome.pages, false));
+        if let Some(Ok(Json::Object(disk))) = outcome.disk.map(serde_json::to_value) {
+            counted.extend(disk);
+        }
         Ok(ObjectOutcome {
             decisions: recorder.decisions,
             completions_ns: Some(recorder.completions_ns),

@@ -13,11 +13,14 @@
 //!  series        how a run develops over time
 //!  padding       pages that a policy adds to complete blocks, destage by destage
 //!  tiers         the tiers below the cache
+//!  backing       the store below them             clean   write-back of the flash tier
 //!  tier_options  options of these tiers and of language models
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
 //! ```
 
+pub mod backing;
 pub mod checked;
+pub mod clean;
 pub mod cost;
 pub mod decisions;
 pub mod live;

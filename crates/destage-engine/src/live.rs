@@ -103,6 +103,7 @@ pub fn metrics(
         }),
         tiers: None,
         tier3: None,
+        disk: None,
         kv: None,
         queue: None,
         windows: None,

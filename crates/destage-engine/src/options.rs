@@ -330,6 +330,8 @@ mod tests {
                 OptionKind::Text if option.name == "admit_dirty" => {
                     r#""always", "tier2": "lru", "tier2_cache": "9p""#
                 }
+                OptionKind::Text if option.name == "tier2_clean" => r#""dirty", "tier2": "lru""#,
+                OptionKind::Text if option.name == "backing" => r#""disk", "tier2": "lru""#,
                 OptionKind::Text if option.name == "touch" => r#""head-first", "kv": true"#,
                 OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
                 OptionKind::Text if option.name == "trim" => r#""drop""#,

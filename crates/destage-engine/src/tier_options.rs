@@ -1,9 +1,12 @@
 //! Options of the tiers below the cache and of language models, as part of a run's options
 //! (`docs/spec/tiers.md` 2).
 
+use crate::backing::BackingSpec;
+use crate::clean::CleanSpec;
 use crate::spec::PolicySpec;
 use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::Word;
+use destage_policies::BuildError;
 use destage_replay::error::RunError;
 use destage_replay::kv::Touch;
 use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
@@ -29,6 +32,9 @@ pub struct TierOptions {
     /// Bytes of a page of the trace; known once that is, and 1 until then.
     #[serde(skip)]
     pub page_bytes: Option<u64>,
+    /// The store below all tiers, with a device: `disk[rpm=5400]`.
+    #[serde(deserialize_with = "store", skip_serializing_if = "Option::is_none")]
+    pub backing: Option<String>,
     /// Time of a read from the backing store, nanoseconds, with a device.
     #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
     pub backing_read_ns: Option<u64>,
@@ -47,6 +53,9 @@ pub struct TierOptions {
     /// Whether admission is asked for dirty pages.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub admit_dirty: Option<AdmitDirty>,
+    /// Write-back of dirty pages that stay: `dirty[max=0.2]`.
+    #[serde(deserialize_with = "clean", skip_serializing_if = "Option::is_none")]
+    pub tier2_clean: Option<String>,
     /// Time of a read of tier 2, nanoseconds, without a device.
     #[serde(deserialize_with = "nanos", skip_serializing_if = "Option::is_none")]
     pub tier2_read_ns: Option<u64>,
@@ -108,6 +117,8 @@ impl TierOptions {
             ("offer", self.offer.is_some()),
             ("promote", self.promote.is_some()),
             ("admit_dirty", self.admit_dirty.is_some()),
+            ("tier2_clean", self.tier2_clean.is_some()),
+            ("backing", self.backing.is_some()),
             ("backing_read_ns", self.backing_read_ns.is_some()),
             ("backing_write_ns", self.backing_write_ns.is_some()),
             ("tier2_read_ns", self.tier2_read_ns.is_some()),
@@ -138,7 +149,43 @@ impl TierOptions {
         if self.touch.is_some() && !self.kv {
             return Err("touch (--touch) is of a language model's requests: add kv (--kv)".into());
         }
-        Ok(())
+        if self.kv && self.tier2_clean.is_some() {
+            return Err("kv (--kv) excludes tier2_clean (--tier2-clean): no block is dirty".into());
+        }
+        self.check_backing()
+    }
+
+    /// A disk has times of its own, and serves pages.
+    fn check_backing(&self) -> Result<(), String> {
+        let Some(BackingSpec::Disk(_)) = self.backing_spec().map_err(|e| e.to_string())? else {
+            return Ok(());
+        };
+        let constants = [
+            ("backing_read_ns", self.backing_read_ns),
+            ("backing_write_ns", self.backing_write_ns),
+        ];
+        if let Some((key, _)) = constants.iter().find(|(_, given)| given.is_some()) {
+            return Err(format!(
+                "backing = disk (--backing) excludes {key} (--{}): a disk has times of its own, \
+                 leave one of them out",
+                key.replace('_', "-")
+            ));
+        }
+        match self.kv {
+            true => Err("kv (--kv) excludes backing = disk (--backing): a block that no tier has \
+                is computed"
+                .into()),
+            false => Ok(()),
+        }
+    }
+
+    /// The store below all tiers.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] of an unknown name or a wrong parameter.
+    pub fn backing_spec(&self) -> Result<Option<BackingSpec>, BuildError> {
+        self.backing.as_deref().map(BackingSpec::parse).transpose()
     }
 
     /// Times go with a device, or, of reads, all together without one.
@@ -155,11 +202,12 @@ impl TierOptions {
                     .into()),
             };
         }
-        let of_writes = [
+        let of_devices = [
+            ("backing", self.backing.is_some()),
             ("tier3_write_ns", self.tier3_write_ns.is_some()),
             ("backing_write_ns", self.backing_write_ns.is_some()),
         ];
-        if let Some((key, _)) = of_writes.iter().find(|(_, given)| *given) {
+        if let Some((key, _)) = of_devices.iter().find(|(_, given)| *given) {
             let flag = key.replace('_', "-");
             return Err(format!(
                 "{key} (--{flag}) is of a run with a device: add device (--device)"
@@ -199,10 +247,17 @@ impl TierOptions {
                 promote: self.promote.unwrap_or_default(),
                 admit_dirty: self.admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
+                most_dirty: self.most_dirty(frames)?,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         };
         Ok(Some(LowerTiersSpec { tier2, tier3: self.third(fetch_on_write_miss)? }))
+    }
+
+    /// Dirty pages that may stay in tier 2.
+    fn most_dirty(&self, frames: u32) -> Result<Option<u64>, RunError> {
+        let Some(clean) = &self.tier2_clean else { return Ok(None) };
+        Ok(CleanSpec::parse(clean)?.most_dirty(frames)?)
     }
 
     /// The third tier, if there is one.
@@ -218,6 +273,7 @@ impl TierOptions {
                 promote: self.tier3_promote.unwrap_or_default(),
                 admit_dirty: self.tier3_admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
+                most_dirty: None,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         }))
@@ -240,8 +296,12 @@ impl TierOptions {
     pub fn label(&self) -> String {
         let tier2 = (&self.tier2, &self.tier2_cache);
         let tier3 = (&self.tier3, &self.tier3_cache);
+        let backing = self.backing.as_ref().map(|backing| format!(", backing {backing}"));
+        let clean = self.tier2_clean.as_ref().map(|clean| format!(", clean {clean}"));
         tier_label(tier2, (&self.admit, self.offer, self.promote))
+            + &clean.unwrap_or_default()
             + &tier_label(tier3, (&self.tier3_admit, self.tier3_offer, self.tier3_promote))
+            + &backing.unwrap_or_default()
     }
 }
 
@@ -286,6 +346,18 @@ fn policy<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
 fn filter<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let given = text(value)?;
     let read = |text: String| AdmissionSpec::parse(&text).map(|spec| spec.label());
+    given.map(read).transpose().map_err(D::Error::custom)
+}
+
+fn clean<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let given = text(value)?;
+    let read = |text: String| CleanSpec::parse(&text).map(|spec| spec.label());
+    given.map(read).transpose().map_err(D::Error::custom)
+}
+
+fn store<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let given = text(value)?;
+    let read = |text: String| BackingSpec::parse(&text).map(|spec| spec.label());
     given.map(read).transpose().map_err(D::Error::custom)
 }
 

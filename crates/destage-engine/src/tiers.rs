@@ -5,7 +5,7 @@ use crate::spec::{PolicySpec, label};
 use destage_core::Requirements;
 use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
-use destage_policies::{BuildError, FromRun, Setup, written};
+use destage_policies::{BuildError, FromRun, ORDERED, Setup, written};
 use destage_replay::error::RunError;
 use destage_replay::tiers::rules::{Offer, Promote, TierRules};
 use destage_replay::tiers::{LowerTierParts, LowerTiers, LowerTiersParts};
@@ -80,6 +80,13 @@ impl LowerTiersSpec {
     /// [`RunError::Impossible`], which names both keys and says why.
     pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
         self.tier2.suits("tier2", tier1)?;
+        if self.tier2.rules.most_dirty.is_some() && self.tier3.is_some() {
+            return Err(RunError::Impossible(
+                "tier2_clean (--tier2-clean) excludes tier3 (--tier3): the page would be offered \
+                 to it and stay: leave one of them out"
+                    .into(),
+            ));
+        }
         self.tier3.as_ref().map_or(Ok(()), |tier3| tier3.suits("tier3", tier1))
     }
 
@@ -157,6 +164,15 @@ impl LowerTierSpec {
             return refused(format!(
                 "{key} cannot be {}: the accesses that reach it are not known beforehand",
                 policy.label()
+            ));
+        }
+        if rules.most_dirty.is_some() && !ORDERED.iter().any(|info| info.name == policy.name) {
+            let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
+            return refused(format!(
+                "tier2_clean (--tier2-clean) excludes {key} = {}: it keeps no page that is \
+                 written out of turn: take one of {}",
+                policy.label(),
+                ordered.join(", ")
             ));
         }
         // Its default are the pages of the trace.

@@ -65,6 +65,10 @@ pub(crate) struct Lower {
     move_up: bool,
     on_insertion: bool,
     dirty_always: bool,
+    /// Dirty pages that may stay (4.9).
+    most_dirty: Option<u64>,
+    /// One past the page that was cleaned last.
+    clean_from: u64,
     /// Of the access that is being served.
     pub(crate) decision: TierDecision,
     /// Of the access that is being served: what goes on to what lies below, in order.
@@ -103,6 +107,28 @@ impl Lower {
         if op == Op::Read && self.decision.tier == 0 {
             self.inserted(page);
         }
+        self.clean();
+    }
+
+    /// 4.9: the dirty pages above the threshold, in order of address.
+    fn clean(&mut self) {
+        let Some(most) = self.most_dirty else { return };
+        loop {
+            let dirty = self.pages.iter().filter(|(_, dirty)| **dirty);
+            let dirty: Vec<u64> = dirty.map(|(page, _)| *page).collect();
+            if dirty.len() as u64 <= most {
+                return;
+            }
+            let ahead = dirty.iter().find(|page| **page >= self.clean_from);
+            let page = *ahead.unwrap_or(&dirty[0]);
+            self.clean_from = page + 1;
+            self.pages.insert(page, false);
+            self.order.as_mut().expect("a policy with an order").cleaned(page);
+            for counter in ["tier2_cleaned", "tier2_reads", "backing_writes"] {
+                self.count(counter);
+            }
+            self.decision.written_back.push(page);
+        }
     }
 
     /// From the object `tier2` of a vector.
@@ -130,6 +156,8 @@ impl Lower {
             move_up: text("promote", "copy") == "move",
             on_insertion: text("offer", "evicted") == "inserted",
             dirty_always: text("admit_dirty", "ask") == "always",
+            most_dirty: tier2.get("most_dirty").and_then(Value::as_u64),
+            clean_from: 0,
             decision: TierDecision::default(),
             gone: Vec::new(),
             counters: TIER2_COUNTERS.map(|name| (name, 0)).into(),
@@ -142,10 +170,17 @@ impl Lower {
 
     /// P2 sees an access.
     fn sees(&mut self, op: Op, page: u64) -> Vec<u64> {
-        let decision = self.policy.access(op, page);
-        if let Some(order) = &mut self.order {
-            assert_eq!(order.access(op, page), decision);
-        }
+        // Only the one with an order can be told what was cleaned.
+        let decision = match &mut self.order {
+            Some(order) if self.most_dirty.is_some() => order.access(op, page),
+            order => {
+                let decision = self.policy.access(op, page);
+                if let Some(order) = order {
+                    assert_eq!(order.access(op, page), decision);
+                }
+                decision
+            }
+        };
         assert_eq!(decision.hit, self.pages.contains_key(&page));
         *self.pages.entry(page).or_insert(false) |= op == Op::Write;
         decision.evicted

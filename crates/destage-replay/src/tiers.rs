@@ -11,11 +11,13 @@
 //!  lower_tier  one tier: policy, admission      events    who sees it happen
 //!  below       what an access does below tier 1   slots     pages of tier 2 on a device
 //!  untimed     the loops without a device       through   no tier 1 above it
+//!  cleaner     dirty pages above a threshold
 //!  behind      the tiers behind a block of tier 1
 //! ```
 
 mod behind;
 pub mod below;
+mod cleaner;
 pub mod counters;
 pub mod events;
 pub mod lower_tier;

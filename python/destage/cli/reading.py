@@ -46,7 +46,8 @@ TIER2_KEYS = {
     "policy": "tier2",
     "cache": "tier2_cache",
     **{key: key for key in ("admit", "offer", "promote", "admit_dirty")},
-    **{key: key for key in ("backing_read_ns", "backing_write_ns")},
+    **{key: key for key in ("backing", "backing_read_ns", "backing_write_ns")},
+    "clean": "tier2_clean",
     "read_ns": "tier2_read_ns",
 }
 TIER3_KEYS = {

@@ -190,6 +190,9 @@ class Task:
             named += [f" {options[f'{tier}_cache']}"] if options.get(f"{tier}_cache") else []
             rules = ((key, options.get(prefix + key)) for key in ("admit", "offer", "promote"))
             named += [f", {key} {value}".lower() for key, value in rules if value]
+            if tier == "tier2" and options.get("tier2_clean"):
+                named += [f", clean {options['tier2_clean']}"]
+        named += [f", backing {options['backing']}"] if options.get("backing") else []
         return "".join(named)
 
     @cached_property

@@ -101,11 +101,17 @@ class RunOptions(TypedDict, total=False):
     dropped (`"move"`)."""
     admit_dirty: str | None
     """Dirty pages: admission is asked (`"ask"`), or they are taken (`"always"`)."""
+    backing: str | Sequence[str] | None
+    """With a device, the store below all tiers: `"constant"`, whose times are the next two, or a
+    disk whose time depends on the distance: `"disk"`, `"disk[rpm=5400;capacity=4TB]"`."""
     backing_read_ns: int | None
     """Time of a read from the store below all tiers, ns; with a device 1,000,000. With `kv` and no
     device, the time to compute a block."""
     backing_write_ns: int | None
     """With a device, the time of a write to it, ns; 1,000,000."""
+    tier2_clean: str | Sequence[str] | None
+    """Dirty pages of the flash tier are written when they leave (`"none"`), or as soon as more than
+    a share of its frames is dirty, and stay: `"dirty[max=0.1]"`."""
     tier2_read_ns: int | None
     """Without a device, the time of a read of the flash tier, ns. With the times of all tiers and
     of the store below, a run has `read_time_ns`."""

@@ -43,6 +43,36 @@ fn every_vector_of_two_tiers_with_a_device_passes_and_is_emitted_as_it_stands() 
 }
 
 #[test]
+fn every_vector_of_a_disk_below_two_tiers_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-disk.jsonl", 10);
+}
+
+#[test]
+fn every_vector_of_a_threshold_of_dirty_pages_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-clean.jsonl", 10);
+}
+
+#[test]
+fn a_disk_that_is_none_is_an_error_with_its_key() {
+    for (change, message) in [
+        (
+            (|v| v["backing"]["read_ns"] = json!(9)) as fn(&mut Json),
+            "backing.disk: a disk has times of its own",
+        ),
+        (|v| v["backing"]["disk"]["pages"] = json!(5), "backing.disk.pages: expected 6 or more"),
+        (
+            |v| v["backing"]["disk"]["seek_min_ns"] = json!(1_000_000),
+            "backing.disk.seek_max_ns: expected 0..1000000000",
+        ),
+        (|v| without(&mut v["backing"]["disk"], "pages"), "backing.disk.pages: the key is missing"),
+    ] {
+        let line = doctored_first("tiers-disk.jsonl", change);
+        let error = conform_text(&line).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\n{message}");
+    }
+}
+
+#[test]
 fn a_doctored_completion_or_counter_of_a_device_behind_two_tiers_is_found() {
     for (change, message) in [
         (

@@ -9,7 +9,7 @@ use destage_replay::counters::{Counters, TrimCounters};
 use destage_replay::distribution::Summary;
 use destage_replay::kv::KvCounters;
 use destage_replay::tiers::{Tier3Counters, TierCounters};
-use destage_replay::timed::{Profile, Timing};
+use destage_replay::timed::{DiskCounters, Profile, Timing};
 use destage_replay::windows::Windows;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,6 +57,9 @@ pub struct RunResult {
     /// Counts of tier 3, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier3: Option<Tier3Counters>,
+    /// Counts of the disk below the tiers, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskCounters>,
     /// Counts of requests, with prefix semantics; those of pages are then of cached prefixes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kv: Option<KvCounters>,

@@ -105,6 +105,7 @@ pub static SCHEMA: &[Object] = &[
             absent in results of earlier versions";
         tiers "?": "@tiers", "with a flash tier: its counts";
         tier3 "?": "@tier3", "with a third tier: its counts";
+        disk "?": "@disk", "with a disk below the tiers: its counts";
         kv "?": "@kv", "with prefix semantics: counts of requests and blocks; `counters` are then \
             of cached prefixes, a hit being a block of one";
         queue "?": "@queue", "with a device and the trace's times: requests outstanding; absent \
@@ -138,12 +139,14 @@ pub static SCHEMA: &[Object] = &[
         tier2 "?": "text", "policy of the flash tier, as one types it";
         tier2_cache "?": "text", "its size as it was given";
         tier2_frames "?": "integer", "its frames, pages";
+        backing "?": "text", "store below all tiers, as one types it; absent: `constant`";
         backing_read_ns "?": "integer", "time of a read of the backing store, as given, ns";
         backing_write_ns "?": "integer", "time of a write to it, as given, ns";
         admit "?": "text", "admission to it, as one types it; absent: `always`";
         offer "?": "text", "pages offered to it; absent: `evicted`";
         promote "?": "text", "what a hit in it does; absent: `copy`";
         admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
+        tier2_clean "?": "text", "write-back of its dirty pages, as one types it; absent: `none`";
         tier2_read_ns "?": "integer", "time of a read of tier 2 without a device, as given, ns";
         tier3 "?": "text", "policy of the third tier, as one types it";
         tier3_cache "?": "text", "its size as it was given";
@@ -198,6 +201,7 @@ pub static SCHEMA: &[Object] = &[
         tier2_reads: "integer", "pages read from flash: hits, and victims written below";
         tier2_evictions: "integer", "pages evicted from tier 2";
         tier2_drops: "integer", "copies that left tier 2 by promotion";
+        tier2_cleaned "?": "integer", "dirty pages written back that stayed; absent: none";
         backing_reads: "integer", "pages read from the backing store";
         backing_writes: "integer", "pages written to the backing store";
         pending_tier1: "integer", "pages dirty in tier 1 when measurement ends";
@@ -217,6 +221,15 @@ pub static SCHEMA: &[Object] = &[
         tier3_evictions: "integer", "pages evicted";
         tier3_drops: "integer", "copies that left by promotion";
         pending_tier3: "integer", "pages dirty in it when measurement ends";
+    ),
+    object!("disk", "Counts of the disk below the tiers, warm-up left out \
+        ([tiers](docs/spec/tiers.md), 6.1).",
+        disk_seeks: "integer", "pages that needed a seek and a rotation";
+        disk_sequential: "integer", "pages at the position of the head";
+        disk_busy_ns: "integer", "time in which the disk served them, ns";
+        disk_wait_ns: "integer", "time from their arrivals to their service, ns";
+        disk_span_ns: "integer", "from the beginning of measurement to the end of the last page, \
+            or of the last request if that is later, ns";
     ),
     object!("kv", "Counts of a language model's requests, warm-up left out ([KV traces]\
         (docs/spec/tiers.md), 7.3).",

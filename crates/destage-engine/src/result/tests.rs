@@ -9,6 +9,7 @@ use crate::run::{Mounted, compare, run};
 use crate::series::Series;
 use crate::sizes::Frames;
 use crate::spec::PolicySpec;
+use crate::tier_options::TierOptions;
 use destage_core::Op;
 use destage_replay::control::Control;
 use destage_replay::input::Input;
@@ -122,6 +123,22 @@ fn tiered() -> RunOptions {
     RunOptions { tiers: serde_json::from_value(tiers).unwrap(), ..RunOptions::default() }
 }
 
+/// The same over a disk.
+fn over_a_disk(options: &RunOptions) -> RunOptions {
+    let mut options = options.clone();
+    options.tiers.backing = Some("disk".into());
+    // A third tier would be offered the pages.
+    options.tiers = TierOptions {
+        tier2_clean: Some("dirty[max=0]".into()),
+        tier2: options.tiers.tier2,
+        tier2_cache: options.tiers.tier2_cache,
+        tier2_frames: options.tiers.tier2_frames,
+        backing: options.tiers.backing,
+        ..TierOptions::default()
+    };
+    options
+}
+
 /// Runs with prefix semantics: chains of three blocks, each block 16 tokens.
 fn runs_of_chains(drive: &Drive) -> Vec<RunResult> {
     let read = |k: u64| (k, Op::Read, (k * 7 % 50) * 4096, 4096);
@@ -155,7 +172,8 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
         tiers,
         ..RunOptions::default()
     };
-    let behind = runs(&workload, "lru", &behind);
+    let over_disk = runs(&workload, "lru", &over_a_disk(&behind));
+    let behind = [runs(&workload, "lru", &behind), over_disk].concat();
     let mut series = Series::new(500);
     let (lru, frames) =
         (PolicySpec::parse("arc").unwrap(), Frames { frames: 40, given: "40p".into() });

@@ -35,6 +35,15 @@ macro_rules! tier3 {
     };
 }
 
+/// A counter of the disk below the tiers.
+macro_rules! disk {
+    ($name:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
+        metric!(Tiers, stringify!($name), $title, Count $unit, $better, $about, |r| {
+            Some(r.disk?.$name.into())
+        })
+    };
+}
+
 /// A counter of requests and blocks, under its own name or another.
 macro_rules! kv {
     ($name:expr, $field:ident, $title:literal, $unit:literal, $better:ident, $about:literal) => {
@@ -126,6 +135,12 @@ static OF_TIER2: &[Metric] = &[
     tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
         "pages evicted from tier 2"),
     tier!(tier2_drops, "Tier 2 drops", "pages", Neither, "copies that left tier 2 by promotion"),
+    metric!(Tiers, "tier2_cleaned", "Tier 2 cleaned", Count "pages", Neither,
+        "dirty pages of tier 2 that were written back and stayed, with `tier2_clean`",
+        |r| {
+            r.config.options.tiers.tier2_clean.as_ref()?;
+            Some(r.tiers?.tier2_cleaned.into())
+        }),
     page_tier!(backing_reads, "Backing reads", "pages", Lower, "pages read from the backing store"),
     page_tier!(backing_writes, "Backing writes", "pages", Lower,
         "pages written to the backing store").defers(Deferral::Writes),
@@ -133,6 +148,18 @@ static OF_TIER2: &[Metric] = &[
         "pages dirty in tier 1 when measurement ends"),
     page_tier!(pending_tier2, "Pending, tier 2", "pages", Neither,
         "pages dirty in tier 2 when measurement ends"),
+    metric!(Tiers, "disk_utilisation", "Disk utilisation", Ratio "", Lower,
+        "time in which the disk below the tiers was busy / time until its last page and the last \
+         request ended",
+        |r| { let disk = r.disk?; ratio(disk.disk_busy_ns, disk.disk_span_ns) })
+        .shown(Shown::Always),
+    disk!(disk_busy_ns, "Disk busy", "ns", Lower, "time in which the disk served pages"),
+    disk!(disk_wait_ns, "Disk wait", "ns", Lower,
+        "time that pages waited for the disk, all together"),
+    disk!(disk_seeks, "Disk seeks", "pages", Lower,
+        "pages read from the disk or written there that needed a seek"),
+    disk!(disk_sequential, "Disk sequential", "pages", Higher,
+        "pages read from the disk or written there at the position of its head"),
     metric!(Tiers, "tier3_hit_ratio", "Tier 3 hits", Ratio "", Higher,
         "look-ups in tier 3 that found their page / look-ups",
         |r| {

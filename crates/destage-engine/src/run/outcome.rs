@@ -6,7 +6,7 @@ use destage_replay::counters::{Counters, OwnCounters};
 use destage_replay::distribution::Summary;
 use destage_replay::kv::KvCounters;
 use destage_replay::tiers::LowerCounters;
-use destage_replay::timed::{Profile, Timing};
+use destage_replay::timed::{DiskCounters, Profile, Timing};
 use destage_replay::windows::Windows;
 use destage_ssd::Future;
 use std::collections::BTreeMap;
@@ -27,6 +27,7 @@ pub(super) struct Outcome {
     pub(super) profile: Option<Profile>,
     pub(super) future: Option<Future>, // of the first of two runs
     pub(super) tiers: Option<LowerCounters>,
+    pub(super) disk: Option<DiskCounters>,
     pub(super) kv: Option<KvCounters>,
 }
 

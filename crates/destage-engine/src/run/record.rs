@@ -86,6 +86,7 @@ pub(super) fn record(
             .tiers
             .filter(|_| options.tiers.tier3.is_some())
             .map(|tiers| tiers.of_tier3()),
+        disk: outcome.disk,
         kv: outcome.kv,
         series: Vec::new(),
         page_bytes: 0,

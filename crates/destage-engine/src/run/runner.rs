@@ -126,6 +126,7 @@ impl Runner<'_> {
             profile: observers.1.map(Profiler::finish),
             future: device.future(),
             tiers: None,
+            disk: outcome.disk,
             kv: None,
         })
     }
@@ -164,6 +165,7 @@ pub(super) fn untimed(replayed: Replayed, input: &Input<'_>, options: &RunOption
         profile: None,
         future: None,
         tiers: None,
+        disk: None,
         kv: None,
     }
 }

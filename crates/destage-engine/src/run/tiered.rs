@@ -21,7 +21,7 @@ use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
 use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{LowerTiers, LowerTiersParts, Slots, untimed};
-use destage_replay::timed::{BackingTimes, StoreTimes};
+use destage_replay::timed::{BackingStore, BackingTimes, StoreTimes};
 use destage_replay::windows::Windows;
 
 /// Time of a read or write of the backing store, nanoseconds, unless the run says otherwise.
@@ -256,6 +256,20 @@ fn tier3_times(tiers: &TierOptions) -> StoreTimes {
     }
 }
 
+/// Times of the store below all tiers, which has pages with these LPNs.
+fn backing_times(tiers: &TierOptions, lpns: &[u64]) -> Result<BackingStore, RunError> {
+    if let Some(spec) = tiers.backing_spec()? {
+        let disk = spec.disk_times(tiers.page_bytes.unwrap_or(1), lpns.last().copied())?;
+        if let Some(disk) = disk {
+            return Ok(BackingStore::Disk(disk));
+        }
+    }
+    Ok(BackingStore::Constant(StoreTimes {
+        read_ns: tiers.backing_read_ns.unwrap_or(BACKING_NS),
+        write_ns: tiers.backing_write_ns.unwrap_or(BACKING_NS),
+    }))
+}
+
 /// Page accesses through several tiers in front of a device.
 fn through<P: Policy>(
     runner: Runner<'_>,
@@ -264,13 +278,8 @@ fn through<P: Policy>(
     below: (LowerTiers<'_>, Slots),
 ) -> Result<Outcome, RunError> {
     let tiers = &runner.options.tiers;
-    let backing = BackingTimes {
-        tier3: tier3_times(tiers),
-        backing: StoreTimes {
-            read_ns: tiers.backing_read_ns.unwrap_or(BACKING_NS),
-            write_ns: tiers.backing_write_ns.unwrap_or(BACKING_NS),
-        },
-    };
+    let backing = backing_times(tiers, runner.input.columns.lpns)?;
+    let backing = BackingTimes { tier3: tier3_times(tiers), backing };
     let mut below = Some(below);
     let outcome = runner.timed(drive, &to_flash, &mut |replay, device, observer| {
         let (lower, slots) = below.take().expect("a run is done once");
@@ -338,6 +347,7 @@ fn of_tiers(mut replayed: Replayed, requests: u64, options: &RunOptions) -> Outc
         profile: None,
         future: None,
         tiers: Some(counters.tiers),
+        disk: None,
         kv: None,
     }
 }
@@ -365,6 +375,7 @@ fn of_requests(replayed: KvReplayed, has_tier2: bool) -> Outcome {
         profile: None,
         future: None,
         tiers: has_tier2.then_some(replayed.tiers),
+        disk: None,
         kv: Some(replayed.kv),
     }
 }

@@ -4,7 +4,7 @@
 use destage_core::{Page, Plan, Request};
 use destage_engine::spec::PolicySpec;
 use destage_engine::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
-use destage_policies::{POLICIES, Setup, dense};
+use destage_policies::{ORDERED, POLICIES, Setup, dense};
 use destage_reference as models;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::control_commands::{ControlCommand, ControlCommands, ControlKind};
@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
 mod device;
+mod disk;
 
 /// Pages of the traces.
 const PAGES: u64 = 30;
@@ -86,6 +87,7 @@ fn rules() -> impl Strategy<Value = TierRules> {
         promote,
         admit_dirty: if always { AdmitDirty::Always } else { AdmitDirty::Ask },
         fetch_on_write_miss: fetch,
+        most_dirty: None,
     })
 }
 
@@ -119,6 +121,11 @@ fn case() -> impl Strategy<Value = Case> {
                 let fetch_on_write_miss = rules.fetch_on_write_miss;
                 tier(&policy, frames, admit, TierRules { fetch_on_write_miss, ..of_tier3 })
             });
+            // Of each third case that may have it.
+            let is_ordered = ORDERED.iter().any(|info| info.name == below);
+            let cleans = is_ordered && tier3.is_none() && steps.len() % 3 == 0;
+            let most_dirty = cleans.then_some(u64::from(frames2) * (steps.len() as u64 % 5) / 8);
+            let rules = TierRules { most_dirty, ..rules };
             let lower = LowerTiersSpec { tier2: tier(&below, frames2, admit, rules), tier3 };
             let suited = lower.suits(&PolicySpec::parse(&tier1).expect("a policy"));
             (suited.is_ok() && known).then_some(Case { tier1, frames, lower, flush_at_end, steps })
@@ -265,6 +272,7 @@ fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
             "policy": policy.name, "params": given(&policy.given), "frames": frames,
             "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
             "promote": rules.promote, "admit_dirty": rules.admit_dirty,
+            "most_dirty": rules.most_dirty,
         });
         tier.as_object().expect("one").clone()
     };
@@ -290,7 +298,8 @@ proptest! {
         }
         let tiers = &replayed.counters.tiers;
         for (counter, got) in tiers.of_tier2().iter() {
-            prop_assert_eq!(got, outcome.counters[counter], "{}", counter);
+            let expected = outcome.counters.get(counter).copied().unwrap_or(0);
+            prop_assert_eq!(got, expected, "{}", counter);
         }
         for (counter, got) in tiers.of_tier3().iter() {
             let expected = outcome.counters.get(counter).copied();
@@ -315,7 +324,7 @@ proptest! {
         let outcome = model(&case);
         prop_assert_eq!(recorder.decisions, outcome.decisions);
         for (counter, got) in replayed.expect("no stop").counters.tiers.of_tier2().iter() {
-            let expected = outcome.counters[counter];
+            let expected = outcome.counters.get(counter).copied().unwrap_or(0);
             let by_flush = ["backing_writes", "pending_tier2"].contains(&counter);
             let is_flushed = case.flush_at_end && by_flush;
             prop_assert!(is_flushed || got == expected, "{}: {} {}", counter, got, expected);

@@ -1,6 +1,7 @@
 //! The host: requests, frames, what waits for what, and the counters (`docs/spec/device.md` 7 and
 //! 8).
 
+mod disk;
 mod options;
 mod pending_time;
 mod requests;

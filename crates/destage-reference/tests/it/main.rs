@@ -15,6 +15,8 @@ mod gcar_bplru;
 mod lists;
 mod map_cache;
 mod tier_vectors;
+mod tiers_clean;
 mod tiers_device;
+mod tiers_disk;
 mod vectors;
 mod writer;

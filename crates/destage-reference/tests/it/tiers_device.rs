@@ -5,10 +5,10 @@ use crate::common::{device_input, holds, object};
 use destage_reference::{run_tiers, ssd};
 use serde_json::{Map, Value, json};
 
-type Input = Map<String, Value>;
+pub(crate) type Input = Map<String, Value>;
 
 /// A vector: tier 1, tier 2, and what differs in its sections.
-fn input(seed: u64, tier1: (&str, u64), tier2: Value, differs: Value) -> Input {
+pub(crate) fn input(seed: u64, tier1: (&str, u64), tier2: Value, differs: Value) -> Input {
     let differs = object(differs);
     let section = |key: &str| differs.get(key).cloned().unwrap_or_else(|| json!({}));
     let mut device = object(json!({"blocks_per_plane": 8, "logical_pages": 160}));

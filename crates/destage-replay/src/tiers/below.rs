@@ -140,6 +140,20 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         if !op.is_write() {
             self.inserted(page, found);
         }
+        if self.tier.cleans() {
+            self.clean();
+        }
+    }
+
+    /// Dirty pages above the threshold are written back, and stay (4.9).
+    #[inline(never)]
+    fn clean(&mut self) {
+        while let Some(page) = self.tier.clean_next() {
+            self.counters.tier2_cleaned += 1;
+            self.counters.tier2_reads += 1;
+            self.counters.backing_writes += 1;
+            self.events.cleaned(page);
+        }
     }
 
     /// An access that missed the tier above looks its page up (4.1, steps 2 and 3); the number of
@@ -222,7 +236,7 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
 
     fn drop_copy(&mut self, page: Page) {
         self.tier.policy.forget(page);
-        self.tier.copies[page.0 as usize] = Copied::No;
+        self.tier.set_copy(page, Copied::No);
         self.counters.tier2_drops += 1;
         self.events.dropped(self.number, page);
     }
@@ -260,7 +274,7 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
             tier.admission.wrote_unasked();
         }
         self.hit(leaving.page, Op::Write);
-        self.tier.copies[leaving.page.0 as usize] = Copied::Dirty;
+        self.tier.set_copy(leaving.page, Copied::Dirty);
         self.counters.tier2_writes += 1;
         self.events.written_over(self.number, leaving);
         true
@@ -337,14 +351,14 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         tier.policy.admit(&r, miss);
         for place in 0..self.tier.plan.evicted().len() {
             let Evicted { page, dirty } = self.tier.plan.evicted()[place];
-            self.tier.copies[page.0 as usize] = Copied::No;
+            self.tier.set_copy(page, Copied::No);
             self.counters.tier2_evictions += 1;
             let is_read = self.goes_on(Leaving { page, dirty, is_awaited: false });
             self.counters.tier2_reads += u64::from(is_read);
             self.events.evicted(self.number, page, is_read);
         }
         self.tier.plan.clear();
-        self.tier.copies[page.0 as usize] = if dirty { Copied::Dirty } else { Copied::Clean };
+        self.tier.set_copy(page, if dirty { Copied::Dirty } else { Copied::Clean });
         self.counters.admitted += 1;
         self.counters.tier2_writes += 1;
         self.events.admitted(self.number, leaving);
@@ -355,7 +369,7 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         self.tier.admission.forget(page);
         let forgotten = self.tier.policy.forget(page);
         if forgotten.is_some() {
-            self.tier.copies[page.0 as usize] = Copied::No;
+            self.tier.set_copy(page, Copied::No);
             self.events.dropped(self.number, page);
         }
         let below = self.next().and_then(|mut next| next.forget(page));

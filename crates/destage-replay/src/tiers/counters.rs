@@ -26,6 +26,10 @@ macro_rules! tier_counters {
     };
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 tier_counters! {
     /// Counts of a tier below tier 1, pages all, under the names of tier 2.
     TierCounters:
@@ -49,6 +53,10 @@ tier_counters! {
     tier2_evictions;
     /// Copies that left tier 2 by promotion.
     tier2_drops;
+    /// Dirty pages that were written back, and stayed. Only counted with a threshold, and so absent
+    /// from results without one.
+    #[serde(skip_serializing_if = "is_zero")]
+    tier2_cleaned;
     /// Pages read from the backing store.
     backing_reads;
     /// Pages written to the backing store.

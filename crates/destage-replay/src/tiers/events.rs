@@ -33,6 +33,9 @@ pub trait TierEvents {
     /// The copy of the page leaves the tier, by promotion or a trim.
     fn dropped(&mut self, _tier: u8, _: Page) {}
 
+    /// A dirty page of tier 2 is read and written to the backing store, and stays.
+    fn cleaned(&mut self, _: Page) {}
+
     /// A dirty page is written to the backing store.
     fn backing_write(&mut self, _: Leaving) {}
 }
@@ -81,6 +84,10 @@ impl TierEvents for TierDecision {
 
     fn evicted(&mut self, tier: u8, page: Page, _is_read: bool) {
         if tier == 2 { &mut self.tier2_evicted } else { &mut self.tier3_evicted }.push(page);
+    }
+
+    fn cleaned(&mut self, page: Page) {
+        self.written_back.push(page);
     }
 
     fn backing_write(&mut self, leaving: Leaving) {

@@ -7,6 +7,7 @@
 //! Cost. A virtual call for each thing that the policy sees; a byte for each page of the trace,
 //! which answers whether the tier has it, and dirty or clean.
 
+use super::cleaner::Cleaner;
 use super::rules::TierRules;
 use destage_core::pages::prefetch;
 use destage_core::{AnyPolicy, Lpn, NEVER, Op, Page, Plan, Policy, Request};
@@ -29,6 +30,7 @@ pub struct LowerTier<'a, P = AnyPolicy> {
     pub(super) rules: TierRules,
     lpns: &'a [u64],
     pub(super) copies: Vec<Copied>, // by page
+    cleaner: Option<Box<Cleaner>>,
     pub(super) plan: Plan,
 }
 
@@ -60,9 +62,13 @@ impl<'a> LowerTierParts<'a> {
 
 impl<'a, P: Policy> LowerTier<'a, P> {
     /// An empty tier, over pages with these LPNs.
-    pub fn new(policy: P, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
+    pub fn new(mut policy: P, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
         let copies = vec![Copied::No; lpns.len()];
-        LowerTier { policy, admission, rules, lpns, copies, plan: Plan::new() }
+        let cleaner = rules.most_dirty.map(|most| {
+            policy.keep_order();
+            Box::new(Cleaner::new(most))
+        });
+        LowerTier { policy, admission, rules, lpns, copies, cleaner, plan: Plan::new() }
     }
 
     /// Rules between the tiers.
@@ -86,6 +92,29 @@ impl<'a, P: Policy> LowerTier<'a, P> {
     #[inline(always)]
     pub fn has(&self, page: Page) -> bool {
         self.copies[page.0 as usize] != Copied::No
+    }
+
+    /// The page has this copy from now on.
+    #[inline(always)]
+    pub(super) fn set_copy(&mut self, page: Page, copy: Copied) {
+        self.copies[page.0 as usize] = copy;
+        if let Some(cleaner) = &mut self.cleaner {
+            cleaner.note(page, copy == Copied::Dirty);
+        }
+    }
+
+    /// Whether dirty pages above a threshold are written back.
+    #[inline(always)]
+    pub(super) fn cleans(&self) -> bool {
+        self.cleaner.is_some()
+    }
+
+    /// The next dirty page that is written back, and stays; it is clean from now on.
+    pub(super) fn clean_next(&mut self) -> Option<Page> {
+        let page = self.cleaner.as_mut()?.next()?;
+        self.policy.cleaned(page);
+        self.set_copy(page, Copied::Clean);
+        Some(page)
     }
 
     /// Whether every frame is taken.

@@ -52,4 +52,6 @@ pub struct TierRules {
     pub admit_dirty: AdmitDirty,
     /// A write miss reads the page first.
     pub fetch_on_write_miss: bool,
+    /// Dirty pages that may stay: those above are written back, and stay clean. `None`: all.
+    pub most_dirty: Option<u64>,
 }

@@ -19,19 +19,24 @@ use std::ops::Range;
 pub enum SlotOperation {
     /// A tier-2 hit is read from its slot.
     Read(u32),
-    /// A victim of tier 2 is read from its slot, on its way to what lies below.
+    /// A victim of tier 2, or a page that is cleaned, is read from its slot, on its way to what
+    /// lies below.
     ReadVictim(u32),
     /// A page is written to its slot; dirty if it is the victim of an access.
     Write(u32, bool),
     /// A page has left its slot, and the host trims it.
     Trim(u32),
     /// A page is read from this store.
-    StoreRead(Store),
+    StoreRead(Store, Page),
     /// A dirty victim of tier 1 is written to this store.
-    StoreWrite(Store),
+    StoreWrite(Store, Page),
+    /// A page that nothing waits for is written to the backing store, a disk.
+    BackingWrite(Page),
+    /// The same, of the page of tier 2 that was read last: once it has been.
+    VictimWrite(Page),
 }
 
-/// A store below the device, whose times are constant.
+/// A store below the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Store {
     /// Tier 3.
@@ -50,6 +55,7 @@ pub struct Slots {
     released: BinaryHeap<Reverse<u32>>, // below `unused`
     unused: u32,                        // from here on no slot was ever taken
     trims: bool,
+    has_disk: bool,
     pages_per_slot: u32,
     /// Flash operations, in order.
     pub operations: Vec<SlotOperation>,
@@ -65,10 +71,16 @@ impl Slots {
             released: BinaryHeap::new(),
             unused: 0,
             trims,
+            has_disk: false,
             pages_per_slot,
             operations: Vec::new(),
             decision: TierDecision::default(),
         }
+    }
+
+    /// The backing store is a disk: it serves pages that nothing waits for, too.
+    pub fn over_a_disk(&mut self) {
+        self.has_disk = true;
     }
 
     /// Pages of the device that a slot takes.
@@ -109,7 +121,22 @@ impl Slots {
     /// A page is written below the device; nothing waits for one that was not in tier 1.
     fn written_below(&mut self, store: Store, leaving: Leaving) {
         if leaving.is_awaited {
-            self.operations.push(SlotOperation::StoreWrite(store));
+            self.operations.push(SlotOperation::StoreWrite(store, leaving.page));
+        } else if self.has_disk && store == Store::Backing {
+            self.operations.push(SlotOperation::BackingWrite(leaving.page));
+        }
+    }
+
+    /// A victim of tier 2 is read. If it goes to a disk, which was the last that was noted, it goes
+    /// there afterwards.
+    fn read_victim(&mut self, page: Page) {
+        let is_next = self.operations.last() == Some(&SlotOperation::BackingWrite(page));
+        if is_next {
+            self.operations.pop();
+        }
+        self.operations.push(SlotOperation::ReadVictim(self.of(page)));
+        if is_next {
+            self.operations.push(SlotOperation::VictimWrite(page));
         }
     }
 
@@ -127,14 +154,14 @@ impl TierEvents for Slots {
     fn found(&mut self, tier: u8, page: Page) {
         let read = match tier {
             2 => SlotOperation::Read(self.of(page)),
-            _ => SlotOperation::StoreRead(Store::Tier3),
+            _ => SlotOperation::StoreRead(Store::Tier3, page),
         };
         self.operations.push(read);
         self.decision.found(tier, page);
     }
 
     fn backing_read(&mut self, page: Page) {
-        self.operations.push(SlotOperation::StoreRead(Store::Backing));
+        self.operations.push(SlotOperation::StoreRead(Store::Backing, page));
         self.decision.backing_read(page);
     }
 
@@ -153,7 +180,7 @@ impl TierEvents for Slots {
     fn evicted(&mut self, tier: u8, page: Page, is_read: bool) {
         if tier == 2 {
             if is_read {
-                self.operations.push(SlotOperation::ReadVictim(self.of(page)));
+                self.read_victim(page);
             }
             self.leave(page);
         }
@@ -167,6 +194,14 @@ impl TierEvents for Slots {
         self.decision.dropped(tier, page);
     }
 
+    fn cleaned(&mut self, page: Page) {
+        self.operations.push(SlotOperation::ReadVictim(self.of(page)));
+        if self.has_disk {
+            self.operations.push(SlotOperation::VictimWrite(page));
+        }
+        self.decision.cleaned(page);
+    }
+
     fn backing_write(&mut self, leaving: Leaving) {
         self.written_below(Store::Backing, leaving);
         self.decision.backing_write(leaving);
@@ -175,7 +210,9 @@ impl TierEvents for Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::SlotOperation::{ReadVictim, StoreRead, StoreWrite, Trim, Write};
+    use super::SlotOperation::{
+        BackingWrite, ReadVictim, StoreRead, StoreWrite, Trim, VictimWrite, Write,
+    };
     use super::*;
 
     fn leaving(page: u64, dirty: bool) -> Leaving {
@@ -213,7 +250,31 @@ mod tests {
         slots.evicted(3, Page(0), true);
         slots.dropped(3, Page(1));
         slots.backing_write(leaving(0, true));
-        let done = [StoreRead(Store::Tier3), StoreWrite(Store::Tier3), StoreWrite(Store::Backing)];
+        let done = [
+            StoreRead(Store::Tier3, Page(0)),
+            StoreWrite(Store::Tier3, Page(0)),
+            StoreWrite(Store::Backing, Page(0)),
+        ];
         assert_eq!(slots.operations, done);
+    }
+
+    #[test]
+    fn a_disk_gets_each_page_and_a_victim_of_tier_2_once_it_is_read() {
+        let unawaited = |page| Leaving { is_awaited: false, ..leaving(page, true) };
+        for has_disk in [false, true] {
+            let mut slots = Slots::new(2, 1, false);
+            if has_disk {
+                slots.over_a_disk();
+            }
+            slots.admitted(2, leaving(0, true));
+            slots.backing_write(unawaited(1)); // a victim of tier 3
+            slots.backing_write(unawaited(0));
+            slots.evicted(2, Page(0), true);
+            let expected: &[SlotOperation] = match has_disk {
+                true => &[BackingWrite(Page(1)), ReadVictim(0), VictimWrite(Page(0))],
+                false => &[ReadVictim(0)],
+            };
+            assert_eq!(&slots.operations[1..], expected);
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::frontend::Frontend;
 use super::host::{TimedReplay, all_arrive_in_time};
 use super::ledger::Ledger;
 use super::request::{self, Counting, goes_on};
-use super::tier_frontend::{BackingTimes, StoreTimes, Submitted, submit};
+use super::tier_frontend::{BackingTimes, StoreTimes, Stores, Submitted, submit};
 use crate::counters::OwnCounters;
 use crate::error::RunError;
 use crate::kv::replay::{KvReplay, Serves, Tier1};
@@ -42,7 +42,8 @@ impl TimedReplay<'_> {
         let mut frontend = ChainFrontend {
             tier1: Tier1::new(kv, policy, Some(lower), slots),
             submitted: Submitted::default(),
-            tier3,
+            // No block is read from the backing store or written there: a missing one is computed.
+            stores: Stores::new(BackingTimes { tier3, ..BackingTimes::default() }, &[]),
         };
         let requests = kv.chains.requests();
         let warm = kv.warm_requests(requests).map(|warm| warm as usize);
@@ -93,7 +94,7 @@ impl TimedReplay<'_> {
 struct ChainFrontend<'t> {
     tier1: Tier1<'t, Slots>,
     submitted: Submitted,
-    tier3: StoreTimes,
+    stores: Stores<'static>,
 }
 
 impl ChainFrontend<'_> {
@@ -112,9 +113,8 @@ impl ChainFrontend<'_> {
         self.tier1.serve(kv, rows, observer);
         ledger.kv = self.tier1.counted().0;
         ledger.pages = self.tier1.window_counters();
-        // No block is read from the backing store or written there: a missing one is computed.
-        let at = (now, BackingTimes { tier3: self.tier3, ..BackingTimes::default() });
-        submit(device, self.tier1.events(), at, &mut self.submitted, ledger, |_, _, _| {})
+        let ChainFrontend { tier1, submitted, stores } = self;
+        submit(device, tier1.events(), (now, stores), submitted, ledger, |_, _, _| {})
     }
 }
 

@@ -1,5 +1,6 @@
 //! The course of a run: the request that is being served, and what was counted.
 
+use super::disk::DiskCounters;
 use super::frontend::Frontend;
 use super::ledger::Ledger;
 use crate::control_commands::ControlKind;
@@ -43,6 +44,8 @@ pub struct TimedOutcome {
     pub dirty_at_start: u64,
     /// Pages that were still dirty at the end.
     pub dirty_left: u64,
+    /// Counts of the disk below the tiers, if there is one.
+    pub disk: Option<DiskCounters>,
 }
 
 /// The course of a run: the request that is being served, and what was counted.
@@ -344,6 +347,7 @@ impl Course {
             parts,
             dirty_at_start,
             dirty_left,
+            disk: None,
         })
     }
 }

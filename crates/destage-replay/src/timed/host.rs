@@ -107,6 +107,8 @@ impl TimedReplay<'_> {
         } else {
             pages.tiers.set_pending(frontend.dirty_in_tier1(), frontend.dirty_pages());
         }
+        let measured = (outcome.started_ns, outcome.timing.counters.makespan_ns);
+        outcome.disk = frontend.disk(measured);
         outcome.timing.counters.waits_are_evictions();
         Ok(outcome)
     }

@@ -14,6 +14,7 @@
 //!  frontend   what stands between host and drive, or nothing             7.2
 //!  cache_frontend  a cache                                               7.3, 7.4
 //!  tier_frontend  two caches, the drive behind the second  `docs/spec/tiers.md` 6
+//!  disk       the store below these         `docs/spec/tiers.md` 6.1
 //!  chains     requests of a language model over these     `docs/spec/tiers.md` 7
 //!  ledger     what is counted while a run goes on
 //!  profile    how a run develops over time
@@ -24,6 +25,7 @@ mod cache_frontend;
 mod chains;
 mod control_commands;
 mod course;
+mod disk;
 mod frontend;
 mod host;
 mod ledger;
@@ -38,9 +40,10 @@ mod workload;
 
 pub use crate::timing::{ControlCounters, EraseSpread, TimedCounters, Timing, max_deviation};
 pub use course::TimedOutcome;
+pub use disk::{DiskCounters, DiskTimes};
 pub use host::TimedReplay;
 pub use live::LiveRun;
 pub use profile::{Period, Profile, Profiler};
-pub use tier_frontend::{BackingTimes, StoreTimes};
+pub use tier_frontend::{BackingStore, BackingTimes, StoreTimes};
 pub use timeline::Timeline;
 pub use workload::{Ask, Workload};

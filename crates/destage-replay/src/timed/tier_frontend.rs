@@ -1,6 +1,7 @@
 //! Several tiers, the simulated SSD behind the second (`docs/spec/tiers.md` 6).
 
 use super::cache_frontend::{CachedPage, loads};
+use super::disk::{Disk, DiskCounters, DiskTimes};
 use super::frontend::{Access, Frontend, PageFrontend};
 use super::ledger::Ledger;
 
@@ -36,15 +37,73 @@ pub struct BackingTimes {
     /// Of tier 3.
     pub tier3: StoreTimes,
     /// Of the backing store.
-    pub backing: StoreTimes,
+    pub backing: BackingStore,
 }
 
-impl BackingTimes {
+/// Times of the backing store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BackingStore {
+    /// The same for every page, any number of pages at once.
+    Constant(StoreTimes),
+    /// Those of a disk, one page at a time.
+    Disk(DiskTimes),
+}
+
+impl Default for BackingStore {
+    fn default() -> Self {
+        BackingStore::Constant(StoreTimes::default())
+    }
+}
+
+/// The stores below the device in a run.
+pub(super) struct Stores<'a> {
+    tier3: StoreTimes,
+    backing: StoreTimes, // without a disk
+    disk: Option<Disk>,
+    lpns: &'a [u64],
+}
+
+impl<'a> Stores<'a> {
+    /// Stores of pages with these LPNs.
+    pub(super) fn new(times: BackingTimes, lpns: &'a [u64]) -> Self {
+        let (backing, disk) = match times.backing {
+            BackingStore::Constant(backing) => (backing, None),
+            BackingStore::Disk(times) => (StoreTimes::default(), Some(Disk::new(times))),
+        };
+        Stores { tier3: times.tier3, backing, disk, lpns }
+    }
+
+    /// Whether the backing store is a disk.
+    fn has_disk(&self) -> bool {
+        self.disk.is_some()
+    }
+
     fn of(&self, store: Store) -> StoreTimes {
         match store {
             Store::Tier3 => self.tier3,
             Store::Backing => self.backing,
         }
+    }
+
+    /// A page that is read or written now: when that has been done.
+    fn serve(
+        &mut self,
+        device: &mut Device,
+        (store, page): (Store, Page),
+        (now, op, measured): (Nanos, Op, bool),
+    ) -> PendingTime {
+        if let (Store::Backing, Some(disk)) = (store, &mut self.disk) {
+            let lpn = self.lpns[page.0 as usize];
+            return PendingTime::at(disk.arrives(device, now, (lpn, measured)));
+        }
+        let StoreTimes { read_ns, write_ns } = self.of(store);
+        PendingTime::at(now + if op == Op::Read { read_ns } else { write_ns })
+    }
+
+    /// A page that nothing waits for is written to the backing store from this instant on.
+    fn written_back(&mut self, page: Page, (at, measured): (PendingTime, bool)) {
+        let disk = self.disk.as_mut().expect("only a disk gets it");
+        disk.arrives_at(at, (self.lpns[page.0 as usize], measured));
     }
 }
 
@@ -105,7 +164,7 @@ fn trim_slot(device: &mut Device, slots: &Slots, slot: u32) {
 pub(super) fn submit(
     device: &mut Device,
     slots: &mut Slots,
-    (now, backing): (Nanos, BackingTimes),
+    (now, stores): (Nanos, &mut Stores<'_>),
     submitted: &mut Submitted,
     ledger: &mut Ledger,
     mut wrote: impl FnMut(&mut Device, PendingTime, PendingTime),
@@ -114,6 +173,7 @@ pub(super) fn submit(
     let counted = device.queues().count_latencies(true);
     device.queues().count_latencies(counted);
     let operations = std::mem::take(&mut slots.operations);
+    let mut victim_read = data;
     for &operation in &operations {
         match operation {
             SlotOperation::Read(slot) => {
@@ -124,7 +184,7 @@ pub(super) fn submit(
                 // No request waits for it: it is no read that missed.
                 device.queues().count_latencies(false);
                 let before = submitted.reads;
-                read_slot(device, slots, slot, (now, submitted));
+                victim_read = read_slot(device, slots, slot, (now, submitted));
                 ledger.victim_reads += submitted.reads - before;
                 device.queues().count_latencies(counted);
             }
@@ -143,14 +203,18 @@ pub(super) fn submit(
                 device.command(Command::Other);
                 trim_slot(device, slots, slot);
             }
-            SlotOperation::StoreRead(store) => {
-                let end = PendingTime::at(now + backing.of(store).read_ns);
+            SlotOperation::StoreRead(store, page) => {
+                let end = stores.serve(device, (store, page), (now, Op::Read, counted));
                 data = device.queues().times().later(data, end);
             }
-            SlotOperation::StoreWrite(store) => {
-                let end = PendingTime::at(now + backing.of(store).write_ns);
+            SlotOperation::StoreWrite(store, page) => {
+                let end = stores.serve(device, (store, page), (now, Op::Write, counted));
                 wrote(device, end, end);
             }
+            SlotOperation::BackingWrite(page) => {
+                stores.written_back(page, (PendingTime::at(now), counted));
+            }
+            SlotOperation::VictimWrite(page) => stores.written_back(page, (victim_read, counted)),
         }
     }
     slots.operations = operations;
@@ -164,7 +228,7 @@ pub(super) struct TierFrontend<'a, P> {
     cache: &'a CacheConfig,
     lower: LowerTiers<'a>,
     slots: Slots,
-    backing: BackingTimes,
+    stores: Stores<'a>,
     lpns: &'a [u64],
     next_uses: NextUses<'a>,
     held: Vec<CachedPage>, // by page
@@ -176,20 +240,24 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
     /// Empty tiers.
     pub(super) fn new(
         (policy, lower): (&'a mut P, LowerTiers<'a>),
-        slots: Slots,
-        (cache, backing): (&'a CacheConfig, BackingTimes),
+        mut slots: Slots,
+        (cache, times): (&'a CacheConfig, BackingTimes),
         lpns: &'a [u64],
         next_uses: NextUses<'a>,
         device: &mut Device,
     ) -> Self {
         let held = CachedPage { frame: PendingTime::at(0), ready: PendingTime::at(0) };
         device.queues().times().free_frames(PendingTime::at(0), policy.frames());
+        let stores = Stores::new(times, lpns);
+        if stores.has_disk() {
+            slots.over_a_disk();
+        }
         TierFrontend {
             policy,
             cache,
             lower,
             slots,
-            backing,
+            stores,
             lpns,
             next_uses,
             held: huge::table(held, lpns.len()),
@@ -201,6 +269,12 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
     /// Pages that are dirty, in each tier and in any.
     pub(super) fn dirty_pages(&self) -> DirtyPages {
         self.lower.dirty_pages(&|visit| self.policy.for_each_resident(visit))
+    }
+
+    /// Counts of the disk, if there is one, of a run that measured from `started_ns` on and whose
+    /// requests took `makespan_ns`.
+    pub(super) fn disk(&mut self, measured: (Nanos, Nanos)) -> Option<DiskCounters> {
+        self.stores.disk.take().map(|disk| disk.finish(measured))
     }
 
     /// Pages dirty in tier 1.
@@ -215,7 +289,7 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
         (now, was_full): (Nanos, bool),
         ledger: &mut Ledger,
     ) -> (PendingTime, PendingTime) {
-        let TierFrontend { cache, slots, backing, submitted, plan, held, .. } = self;
+        let TierFrontend { cache, slots, stores, submitted, plan, held, .. } = self;
         let mut frame = PendingTime::at(now);
         if !was_full {
             let free = device.queues().times().take_frame();
@@ -227,19 +301,18 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
             }
         }
         let mut is_staged = false;
-        let data =
-            submit(device, slots, (now, *backing), submitted, ledger, |device, end, sent| {
-                let times = device.queues().times();
-                match cache.evict_wait {
-                    EvictWait::Program => frame = times.later(frame, end),
-                    EvictWait::Transfer => frame = times.later(frame, sent),
-                    EvictWait::None => {}
-                    EvictWait::Staged => {
-                        times.stage(end, now, cache.staging_pages);
-                        is_staged = true;
-                    }
+        let data = submit(device, slots, (now, stores), submitted, ledger, |device, end, sent| {
+            let times = device.queues().times();
+            match cache.evict_wait {
+                EvictWait::Program => frame = times.later(frame, end),
+                EvictWait::Transfer => frame = times.later(frame, sent),
+                EvictWait::None => {}
+                EvictWait::Staged => {
+                    times.stage(end, now, cache.staging_pages);
+                    is_staged = true;
                 }
-            });
+            }
+        });
         if is_staged {
             frame = device.queues().times().staging_free(now, cache.staging_pages);
         }
@@ -374,6 +447,9 @@ impl<P: Policy> Frontend for TierFrontend<'_, P> {
     fn settle(&mut self, settled: &Settled) {
         for held in &mut self.held {
             *held = CachedPage { frame: settled.now(held.frame), ready: settled.now(held.ready) };
+        }
+        if let Some(disk) = &mut self.stores.disk {
+            disk.settle(settled);
         }
     }
 

@@ -3,11 +3,12 @@
 //! says where each page lies, and a plain device is asked for each operation, one after the other
 //! (`docs/spec/tiers.md` 6).
 
+use super::disk::{DISK, NaiveDisk};
 use super::*;
 use destage_replay::input::Input;
 use destage_replay::observe::Completed;
 use destage_replay::tiers::Slots;
-use destage_replay::timed::{BackingTimes, StoreTimes, TimedOutcome, TimedReplay};
+use destage_replay::timed::{BackingStore, BackingTimes, StoreTimes, TimedOutcome, TimedReplay};
 use destage_ssd::config::{HostMode, Table, Value as Given};
 use destage_ssd::{CacheConfig, Device, DeviceConfig, DriveLpn, HostConfig};
 use std::collections::{BTreeMap, VecDeque};
@@ -49,6 +50,7 @@ struct Behind {
     slot_pages: u32,
     trims: bool,
     background: bool,
+    disk: bool,
     gap_ns: u64,
 }
 
@@ -58,9 +60,10 @@ fn behind() -> impl Strategy<Value = Behind> {
         select(vec!["frame", "data"]),
         1..3u32,
     );
-    let rest = (any::<bool>(), any::<bool>(), select(vec![0, 20_000, 3_000_000]));
-    (waits, rest).prop_map(|((evict_wait, read_wait, slot_pages), (trims, background, gap_ns))| {
-        Behind { evict_wait, read_wait, slot_pages, trims, background, gap_ns }
+    let rest = (any::<[bool; 3]>(), select(vec![0, 20_000, 3_000_000]));
+    (waits, rest).prop_map(|((evict_wait, read_wait, slot_pages), (are, gap_ns))| {
+        let [trims, background, disk] = are;
+        Behind { evict_wait, read_wait, slot_pages, trims, background, disk, gap_ns }
     })
 }
 
@@ -69,7 +72,8 @@ const HIT_NS: u64 = 700;
 
 const BACKING: StoreTimes = StoreTimes { read_ns: 150_000, write_ns: 90_000 };
 const TIER3: StoreTimes = StoreTimes { read_ns: 40_000, write_ns: 30_000 };
-const STORES: BackingTimes = BackingTimes { tier3: TIER3, backing: BACKING };
+const STORES: BackingTimes =
+    BackingTimes { tier3: TIER3, backing: BackingStore::Constant(BACKING) };
 
 /// Keeps every completion, by the number of its request.
 #[derive(Default)]
@@ -126,7 +130,9 @@ fn timed(case: &Case, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
     let cache = cache_config(behind.evict_wait, behind.read_wait);
     let mut seen = Completions::default();
     let tiers = (&mut policy, lower);
-    let outcome = timed.run_tiers(&mut device, tiers, slots, (&cache, STORES), &mut seen);
+    let backing = if behind.disk { BackingStore::Disk(DISK) } else { STORES.backing };
+    let stores = (&cache, BackingTimes { backing, ..STORES });
+    let outcome = timed.run_tiers(&mut device, tiers, slots, stores, &mut seen);
     (seen.0.into_values().collect(), outcome.expect("a run that ends"))
 }
 
@@ -138,6 +144,7 @@ struct Naive<'a> {
     now: u64,
     staged: Vec<u64>, // ends of programs of dirty victims
     free: Vec<u64>,   // from when each free frame of tier 1 may be taken
+    disk: NaiveDisk,
 }
 
 impl Naive<'_> {
@@ -186,7 +193,10 @@ impl Naive<'_> {
     ) -> (u64, u64) {
         if let Some(victim) = victim {
             if self.slots[&victim].1 || decision.tier3_admitted.contains(&victim) {
-                self.read(victim);
+                let end = self.read(victim);
+                if self.slots[&victim].1 {
+                    self.disk.send(end, victim);
+                }
             }
             self.leave(victim);
         }
@@ -208,6 +218,40 @@ struct Miss<'a> {
 }
 
 impl Naive<'_> {
+    /// The end of a read or write of the store below, which takes `ns` without a disk.
+    fn backing(&mut self, page: u64, ns: u64) -> u64 {
+        if self.behind.disk { self.disk.send(self.now, page) } else { self.now + ns }
+    }
+
+    /// The end of the write of a page that tier 2 declined, twice.
+    fn declined(&mut self, page: u64, is_in_tier3: bool) -> (u64, u64) {
+        let end = match is_in_tier3 {
+            true => self.now + TIER3.write_ns,
+            false => self.backing(page, BACKING.write_ns),
+        };
+        (end, end)
+    }
+
+    /// A page that was written back, and is here and dirty, was cleaned.
+    fn clean(&mut self, decision: &models::TierDecision) {
+        for &page in &decision.written_back {
+            if let Some(&(slot, true)) = self.slots.get(&page) {
+                let end = self.read(page);
+                self.disk.send(end, page);
+                self.slots.insert(page, (slot, false));
+            }
+        }
+    }
+
+    /// Takes the frame that is free earliest; when it may be taken.
+    fn take_frame(&mut self) -> u64 {
+        let frames = self.free.iter().enumerate();
+        let (at, &first) =
+            frames.min_by_key(|(_, free)| **free).expect("tier 1 evicts where no frame is free");
+        self.free.swap_remove(at);
+        if self.behind.evict_wait == "none" { 0 } else { first }
+    }
+
     /// When the data are there, and when the frame is the page's own.
     fn miss(&mut self, case: &Case, miss: Miss<'_>) -> (u64, u64) {
         let Miss { page, is_write, decision, dirty1, frames } = miss;
@@ -228,7 +272,10 @@ impl Naive<'_> {
                 self.leave(page);
             }
         } else if !is_write || rules.fetch_on_write_miss {
-            data = self.now + if decision.tier == 3 { TIER3.read_ns } else { BACKING.read_ns };
+            data = match decision.tier {
+                3 => self.now + TIER3.read_ns,
+                _ => self.backing(page, BACKING.read_ns),
+            };
         }
         if is_write && rules.promote == Promote::Move && self.slots.contains_key(&page) {
             self.leave(page);
@@ -237,33 +284,28 @@ impl Naive<'_> {
         let mut out = |full: bool| full.then(|| victims.pop_front().expect("a full tier evicts"));
         let (mut frame, mut wrote) = (self.now, None);
         if decision.evicted.is_empty() {
-            let (at, &first) = self
-                .free
-                .iter()
-                .enumerate()
-                .min_by_key(|(_, free)| **free)
-                .expect("tier 1 evicts where no frame is free");
-            self.free.swap_remove(at);
-            frame = frame.max(if self.behind.evict_wait == "none" { 0 } else { first });
+            frame = frame.max(self.take_frame());
         }
         for &victim in &decision.evicted {
             let is_dirty = dirty1.remove(&victim);
             let is_in_tier3 = decision.tier3_admitted.contains(&victim)
                 || case.lower.tier3.is_some() && !decision.written_back.contains(&victim);
-            let declined = self.now + if is_in_tier3 { TIER3.write_ns } else { BACKING.write_ns };
             // A filter that is asked for pages written over drops the copy of one that it declines.
-            let is_back = decision.written_back.contains(&victim);
+            let drops = case.lower.tier2.admit.name == "rate";
+            let is_back = drops && decision.written_back.contains(&victim);
             let is_dropped = is_back && !decision.tier2_evicted.contains(&victim);
             let ends = if is_dirty && self.slots.contains_key(&victim) && is_dropped {
                 self.leave(victim);
-                (declined, declined)
+                self.declined(victim, is_in_tier3)
             } else if is_dirty && self.slots.contains_key(&victim) {
                 self.write(victim, true)
             } else if takes(victim) {
                 let evicted = out(self.slots.len() == frames_of_tier2);
                 self.take_in(victim, evicted, is_dirty, decision)
+            } else if is_dirty {
+                self.declined(victim, is_in_tier3)
             } else {
-                (declined, declined)
+                (self.now, self.now)
             };
             if matches!(self.behind.evict_wait, "program" | "transfer") {
                 frame = frame.max(frames[&victim]);
@@ -275,6 +317,9 @@ impl Naive<'_> {
             self.take_in(page, evicted, false, decision);
         }
         assert!(victims.is_empty());
+        if rules.most_dirty.is_some() {
+            self.clean(decision);
+        }
         (data, wrote.map_or(frame, |(end, sent)| self.waits(frame, end, sent)))
     }
 
@@ -302,6 +347,7 @@ fn is_trim(step: &Step) -> bool {
 struct Left {
     completions: Vec<u64>,
     device: Device,
+    disk: NaiveDisk,
     drops: (u64, u64),
 }
 
@@ -309,7 +355,8 @@ fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> Le
     let device = Device::new(&device_config(behind.background));
     let free = vec![0; case.frames as usize];
     let slots = BTreeMap::new();
-    let mut naive = Naive { behind, device, slots, now: 0, staged: Vec::new(), free };
+    let (staged, disk) = (Vec::new(), NaiveDisk::default());
+    let mut naive = Naive { behind, device, slots, now: 0, staged, free, disk };
     let mut dirty1 = BTreeSet::new();
     let (mut frames, mut readies) = (BTreeMap::new(), BTreeMap::new());
     let (mut completions, mut drops) = (Vec::new(), (0, 0));
@@ -356,7 +403,7 @@ fn naive(case: &Case, behind: &Behind, decisions: &[models::TierDecision]) -> Le
         completions.push(if may_go { data } else { ready } + HIT_NS);
     }
     naive.device.finish();
-    Left { completions, device: naive.device, drops }
+    Left { completions, device: naive.device, disk: naive.disk, drops }
 }
 
 proptest! {
@@ -374,22 +421,39 @@ proptest! {
             .collect();
         let model = model_at(&Case { steps, ..case.clone() }, &times);
         for (counter, got) in outcome.pages.tiers.of_tier2().iter() {
-            prop_assert_eq!(got, model.counters[counter], "{}", counter);
+            let expected = model.counters.get(counter).copied();
+            prop_assert_eq!(got, expected.unwrap_or(0), "{}", counter);
         }
         for (counter, got) in outcome.pages.tiers.of_tier3().iter() {
             let expected = model.counters.get(counter).copied();
             prop_assert_eq!(got, expected.unwrap_or(0), "{}", counter);
         }
+        // The flush at the end takes no time.
+        let counts = outcome.pages.tiers.of_tier2();
+        let sent = counts.backing_reads + counts.backing_writes - outcome.pages.end_flushes;
+        let served = outcome.disk.map(|disk| disk.disk_seeks + disk.disk_sequential);
+        prop_assert_eq!(served, behind.disk.then_some(sent));
+        // What tier 3 gives up has no place among the decisions.
+        prop_assume!(!(behind.disk && case.lower.tier3.is_some()));
         // A decision does not distinguish a page that went through tier 3 and left it, nor a copy
         // that a rate dropped.
+        let rules = case.lower.tier2.rules;
         let is_plain = |d: &models::TierDecision| {
             !d.evicted.iter().any(|page| d.tier3_evicted.contains(page))
         };
-        let drops_copies = case.lower.tier2.admit.name == "rate" && case.lower.tier3.is_some();
+        let is_written_back = case.lower.tier3.is_some() || rules.most_dirty.is_some();
+        let drops_copies = case.lower.tier2.admit.name == "rate" && is_written_back;
         prop_assume!(model.decisions.iter().all(is_plain) && !drops_copies);
         prop_assert_eq!(outcome.pages.end_flushes, model.counters["end_flushes"]);
-        let Left { completions: expected, device, drops } =
+        let Left { completions: expected, device, disk, drops } =
             naive(&case, &behind, &model.decisions);
+        if let Some(counted) = outcome.disk {
+            let served = disk.serve();
+            let busy: u64 = served.iter().map(|(_, _, time)| time).sum();
+            let last = served.last().map_or(0, |&(_, end, _)| end);
+            let span = last.max(expected.iter().copied().max().unwrap_or(0));
+            prop_assert_eq!((counted.disk_busy_ns, counted.disk_span_ns), (busy, span));
+        }
         prop_assert_eq!(completions, expected);
         let counted = outcome.timing.counters.control_commands.unwrap_or_default();
         let asked = case.steps.iter().filter(|step| behind.trims && is_trim(step)).count();
@@ -434,6 +498,7 @@ fn a_hit_in_tier_2_waits_for_its_read_and_a_declined_victim_for_the_backing_stor
         slot_pages: 1,
         trims: false,
         background: false,
+        disk: false,
         gap_ns: 10_000_000,
     };
     let (completions, outcome) = timed(&case, &behind);

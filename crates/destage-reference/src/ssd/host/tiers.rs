@@ -1,6 +1,7 @@
 //! The device behind a flash tier (`docs/spec/tiers.md` 6): [`run_tiers`] decides, a list of slots
 //! has the place of each page, and the host asks the device for each operation.
 
+use super::disk::Disk;
 use super::options::{part_of_the_run, queue_depth};
 use super::pending_time::{PendingTime, Until};
 use super::requests::{Request, RequestKind, requests, steps};
@@ -60,6 +61,7 @@ struct Tiers {
     slot_pages: u64,
     read_ns: u64,
     write_ns: u64,
+    disk: Option<Disk>,
     move_up: bool,
     fetches: bool,
     trims: bool,
@@ -110,6 +112,7 @@ pub fn simulate_tiers(vector: &Value) -> Result<Value, String> {
         slot_pages: number(whole, "slot_pages", 1),
         read_ns: number(&backing, "read_ns", 1_000_000),
         write_ns: number(&backing, "write_ns", 1_000_000),
+        disk: backing.get("disk").map(|keys| Disk::of(keys.as_object().expect("an object"))),
         move_up: tier2.get("promote").is_some_and(|promote| promote == "move"),
         fetches: Params(&params).flag("fetch_on_write_miss"),
         trims: part_of_the_run(&keys).0,
@@ -227,7 +230,10 @@ impl Tiers {
         if self.slots.len() == self.frames2 {
             let victim = victims.pop_front().expect("a full tier evicts");
             if self.slots[&victim].1 {
-                self.read(victim)?;
+                let end = self.read(victim)?;
+                if let Some(disk) = &mut self.disk {
+                    disk.send(end, victim);
+                }
             }
             self.leave(victim);
         }
@@ -235,6 +241,29 @@ impl Tiers {
         let slot = (0..).find(is_free).expect("a slot is free");
         self.slots.insert(page, (slot, dirty));
         self.write(page, dirty)
+    }
+
+    /// 4.9: a page that was written back, and is here and dirty, was cleaned.
+    fn clean(&mut self, decision: &TierDecision) -> Result<(), Full> {
+        for page in &decision.written_back {
+            if let Some(&(slot, true)) = self.slots.get(page) {
+                let end = self.read(*page)?;
+                if let Some(disk) = &mut self.disk {
+                    disk.send(end, *page);
+                }
+                self.slots.insert(*page, (slot, false));
+            }
+        }
+        Ok(())
+    }
+
+    /// A page is read from the backing store or written there: the disk's time, or this one.
+    fn backing(&mut self, page: u64, ns: u64) -> PendingTime {
+        let (ssd, Some(disk)) = (&self.host.ssd, &mut self.disk) else {
+            return PendingTime::at(self.host.ssd.now + ns);
+        };
+        let number = disk.send(PendingTime::at(ssd.now), page);
+        PendingTime::at(disk.end(ssd, number))
     }
 
     fn access(&mut self, op: Op, page: u64, decision: &TierDecision) -> Result<Part, Full> {
@@ -257,7 +286,7 @@ impl Tiers {
                 self.leave(page);
             }
         } else if !is_write || self.fetches {
-            data = PendingTime::at(now + self.read_ns);
+            data = self.backing(page, self.read_ns);
         }
         // Step 4 of 4.1.
         if is_write && self.move_up && self.slots.contains_key(&page) {
@@ -275,6 +304,7 @@ impl Tiers {
             self.take_in(page, false, &mut victims)?;
         }
         assert!(admitted.is_empty() && victims.is_empty());
+        self.clean(decision)?;
         let frame = frame.known(&self.host.ssd);
         let ready = frame.max(&data).known(&self.host.ssd);
         let may_go = (!is_write || self.fetches) && self.host.read_waits_for_data;
@@ -293,11 +323,13 @@ impl Tiers {
     ) -> Result<PendingTime, Full> {
         let is_dirty = self.dirty_above.remove(&victim);
         let own = self.above.remove(&victim).expect("a victim is resident").frame;
-        let mut end = PendingTime::at(self.host.ssd.now + self.write_ns);
+        let mut end = PendingTime::at(self.host.ssd.now);
         if is_dirty && self.slots.contains_key(&victim) {
             end = self.write(victim, true)?;
         } else if takes(admitted, victim) {
             end = self.take_in(victim, is_dirty, victims)?;
+        } else if is_dirty {
+            end = self.backing(victim, self.write_ns);
         }
         let frame = match self.host.evict_wait {
             EvictWait::Program | EvictWait::Transfer => frame.max(&own),
@@ -335,6 +367,10 @@ impl Tiers {
             OF_THE_DEVICE.map(|name| (name.to_string(), all[name].clone())).into_iter().collect();
         let interface = host.interface(&completions);
         counters.extend(OF_COMMANDS.map(|name| (name.to_string(), interface[name].clone())));
+        if let Some(disk) = &self.disk {
+            let makespan = all["makespan_ns"].as_u64().expect("a number");
+            counters.extend(disk.counters(&host.ssd, makespan));
+        }
         counters.extend(of_tiers.into_iter().map(|(name, count)| (name.to_string(), count.into())));
         json!({"completions_ns": completions, "decisions": decisions, "counters": counters})
     }
