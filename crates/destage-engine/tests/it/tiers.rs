@@ -266,10 +266,18 @@ fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
             .map(|(key, value)| (key.clone(), serde_json::to_value(value).expect("JSON")))
             .collect()
     };
+    // The trace has more pages than are accessed, which a model does not know.
+    let of_policy = |name: &str, mut params: Map<String, Json>| {
+        if name == "acr-h" {
+            params.insert("file_pages".into(), PAGES.into());
+        }
+        params
+    };
     let tier = |tier: &LowerTierSpec| -> Map<String, Json> {
         let LowerTierSpec { policy, frames, admit, rules, .. } = tier;
         let tier = json!({
-            "policy": policy.name, "params": given(&policy.given), "frames": frames,
+            "policy": policy.name, "params": of_policy(policy.name, given(&policy.given)),
+            "frames": frames,
             "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
             "promote": rules.promote, "admit_dirty": rules.admit_dirty,
             "most_dirty": rules.most_dirty,
@@ -278,11 +286,11 @@ fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
     };
     let fetches = case.lower.tier2.rules.fetch_on_write_miss;
     let options = json!({"fetch_on_write_miss": fetches, "flush_at_end": case.flush_at_end});
-    let options = options.as_object().expect("one");
+    let options = of_policy(&case.tier1, options.as_object().expect("one").clone());
     let (tier2, tier3) = (tier(&case.lower.tier2), case.lower.tier3.as_ref().map(tier));
     let lower = (&tier2, tier3.as_ref());
     let frames = case.frames as usize;
-    models::run_tiers_at(&case.tier1, frames, options, lower, &case.steps, arrivals_ns)
+    models::run_tiers_at(&case.tier1, frames, &options, lower, &case.steps, arrivals_ns)
         .expect("a known policy")
 }
 
@@ -472,6 +480,19 @@ fn laws(
         prop_assert!(written.is_subset(&kept), "{written:?} {kept:?}");
     }
     Ok(())
+}
+
+#[test]
+fn acr_h_in_a_tier_counts_the_pages_of_the_trace_as_its_model() {
+    let access = |word: &str| {
+        let op = if word.starts_with('W') { models::Op::Write } else { models::Op::Read };
+        Step::Access(op, word[1..].parse().expect("a page"))
+    };
+    let words = "R0 W3 W8 W6 R0 W1 W2 W13 W14 W4 W21 R0 R5 R5 R0 W9 R15 W10";
+    let (tier1, steps) = ("acr-h".to_owned(), words.split(' ').map(access).collect());
+    let lower = tier2("lru", 1, "always", TierRules::default());
+    let case = Case { tier1, frames: 11, lower, flush_at_end: false, steps };
+    assert_eq!(product(&case).0, model(&case).decisions);
 }
 
 #[test]
