@@ -315,6 +315,10 @@ mod tests {
                 OptionKind::Whole if option.name.starts_with("backing") => r#"7, "tier2": "lru""#,
                 OptionKind::Whole if option.name == "tier2_read_ns" => r#"7, "tier2": "lru""#,
                 _ if option.name.starts_with("tier3") => &of_tier3(option.name),
+                OptionKind::Whole if option.name == "token_ns" => r#"7, "kv": true"#,
+                OptionKind::Whole if option.name == "double_tokens" => {
+                    r#"7, "kv": true, "token_ns": 9"#
+                }
                 OptionKind::Whole => "7",
                 OptionKind::Text if option.name == "tier2" => r#""lru", "tier2_cache": "9p""#,
                 OptionKind::Text if option.name == "tier2_cache" => r#""9p", "tier2": "lru""#,

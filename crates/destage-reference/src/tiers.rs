@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::ace::Ordered;
 use crate::admission::{Admission, Tier2State};
+use crate::pgdsf::Pgdsf;
 use crate::{Decision, Model, Op, Params, Step, model_with_trims, ordered};
 
 /// A decision of two tiers or three (4.7).
@@ -134,6 +135,21 @@ impl Lower {
             gone: Vec::new(),
             counters: TIER2_COUNTERS.map(|name| (name, 0)).into(),
         }
+    }
+
+    /// The same, over blocks of prompts with these times of computing (7.5).
+    pub(crate) fn of_blocks(tier: &Map<String, Value>, times: &BTreeMap<u64, u64>) -> Lower {
+        let mut lower = Lower::new(tier);
+        if let Admission::Worth { compute_ns, .. } = &mut lower.admission {
+            *compute_ns = times.clone();
+        }
+        if tier["policy"] == "pgdsf" {
+            let params = tier.get("params").and_then(Value::as_object).cloned();
+            let params = params.unwrap_or_default();
+            let params = &Params(&params);
+            lower.policy = Box::new(Pgdsf::of_prompts(lower.frames, params, times.clone(), false));
+        }
+        lower
     }
 
     pub(crate) fn count(&mut self, counter: &'static str) {

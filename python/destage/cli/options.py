@@ -462,7 +462,7 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
 _RARE = (
     *("backing_read_ns", "backing_write_ns", "tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),
     *("tier3_cache", "tier3_admit", "tier3_offer", "tier3_promote"),
-    *("admit_dirty", "tier3_admit_dirty"),
+    *("admit_dirty", "tier3_admit_dirty", "token_ns", "double_tokens"),
 )
 
 #: Run options that are no advanced ones.

@@ -85,6 +85,7 @@ fn a_line_of_two_tiers_with_a_device_that_is_no_vector_is_an_error_with_its_key(
 #[test]
 fn every_vector_of_a_language_model_passes_and_is_emitted_as_it_stands() {
     passes("kv.jsonl", 30);
+    passes("kv-compute.jsonl", 8);
 }
 
 #[test]
@@ -95,6 +96,8 @@ fn a_line_of_a_language_model_that_is_no_vector_is_an_error_with_its_key() {
             "kv.touch: expected \"tail-first\" or \"head-first\", found \"both\"",
         ),
         (|v| v["kv"]["block_tokens"] = json!(0), "kv.block_tokens: expected an integer 1..32767"),
+        (|v| v["kv"]["token_ns"] = json!(0), "kv.token_ns: expected an integer 1..1000000000"),
+        (|v| v["kv"]["double_tokens"] = json!(9), "kv.double_tokens: there is no kv.token_ns"),
         (|v| v["requests"][2][0] = json!([]), "requests[2][0]: expected at least one block"),
         (|v| v["requests"][2] = json!([[1]]), "requests[2]: expected a list [ids, tokens of"),
         (|v| v["requests"][0][0] = json!([1, 1]), "request 0 of the trace, block 1: the request"),

@@ -156,6 +156,9 @@ pub static SCHEMA: &[Object] = &[
         tier3_write_ns "?": "integer", "time of a write to it, as given, ns";
         kv "?": "true", "prefix semantics; absent: page accesses";
         touch "?": "text", "order of a request's blocks; absent: `tail-first`";
+        token_ns "?": "integer", "time to compute a token at the head of a prompt, as given, ns";
+        double_tokens "?": "integer", "tokens before a token that double its time; absent: depth \
+            costs nothing";
         device "?": "text", "name of the device behind the cache";
         placement "?": "text", "its placement policy, as one types it; absent if it has none";
         source_sha256 "?": "text", "SHA-256 of the Python file that the policy is in";
@@ -231,6 +234,9 @@ pub static SCHEMA: &[Object] = &[
             took in again";
         insertions: "integer", "blocks that tier 1 took in";
         evictions: "integer", "blocks evicted from tier 1";
+        compute_ns "?": "integer", "with `token_ns`: time to compute all blocks, ns";
+        hit_compute_ns "?": "integer", "with `token_ns`: time to compute the blocks of cached \
+            prefixes, ns; absent: 0";
     ),
     object!("series period", "What one period of so many accesses counted: every key of \
         *counters*, where the policy had adapted to at its end, by name, and:",

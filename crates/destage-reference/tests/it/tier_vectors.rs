@@ -88,7 +88,8 @@ fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
     let is_kv = |vector: &Value| vector.get("kv").is_some();
     let mut vectors = vectors("kv.jsonl");
     vectors.extend(three_tiers().into_iter().filter(is_kv));
-    assert_eq!(vectors.len(), 30 + 8);
+    vectors.extend(self::vectors("kv-compute.jsonl"));
+    assert_eq!(vectors.len(), 30 + 8 + 8);
     for vector in vectors {
         let requests: Vec<Prompt> = list(&vector, "requests")
             .iter()
@@ -104,6 +105,8 @@ fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
             head_first: kv.get("touch").is_some_and(|touch| touch == "head-first"),
             block_tokens: number("block_tokens", 512),
             warmup_requests: number("warmup_requests", 0) as usize,
+            token_ns: kv.get("token_ns").map(|_| number("token_ns", 0)),
+            double_tokens: kv.get("double_tokens").map(|_| number("double_tokens", 0)),
         };
         let frames = vector["frames"].as_u64().expect("frames") as usize;
         let tier = |key: &str| vector.get(key).map(|tier| tier.as_object().expect("an object"));
