@@ -22,6 +22,7 @@ SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "pages_per_block": (32, 64, {"policies": "bplru"}),
     "device_pages": (4_096, 8_192, {"policies": "bplru"}),
     "trim": ("ignore", "drop", {}),
+    "ttl": ("1h", "2h", {}),
     "tier2": ("lru", "fifo", {"tier2_cache": "20%"}),
     "tier2_cache": ("20%", "30%", {"tier2": "lru"}),
     "admit": ("always", "larc", TIER),

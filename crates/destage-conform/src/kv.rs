@@ -32,6 +32,8 @@ pub(super) struct KvVector {
     touch: Touch,
     warmup_requests: u64,
     token_time: Option<TokenTime>,
+    ttl_ns: Option<u64>,
+    arrivals_ns: Vec<u64>,
     lpns: Vec<u64>,
     ids: Vec<u32>,
     marks: Vec<ChainMark>,
@@ -70,6 +72,8 @@ struct KvLine {
     warmup_requests: Count,
     token_ns: Option<Positive>,
     double_tokens: Option<Positive>,
+    ttl_ns: Option<Positive>,
+    gap_ns: Option<Positive>,
 }
 
 /// A vector as its line has it.
@@ -106,16 +110,22 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
     if let Some(lower) = &lower {
         arrivals(None, lower, 0)?; // requests of a vector have no times
     }
-    let KvLine { touch, block_tokens, warmup_requests, token_ns, double_tokens } = line.kv.0;
-    let double_tokens = double_tokens.map(|Positive(tokens)| tokens);
-    let token_time = token_ns.map(|Positive(token_ns)| TokenTime { token_ns, double_tokens });
+    let KvLine { touch, block_tokens, warmup_requests, token_ns, double_tokens, ttl_ns, gap_ns } =
+        line.kv.0;
+    let number = |given: Option<Positive>| given.map(|Positive(number)| number);
+    let (token_ns, double_tokens) = (number(token_ns), number(double_tokens));
+    let (ttl_ns, gap_ns) = (number(ttl_ns), number(gap_ns));
+    if ttl_ns.is_some() != gap_ns.is_some() {
+        return Err(malformed("kv.ttl_ns", "it goes with kv.gap_ns"));
+    }
+    let token_time = token_ns.map(|token_ns| TokenTime { token_ns, double_tokens });
     if token_time.is_none() && double_tokens.is_some() {
         return Err(malformed("kv.double_tokens", "there is no kv.token_ns"));
     }
     let block_tokens = block_tokens.map_or(512, |BlockTokens(tokens)| tokens);
     let requests = line.requests.0;
     let decisions = one_for_each("decisions", line.decisions, ("request", requests.len()))?;
-    let (mut blocks, mut marks) = (Vec::new(), Vec::new());
+    let (mut blocks, mut marks, mut arrivals_ns) = (Vec::new(), Vec::new(), Vec::new());
     for (number, Prompt(ids, Count(prompt))) in requests.into_iter().enumerate() {
         let ids = ids.pages();
         if ids.is_empty() {
@@ -126,6 +136,7 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
             let left = prompt.saturating_sub(place as u64 * block_tokens);
             let tokens = if prompt == 0 { block_tokens } else { left.clamp(1, block_tokens) };
             blocks.push(id);
+            arrivals_ns.push(number as u64 * gap_ns.unwrap_or(0));
             marks.push(ChainMark::new(tokens, place == 0));
         }
     }
@@ -141,6 +152,8 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
         touch: touch.map(|Touched(touch)| touch).unwrap_or_default(),
         warmup_requests: warmup_requests.0,
         token_time,
+        ttl_ns,
+        arrivals_ns,
         lpns,
         ids,
         marks,
@@ -218,9 +231,10 @@ impl KvVector {
             columns,
             chains: chains.with_compute_ns(compute_ns.as_deref()),
             next_uses: NextUses::Long(&next_uses),
-            arrivals_ns: &[],
+            arrivals_ns: &self.arrivals_ns,
             warmup: Warmup::Requests(self.warmup_requests),
             touch: self.touch,
+            ttl_ns: self.ttl_ns,
         };
         let has_tier3 = self.lower.as_ref().is_some_and(|lower| lower.tier3.is_some());
         let mut recorder = Recorder { lpns: &self.lpns, has_tier3, decisions: Vec::new() };

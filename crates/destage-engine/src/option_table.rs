@@ -122,6 +122,17 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         columns: &[text("trim").or_of_host("trim").or("ignore")],
     },
     RunOption {
+        name: "ttl",
+        flag: "--ttl",
+        kind: OptionKind::Text,
+        metavar: "TIME",
+        default: "none",
+        about: "Cached pages older than this are misses: 1h.",
+        commands: OF_TIERS,
+        several: false,
+        columns: &[text("ttl")],
+    },
+    RunOption {
         name: "tier2",
         flag: "--tier2",
         kind: OptionKind::Text,

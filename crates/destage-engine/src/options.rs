@@ -337,6 +337,7 @@ mod tests {
                 OptionKind::Text if option.name == "touch" => r#""head-first", "kv": true"#,
                 OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
                 OptionKind::Text if option.name == "trim" => r#""drop""#,
+                OptionKind::Text if option.name == "ttl" => r#""1h""#,
                 OptionKind::Text => r#""10%""#,
             };
             let read = RunOptions::from_json(&format!(r#"{{"{}": {value}}}"#, option.name));

@@ -3,7 +3,7 @@
 
 use crate::spec::PolicySpec;
 use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
-use destage_keys::Word;
+use destage_keys::{Word, duration_ns};
 use destage_replay::error::RunError;
 use destage_replay::kv::{TokenTime, Touch};
 use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
@@ -83,6 +83,9 @@ pub struct TierOptions {
     /// Order in which a request's blocks meet the policy.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub touch: Option<Touch>,
+    /// Time to live of cached pages, a duration as written.
+    #[serde(deserialize_with = "duration", skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<String>,
     /// Time of computing the first token of a prompt, nanoseconds.
     #[serde(deserialize_with = "token_ns", skip_serializing_if = "Option::is_none")]
     pub token_ns: Option<u64>,
@@ -167,6 +170,11 @@ impl TierOptions {
             );
         }
         Ok(())
+    }
+
+    /// Time to live, nanoseconds, if it is given.
+    pub fn ttl_ns(&self) -> Option<u64> {
+        duration_ns(self.ttl.as_deref()?)
     }
 
     /// Time of computing a token, if it is given.
@@ -336,6 +344,15 @@ fn word<'de, D: Deserializer<'de>, W: Word>(value: D) -> Result<Option<W>, D::Er
     let read = found.as_str().and_then(W::parse);
     read.map(Some)
         .ok_or_else(|| D::Error::custom(format!("expected {}, got {found}", W::NAMES.join(" or "))))
+}
+
+fn duration<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let Some(given) = text(value)? else { return Ok(None) };
+    if duration_ns(&given).is_none_or(|ns| ns == 0) {
+        let what = format!("expected a duration such as 60s, 30m, 1h, got {given:?}");
+        return Err(D::Error::custom(what));
+    }
+    Ok(Some(given))
 }
 
 /// A whole number of a range.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::pgdsf::Pgdsf;
 use crate::tiers::{Lower, TIER3_COUNTERS, merge};
+use crate::ttl::Ages;
 use crate::{Model, Op, Params, Step, model_with_trims};
 
 /// A request: the blocks of its prompt from head to tail, and the tokens of the prompt.
@@ -57,6 +58,8 @@ pub struct KvOptions {
     pub token_ns: Option<u64>,
     /// Tokens before one that double its time.
     pub double_tokens: Option<u64>,
+    /// Time to live of a block (4.9), and the time between two requests.
+    pub ttl_and_gap_ns: Option<(u64, u64)>,
 }
 
 const COUNTERS: [&str; 10] = [
@@ -214,13 +217,25 @@ fn run_policy(
     let mut lower = Below { tier2: tier2.map(of_blocks), tier3: tier3.map(of_blocks) };
     let mut decisions = Vec::new();
     let mut counters: BTreeMap<&'static str, u64> = COUNTERS.map(|name| (name, 0)).into();
+    let mut ages = options.ttl_and_gap_ns.map(|(ttl_ns, gap_ns)| (Ages::new(ttl_ns), gap_ns));
     for (number, request) in requests.iter().enumerate() {
         if number == options.warmup_requests {
             counters.values_mut().for_each(|count| *count = 0);
             lower.begin_counting();
         }
         let upper = upper.as_mut();
-        decisions.push(serve(upper, &mut cached, &mut lower, options, request, &mut counters));
+        let mut expired = Vec::new();
+        if let Some((ages, gap_ns)) = &mut ages {
+            ages.now_ns = number as u64 * *gap_ns;
+            expired = expire(ages, upper, &mut cached, &mut lower, &request.0, &mut counters);
+        }
+        let mut decision = serve(upper, &mut cached, &mut lower, options, request, &mut counters);
+        *counters.entry("evictions").or_insert(0) += expired.len() as u64;
+        decision.evicted.splice(0..0, expired);
+        if let Some((ages, _)) = &mut ages {
+            request.0[decision.hit_blocks as usize..].iter().for_each(|&block| ages.renew(block));
+        }
+        decisions.push(decision);
     }
     if options.warmup_requests >= requests.len() {
         counters.values_mut().for_each(|count| *count = 0);
@@ -234,6 +249,29 @@ fn run_policy(
         counters.extend(named.map(|(name, of)| (name, tier3.counters[of])));
     }
     Some(KvOutcome { decisions, counters })
+}
+
+/// Blocks of a chain that have expired leave all tiers; those that tier 1 had.
+fn expire(
+    ages: &mut Ages,
+    upper: &mut dyn Model,
+    cached: &mut BTreeSet<u64>,
+    lower: &mut Below,
+    chain: &[u64],
+    counters: &mut BTreeMap<&'static str, u64>,
+) -> Vec<u64> {
+    let mut left = Vec::new();
+    for &block in chain {
+        ages.tier1 = cached.clone();
+        let mut tiers: Vec<&mut Lower> = lower.tier2.iter_mut().chain(&mut lower.tier3).collect();
+        let Some(expired) = ages.expire(block, upper, &mut tiers) else { continue };
+        *counters.entry("expired_blocks").or_insert(0) += 1;
+        if expired.tier1.is_some() {
+            cached.remove(&block);
+            left.push(block);
+        }
+    }
+    left
 }
 
 /// The tiers below tier 1.

@@ -56,8 +56,10 @@ mod sampled;
 mod sieve;
 mod slru;
 pub mod ssd;
+mod through;
 mod tiers;
 mod trims;
+mod ttl;
 mod two_q;
 mod w_tinylfu;
 mod watt;
@@ -67,8 +69,9 @@ pub use kv::{KvDecision, KvOptions, KvOutcome, Prompt, run_kv};
 use sampled::{Rule, Sampled};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
-pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at};
+pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at, run_tiers_with_ttl};
 pub use trims::{Step, Trimmed, run_with_trims};
+pub use ttl::run_with_ttl;
 
 use serde_json::{Map, Value};
 

@@ -85,6 +85,9 @@ class RunOptions(TypedDict, total=False):
     trim: str | None
     """Effect of the trace's trims (discards): nothing (`"ignore"`), or `"drop"` their pages, which
     then leave the cache unwritten."""
+    ttl: str | None
+    """Time to live of cached pages, `"1h"`: an access to a page that was written or fetched longer
+    ago is a miss."""
     tier2: str | Sequence[str] | None
     """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
     Several of this and the next four are a grid."""

@@ -130,7 +130,7 @@ fn runs_of_chains(drive: &Drive) -> Vec<RunResult> {
     let marks: Vec<_> = (0..1800).map(|k| ChainMark::new(16, k % 3 == 0)).collect();
     let input = Input { chains: &marks, ..workload.input() };
     let tiers = serde_json::from_value(json!({
-        "kv": true, "touch": "tail-first", "token_ns": 1000, "double_tokens": 64,
+        "kv": true, "touch": "tail-first", "ttl": "1h", "token_ns": 1000, "double_tokens": 64,
     }))
     .unwrap();
     let options = RunOptions { tiers, ..RunOptions::default() };

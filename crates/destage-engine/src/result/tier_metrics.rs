@@ -44,7 +44,7 @@ macro_rules! kv {
 
 /// Of cached prefixes, then of the flash tier.
 pub(super) fn of_tiers() -> impl Iterator<Item = Metric> {
-    OF_PREFIXES.iter().chain(OF_TIER2).copied()
+    OF_PREFIXES.iter().chain(OF_TIER2).chain(OF_EXPIRY).copied()
 }
 
 #[rustfmt::skip] // a metric, some lines: it is a table
@@ -169,6 +169,16 @@ static OF_TIER2: &[Metric] = &[
     metric!(Tiers, "pending_tier3", "Pending, tier 3", Count "pages", Neither,
         "pages dirty in tier 3 when measurement ends",
         |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.pending_tier3.into())),
+];
+
+#[rustfmt::skip] // a metric, some lines: it is a table
+static OF_EXPIRY: &[Metric] = &[
+    metric!(Evictions, "expired_hits", "Expired hits", Count "accesses", Lower,
+        "accesses, or blocks of prompts, whose page was cached and older than the time to live: \
+         misses", |r| Some(r.expiry?.expired_hits.into())),
+    metric!(Evictions, "expired_writes", "Expired writes", Count "pages", Lower,
+        "dirty pages among these, which were written before they went",
+        |r| Some(r.expiry?.expired_writes.into())),
 ];
 
 /// Time of the reads below tier 1, over the accesses or blocks.

@@ -2,7 +2,7 @@
 //! (`docs/spec/tiers.md`).
 
 use super::outcome::Outcome;
-use super::requirements::needs_a_device;
+use super::requirements::{check_ttl, needs_a_device, requirements};
 use super::runner::{Followed, Runner, replay_of};
 use crate::checked::Checked;
 use crate::mounted::Mounted;
@@ -10,7 +10,7 @@ use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use crate::tier_options::{NO_SIZE, TierOptions};
 use crate::tiers::LowerTiersSpec;
-use destage_core::{AnyPolicy, Policy};
+use destage_core::{AnyPolicy, Policy, Requirements};
 use destage_policies::{Setup, admission, dense};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;
@@ -53,6 +53,7 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
     if spec.is_prefix_min() && !tiers.kv {
         return impossible("prefix-min is the bound of cached prefixes: add kv (--kv)".into());
     }
+    suits_ttl(spec, options)?;
     if !tiers.kv && tiers.tier2.is_none() {
         return Ok(());
     }
@@ -85,6 +86,33 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return impossible(format!("kv excludes {}: it keeps no page that is read", spec.label()));
     }
     Ok(())
+}
+
+/// A time to live suits the run (`docs/spec/tiers.md` 4.9).
+fn suits_ttl(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunError> {
+    let impossible = |what: String| Err(RunError::Impossible(what));
+    if options.tiers.ttl.is_none() {
+        return Ok(());
+    }
+    if options.drive.is_some() {
+        let what = "ttl (--ttl) excludes device (--device): when an expired page is written there \
+            is not specified. Leave one of them out";
+        return impossible(what.into());
+    }
+    if options.check {
+        return impossible(
+            "ttl (--ttl) excludes check: a page leaves without a miss of its own".into(),
+        );
+    }
+    let info = destage_policies::info(spec.name);
+    let why = match () {
+        () if requirements(spec).contains(Requirements::NEXT_USE) => {
+            "it expects a page to be there at its next use"
+        }
+        () if info.is_ok_and(|info| info.admission) => "it bypasses pages",
+        () => return Ok(()),
+    };
+    impossible(format!("ttl (--ttl) excludes {}: {why}", spec.label()))
 }
 
 /// A policy that holds blocks back for their successors meets these first.
@@ -195,6 +223,7 @@ impl TieredRunner<'_> {
     pub(super) fn run(self, spec: &PolicySpec, setup: &Setup) -> Result<Outcome, RunError> {
         let lower = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
         check_times(lower.as_ref(), self.input)?;
+        check_ttl(self.options, self.input)?;
         let says = self.options.says();
         let compute_ns = self.compute_ns(spec, lower.as_ref());
         let mut lower =
@@ -245,8 +274,13 @@ impl TieredRunner<'_> {
         let watches = observer.watches();
         let mut followed = Followed::new(observer, control);
         let pages = input.columns.lpns.len() as u32;
+        let ttl_ns = options.tiers.ttl_ns();
         let replayed = if spec.is_none() {
-            untimed::run(&replay, &mut Through::default(), lower.erased()?, &mut followed)
+            let (mut through, lower) = (Through::default(), lower.erased()?);
+            untimed::run_expiring(&replay, &mut through, lower, ttl_ns, &mut followed)
+        } else if ttl_ns.is_some() {
+            let mut policy = dense(spec.name, setup, pages)?;
+            untimed::run_expiring(&replay, &mut policy, lower.erased()?, ttl_ns, &mut followed)
         } else if options.check {
             let policy = dense(spec.name, setup, pages)?;
             let every = u64::from(policy.frames());
@@ -330,6 +364,7 @@ fn kv_replay<'a>(
         arrivals_ns: input.arrivals_ns,
         warmup: options.warmup,
         touch: options.tiers.touch.unwrap_or_default(),
+        ttl_ns: options.tiers.ttl_ns(),
     })
 }
 

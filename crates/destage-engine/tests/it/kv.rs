@@ -73,6 +73,16 @@ impl Decoded {
         Decoded { lpns: (0..blocks).collect(), ids, extents, marks, next_uses }
     }
 
+    /// Arrivals of the rows, a request every so many nanoseconds.
+    fn arrivals_ns(&self, gap_ns: u64) -> Vec<u64> {
+        let mut begun = 0;
+        let arrival = |mark: &ChainMark| {
+            begun += u64::from(mark.begins());
+            (begun - 1) * gap_ns
+        };
+        self.marks.iter().map(arrival).collect()
+    }
+
     /// Time of computing each block.
     fn compute_ns(&self, time: Option<TokenTime>) -> Arc<[u64]> {
         let chains = Chains { ids: &self.ids, marks: &self.marks, compute_ns: None };
@@ -89,6 +99,7 @@ impl Decoded {
             arrivals_ns: &[],
             warmup: Warmup::Requests(warmup),
             touch,
+            ttl_ns: None,
         }
     }
 }
@@ -282,10 +293,15 @@ proptest! {
             ("prefix-min", None),
         ]),
         below in prop::option::of((select(vec!["lru", "pgdsf"]), 1..25u32, lower_tier())),
+        ttl_ns in prop::option::of(1..300u64),
     ) {
         let decoded = Decoded::of(&prompts);
         let compute_ns = decoded.compute_ns(time);
         let mut replay = decoded.replay(Touch::TailFirst, warmup as u64);
+        let arrivals_ns = decoded.arrivals_ns(7);
+        if let Some(ttl_ns) = ttl_ns.filter(|_| policy != prefix_min::NAME) {
+            (replay.ttl_ns, replay.arrivals_ns) = (Some(ttl_ns), &arrivals_ns);
+        }
         replay.chains = replay.chains.with_compute_ns(time.map(|_| &compute_ns[..]));
         let given = value.map(|value| format!("{policy}[value={value}]"));
         let spec = PolicySpec::parse(given.as_deref().unwrap_or(policy)).expect("a policy");
@@ -318,7 +334,8 @@ proptest! {
         let tier2 = lower.as_ref().map(|lower| of_model(&lower.tier2));
         let tier3 = lower.as_ref().and_then(|lower| lower.tier3.as_ref()).map(of_model);
         let tiers = (tier2.as_ref(), tier3.as_ref());
-        let options = timed(time, warmup);
+        let ttl_and_gap_ns = replay.ttl_ns.map(|ttl_ns| (ttl_ns, 7));
+        let options = models::KvOptions { ttl_and_gap_ns, ..timed(time, warmup) };
         let model = models::run_kv(policy, frames as usize, &params, tiers, &options, &prompts)
             .expect("a known policy");
         prop_assert_eq!(&recorder.0, &model.decisions);
@@ -327,7 +344,8 @@ proptest! {
         }
         prop_assert_eq!(replayed.kv.compute_ns > 0, time.is_some() && replayed.kv.blocks > 0);
         let longest = prompts.iter().map(|(chain, _)| chain.len()).max().unwrap_or(0);
-        if lower.is_none() && policy != "lru" && longest <= frames as usize {
+        let is_alone = replay.ttl_ns.is_none() && lower.is_none();
+        if is_alone && policy != "lru" && longest <= frames as usize {
             prop_assert_eq!(replayed.kv.stranded_blocks, 0, "a chain dies from its end");
         }
     }
@@ -446,6 +464,7 @@ fn hit_tokens(trace: &Trace, policy: &str, touch: Touch, frames: u32) -> (u64, u
         arrivals_ns: input.arrivals_ns,
         warmup: Warmup::Percent(50.0),
         touch,
+        ttl_ns: None,
     };
     let counted = run(&replay, policy, frames, &mut Unobserved).kv;
     (counted.hit_tokens, counted.tokens)

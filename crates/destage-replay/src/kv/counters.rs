@@ -22,7 +22,10 @@ macro_rules! kv_counters {
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 let has_times = self.compute_ns > 0;
                 let all = [$((stringify!($name), self.$name)),+];
-                all.into_iter().filter(move |(name, _)| has_times || !name.ends_with("_ns"))
+                all.into_iter().filter(move |(name, count)| match *name {
+                    "expired_blocks" => *count > 0,
+                    name => has_times || !name.ends_with("_ns"),
+                })
             }
         }
     };
@@ -54,6 +57,9 @@ kv_counters! {
     insertions;
     /// Blocks evicted from tier 1.
     evictions;
+    /// Blocks of prompts that were cached and had expired; a result has them apart.
+    #[serde(skip)]
+    expired_blocks;
     /// Time of computing all blocks, nanoseconds; 0 where no time of a token is given.
     #[serde(default, skip_serializing_if = "is_zero")]
     compute_ns;

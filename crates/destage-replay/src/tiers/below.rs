@@ -362,6 +362,26 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         self.events.admitted(self.number, leaving);
     }
 
+    /// The page has expired (4.9): it leaves this tier and those below; whether it was written, a
+    /// copy above being newer and dirty or one here.
+    pub fn expire(&mut self, page: Page, is_dirty_above: bool) -> bool {
+        let copy = self.tier.copies[page.0 as usize];
+        if copy != Copied::No {
+            self.drop_copy(page);
+        }
+        let is_newest = copy == Copied::Dirty && !is_dirty_above;
+        self.counters.tier2_reads += u64::from(is_newest);
+        let dirty = is_dirty_above || is_newest;
+        if let Some(mut next) = self.next() {
+            return next.expire(page, dirty);
+        }
+        if dirty {
+            self.counters.backing_writes += 1;
+            self.events.backing_write(Leaving { page, dirty, is_awaited: false });
+        }
+        dirty
+    }
+
     /// A trim (4.5): whether a tier had the page, and whether it was dirty in one.
     pub fn forget(&mut self, page: Page) -> Option<bool> {
         self.tier.admission.forget(page);
