@@ -389,7 +389,7 @@ def test_emitted_decisions_are_those_of_the_vectors() -> None:
 
 def test_catalogues_are_typed_and_complete() -> None:
     names = {p.name for p in ds.policies()}
-    assert len(names) == 50
+    assert len(names) == 51
     assert ds.policy("min").offline
     assert not ds.policy("lru").offline
     window = next(p for p in ds.policy("cflru").params if p.name == "window_fraction")

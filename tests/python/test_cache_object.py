@@ -393,7 +393,7 @@ def test_lists_hold_every_resident_key_or_there_are_none(policy: str) -> None:
 
     for part in cache.lists.values():
         gather(part)
-    counted = {"lru-k", "lfu", "lfu-da", "cfdc"}
+    counted = {"lru-k", "lfu", "lfu-da", "pgdsf", "cfdc"}
     framed = {"random", "hyperbolic", "watt", "clock-sweep", "sampled-lru", "sampled-lfu"}
     without = counted | framed
     assert (name_of(policy) in without) == (not cache.lists)

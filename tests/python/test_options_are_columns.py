@@ -22,6 +22,7 @@ SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "pages_per_block": (32, 64, {"policies": "bplru"}),
     "device_pages": (4_096, 8_192, {"policies": "bplru"}),
     "trim": ("ignore", "drop", {}),
+    "ttl": ("1h", "2h", {}),
     "tier2": ("lru", "fifo", {"tier2_cache": "20%"}),
     "tier2_cache": ("20%", "30%", {"tier2": "lru"}),
     "admit": ("always", "larc", TIER),
@@ -48,6 +49,13 @@ SETTINGS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "flush": ("ignore", "drain", {"device": "small"}),
 }
 
+#: The same of prompts.
+OF_PROMPTS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "touch": ("tail-first", "head-first", {}),
+    "token_ns": (1_000, 2_000, {}),
+    "double_tokens": (1_000, 2_000, {"token_ns": 1_000}),
+}
+
 
 def row_of(option: str, value: Any, others: dict[str, Any]) -> dict[str, Any]:
     given = {"policies": "lru", "cache": "10%", option: value, **others}
@@ -59,7 +67,9 @@ def row_of(option: str, value: Any, others: dict[str, Any]) -> dict[str, Any]:
 
 def test_every_option_is_tried() -> None:
     changing = {option.name for option in run_options() if option.columns}
-    assert SETTINGS.keys() | {"kv", "touch"} == changing | {o.name for o in device_options()}
+    assert SETTINGS.keys() | OF_PROMPTS.keys() | {"kv"} == changing | {
+        o.name for o in device_options()
+    }
     # A recording changes no number: it is in the run, or it is not.
     assert [option.name for option in run_options() if not option.columns] == ["profile"]
 
@@ -90,11 +100,13 @@ def test_a_default_is_in_its_column() -> None:
     assert (timed["trim"], timed["flush"], timed["placement"]) == ("ignore", "ignore", "none")
 
 
-def test_orders_of_a_prompt_differ_in_their_column() -> None:
+@pytest.mark.parametrize("option", OF_PROMPTS)
+def test_two_values_of_an_option_of_prompts_differ_in_its_column(option: str) -> None:
     trace = ds.open_trace(ROOT / "tests/data/mooncake.jsonl", block_bytes="2MiB")
-    runs = [
-        ds.compare(trace, "lru", cache="50%", kv=True, touch=touch)[0]
-        for touch in ("tail-first", "head-first")
+    *values, others = OF_PROMPTS[option]
+    rows = [
+        ds.compare(trace, "lru", cache="50%", kv=True, **{option: value}, **others)[0].to_dict()
+        for value in values
     ]
-    assert [run["touch"] for run in runs] == ["tail-first", "head-first"]
-    assert all(run.to_dict()["kv"] is True for run in runs)
+    assert [row[option] for row in rows] == values
+    assert all(row["kv"] is True for row in rows)

@@ -14,12 +14,14 @@ use destage_policies::{Setup, dense, hashed};
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::error::RunError;
 use destage_replay::input::NextUses;
-use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, Touch, prefix_min};
+use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, TokenTime, Touch, prefix_min};
 use destage_replay::observe::Observer;
+use destage_replay::tiers::LowerTiers;
 use destage_replay::warmup::Warmup;
 use destage_trace::ChainMark;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
 /// A conformance vector of a language model.
 pub(super) struct KvVector {
@@ -29,6 +31,9 @@ pub(super) struct KvVector {
     lower: Option<LowerTiersSpec>,
     touch: Touch,
     warmup_requests: u64,
+    token_time: Option<TokenTime>,
+    ttl_ns: Option<u64>,
+    arrivals_ns: Vec<u64>,
     lpns: Vec<u64>,
     ids: Vec<u32>,
     marks: Vec<ChainMark>,
@@ -47,6 +52,12 @@ worded!(
         found.as_u64().filter(|tokens| (1..=ChainMark::MOST_TOKENS).contains(tokens))
     }
 );
+worded!(
+    /// Nanoseconds of a token, or tokens; at least one.
+    Positive(u64), "an integer 1..1000000000", |found| {
+        found.as_u64().filter(|number| (1..=1_000_000_000).contains(number))
+    }
+);
 row!(
     /// A request.
     Prompt(ids: List<PageNumber>, tokens: Count), "a list [ids, tokens of the prompt]"
@@ -59,6 +70,10 @@ struct KvLine {
     block_tokens: Option<BlockTokens>,
     #[serde(default)]
     warmup_requests: Count,
+    token_ns: Option<Positive>,
+    double_tokens: Option<Positive>,
+    ttl_ns: Option<Positive>,
+    gap_ns: Option<Positive>,
 }
 
 /// A vector as its line has it.
@@ -95,11 +110,22 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
     if let Some(lower) = &lower {
         arrivals(None, lower, 0)?; // requests of a vector have no times
     }
-    let KvLine { touch, block_tokens, warmup_requests } = line.kv.0;
+    let KvLine { touch, block_tokens, warmup_requests, token_ns, double_tokens, ttl_ns, gap_ns } =
+        line.kv.0;
+    let number = |given: Option<Positive>| given.map(|Positive(number)| number);
+    let (token_ns, double_tokens) = (number(token_ns), number(double_tokens));
+    let (ttl_ns, gap_ns) = (number(ttl_ns), number(gap_ns));
+    if ttl_ns.is_some() != gap_ns.is_some() {
+        return Err(malformed("kv.ttl_ns", "it goes with kv.gap_ns"));
+    }
+    let token_time = token_ns.map(|token_ns| TokenTime { token_ns, double_tokens });
+    if token_time.is_none() && double_tokens.is_some() {
+        return Err(malformed("kv.double_tokens", "there is no kv.token_ns"));
+    }
     let block_tokens = block_tokens.map_or(512, |BlockTokens(tokens)| tokens);
     let requests = line.requests.0;
     let decisions = one_for_each("decisions", line.decisions, ("request", requests.len()))?;
-    let (mut blocks, mut marks) = (Vec::new(), Vec::new());
+    let (mut blocks, mut marks, mut arrivals_ns) = (Vec::new(), Vec::new(), Vec::new());
     for (number, Prompt(ids, Count(prompt))) in requests.into_iter().enumerate() {
         let ids = ids.pages();
         if ids.is_empty() {
@@ -110,6 +136,7 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
             let left = prompt.saturating_sub(place as u64 * block_tokens);
             let tokens = if prompt == 0 { block_tokens } else { left.clamp(1, block_tokens) };
             blocks.push(id);
+            arrivals_ns.push(number as u64 * gap_ns.unwrap_or(0));
             marks.push(ChainMark::new(tokens, place == 0));
         }
     }
@@ -124,6 +151,9 @@ pub(super) fn kv_vector(line: &Json) -> Result<KvVector, Malformed> {
         lower,
         touch: touch.map(|Touched(touch)| touch).unwrap_or_default(),
         warmup_requests: warmup_requests.0,
+        token_time,
+        ttl_ns,
+        arrivals_ns,
         lpns,
         ids,
         marks,
@@ -165,7 +195,9 @@ impl ObjectVector for KvVector {
         }
         let pages = self.lpns.len() as u32;
         let params = self.policy.params(&[])?;
-        let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(self.frames) };
+        let compute_ns = Some(self.compute_ns());
+        let trace_pages = Some(pages.into());
+        let setup = Setup { params, trace_pages, compute_ns, ..Setup::new(self.frames) };
         let over_dense = dense(self.policy.name, &setup, pages)?;
         let over_hashed = hashed(self.policy.name, &setup)?;
         Ok([self.replay(Some(over_dense))?, self.replay(Some(over_hashed))?])
@@ -173,29 +205,43 @@ impl ObjectVector for KvVector {
 }
 
 impl KvVector {
+    /// Time of computing each block, by dense id.
+    fn compute_ns(&self) -> Arc<[u64]> {
+        let chains = Chains { ids: &self.ids, marks: &self.marks, compute_ns: None };
+        self.token_time.unwrap_or(TokenTime::UNIT).of_blocks(&chains, self.lpns.len())
+    }
+
+    /// The tiers below the first, empty.
+    fn below(&self) -> Result<Option<LowerTiers<'_>>, RunError> {
+        let Some(lower) = &self.lower else { return Ok(None) };
+        let mut parts = lower.parts(&self.lpns, &[])?;
+        parts.learn(&self.compute_ns(), (None, None));
+        Ok(Some(parts.erased()?))
+    }
+
     /// Through this policy, or the bound.
     fn replay(&self, tier1: Option<AnyPolicy>) -> Result<ObjectOutcome, RunError> {
         let one_block = Extent::new(1, false, false, false).0;
         let extents = vec![one_block; self.ids.len()];
         let columns = Columns { first_ids: &self.ids, extents: &extents, lpns: &self.lpns };
         let next_uses = next_uses(&self.ids);
+        let compute_ns = self.token_time.map(|_| self.compute_ns());
+        let chains = Chains::of(&columns, &self.marks).map_err(RunError::Impossible)?;
         let replay = KvReplay {
             columns,
-            chains: Chains::of(&columns, &self.marks).map_err(RunError::Impossible)?,
+            chains: chains.with_compute_ns(compute_ns.as_deref()),
             next_uses: NextUses::Long(&next_uses),
-            arrivals_ns: &[],
+            arrivals_ns: &self.arrivals_ns,
             warmup: Warmup::Requests(self.warmup_requests),
             touch: self.touch,
+            ttl_ns: self.ttl_ns,
         };
         let has_tier3 = self.lower.as_ref().is_some_and(|lower| lower.tier3.is_some());
         let mut recorder = Recorder { lpns: &self.lpns, has_tier3, decisions: Vec::new() };
         let replayed = match tier1 {
             None => prefix_min::run(&replay, self.frames, &mut recorder)
                 .map_err(RunError::Impossible)?,
-            Some(tier1) => {
-                let lower = self.lower.as_ref().map(|lower| lower.build(&self.lpns, &[]));
-                replay.run(tier1, lower.transpose()?, &mut recorder)
-            }
+            Some(tier1) => replay.run(tier1, self.below()?, &mut recorder),
         };
         let counters = self.counters(&replayed.expect("no stop"));
         Ok(ObjectOutcome { decisions: recorder.decisions, completions_ns: None, counters })

@@ -33,6 +33,7 @@ pub(super) struct TierVector {
     flush_at_end: bool,
     accesses: Vec<(Op, u64)>,
     arrivals_ns: Vec<u64>,
+    ttl_ns: Option<u64>,
     expected: Expectation,
 }
 
@@ -119,6 +120,7 @@ struct Line {
     accesses: List<Access>,
     #[serde(default, deserialize_with = "present")]
     arrivals_ns: Option<List<Count>>,
+    ttl_ns: Option<Count>,
     #[serde(default, deserialize_with = "present")]
     decisions: Option<List<Named>>,
     #[serde(default, deserialize_with = "present")]
@@ -138,6 +140,17 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     let accesses: Vec<(Op, u64)> = line.accesses.0.into_iter().map(Into::into).collect();
     let decisions = one_for_each("decisions", line.decisions, ("access", accesses.len()))?;
     let arrivals_ns = arrivals(line.arrivals_ns, &lower, accesses.len())?;
+    let ttl_ns = line.ttl_ns.map(|Count(ns)| ns);
+    if ttl_ns.is_some() && arrivals_ns.len() != accesses.len() {
+        return Err(malformed("arrivals_ns", "missing, and ttl_ns is of ages"));
+    }
+    let mut tiers = std::iter::once(&lower.tier2).chain(&lower.tier3);
+    let reads_compute_time = |tier: &LowerTierSpec| {
+        admission::info(tier.admit.name).is_ok_and(|info| info.reads_compute_time)
+    };
+    if tiers.any(reads_compute_time) {
+        return Err(malformed("tier2.admit", "pages have no time of computing; blocks have"));
+    }
     Ok(TierVector {
         name: line.name.0,
         policy,
@@ -146,6 +159,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
         flush_at_end,
         accesses,
         arrivals_ns,
+        ttl_ns,
         expected: Expectation {
             step: "access",
             decisions,
@@ -234,12 +248,18 @@ impl TierVector {
         let has_tier3 = self.lower.tier3.is_some();
         let mut recorder =
             Recorder { lpns, has_tier3, below: TierDecision::default(), decisions: Vec::new() };
-        let replayed = untimed::run(&replay, &mut tier1, lower, &mut recorder);
+        let replayed =
+            untimed::run_expiring(&replay, &mut tier1, lower, self.ttl_ns, &mut recorder);
         let mut replayed = replayed.expect("no stop");
         if self.flush_at_end {
             replayed.flush();
         }
-        let counters = counters(&replayed.counters, has_tier3);
+        let mut counters = counters(&replayed.counters, has_tier3);
+        if self.ttl_ns.is_some() {
+            let expired = replayed.counters.expired;
+            counters.insert("expired_hits".into(), expired.expired_hits.into());
+            counters.insert("expired_writes".into(), expired.expired_writes.into());
+        }
         Ok(ObjectOutcome { decisions: recorder.decisions, completions_ns: None, counters })
     }
 }

@@ -77,6 +77,7 @@ fn requests(columns: &Columns<'_>) -> f64 {
             arrivals_ns: &[],
             warmup: Warmup::None,
             touch: Touch::TailFirst,
+            ttl_ns: None,
         };
         let lru = dense("lru", &Setup::new(PAGES / 10), PAGES).expect("a policy");
         replay.run(lru, None, &mut Unobserved).expect("no stop");

@@ -90,6 +90,7 @@ pub fn metrics(
         measured: None,
         counters,
         trims: None,
+        expiry: None,
         policy_counters: outcome.own.by_name(),
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages.summary(),

@@ -315,6 +315,10 @@ mod tests {
                 OptionKind::Whole if option.name.starts_with("backing") => r#"7, "tier2": "lru""#,
                 OptionKind::Whole if option.name == "tier2_read_ns" => r#"7, "tier2": "lru""#,
                 _ if option.name.starts_with("tier3") => &of_tier3(option.name),
+                OptionKind::Whole if option.name == "token_ns" => r#"7, "kv": true"#,
+                OptionKind::Whole if option.name == "double_tokens" => {
+                    r#"7, "kv": true, "token_ns": 9"#
+                }
                 OptionKind::Whole => "7",
                 OptionKind::Text if option.name == "tier2" => r#""lru", "tier2_cache": "9p""#,
                 OptionKind::Text if option.name == "tier2_cache" => r#""9p", "tier2": "lru""#,
@@ -335,6 +339,7 @@ mod tests {
                 OptionKind::Text if option.name == "touch" => r#""head-first", "kv": true"#,
                 OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
                 OptionKind::Text if option.name == "trim" => r#""drop""#,
+                OptionKind::Text if option.name == "ttl" => r#""1h""#,
                 OptionKind::Text => r#""10%""#,
             };
             let read = RunOptions::from_json(&format!(r#"{{"{}": {value}}}"#, option.name));

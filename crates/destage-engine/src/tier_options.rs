@@ -5,10 +5,10 @@ use crate::backing::BackingSpec;
 use crate::clean::CleanSpec;
 use crate::spec::PolicySpec;
 use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
-use destage_keys::Word;
+use destage_keys::{Word, duration_ns};
 use destage_policies::BuildError;
 use destage_replay::error::RunError;
-use destage_replay::kv::Touch;
+use destage_replay::kv::{TokenTime, Touch};
 use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
@@ -92,6 +92,15 @@ pub struct TierOptions {
     /// Order in which a request's blocks meet the policy.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub touch: Option<Touch>,
+    /// Time to live of cached pages, a duration as written.
+    #[serde(deserialize_with = "duration", skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<String>,
+    /// Time of computing the first token of a prompt, nanoseconds.
+    #[serde(deserialize_with = "token_ns", skip_serializing_if = "Option::is_none")]
+    pub token_ns: Option<u64>,
+    /// Tokens before a token that double its time.
+    #[serde(deserialize_with = "double_tokens", skip_serializing_if = "Option::is_none")]
+    pub double_tokens: Option<u64>,
 }
 
 /// Of a third tier, which has no device.
@@ -146,8 +155,30 @@ impl TierOptions {
         if self.tier3.is_some() && self.tier3_cache.is_none() {
             return Err(NO_SIZE_3.into());
         }
-        if self.touch.is_some() && !self.kv {
-            return Err("touch (--touch) is of a language model's requests: add kv (--kv)".into());
+        let of_kv = [
+            ("touch", self.touch.is_some()),
+            ("token_ns", self.token_ns.is_some()),
+            ("double_tokens", self.double_tokens.is_some()),
+        ];
+        if let Some(key) = stray(&of_kv, self.kv) {
+            return Err(format!("{key} is of a language model's requests: add kv (--kv)"));
+        }
+        self.check_tokens()
+    }
+
+    /// Times of computing go together.
+    fn check_tokens(&self) -> Result<(), String> {
+        if self.double_tokens.is_some() && self.token_ns.is_none() {
+            return Err("double_tokens (--double-tokens) is of the time of a token: add token_ns \
+                (--token-ns)"
+                .into());
+        }
+        if self.token_ns.is_some() && self.backing_read_ns.is_some() {
+            return Err(
+                "token_ns (--token-ns) excludes backing_read_ns (--backing-read-ns): both \
+                are the time of computing a block"
+                    .into(),
+            );
         }
         if self.kv && self.tier2_clean.is_some() {
             return Err("kv (--kv) excludes tier2_clean (--tier2-clean): no block is dirty".into());
@@ -188,6 +219,17 @@ impl TierOptions {
         self.backing.as_deref().map(BackingSpec::parse).transpose()
     }
 
+    /// Time to live, nanoseconds, if it is given.
+    pub fn ttl_ns(&self) -> Option<u64> {
+        duration_ns(self.ttl.as_deref()?)
+    }
+
+    /// Time of computing a token, if it is given.
+    pub fn token_time(&self) -> Option<TokenTime> {
+        let double_tokens = self.double_tokens;
+        self.token_ns.map(|token_ns| TokenTime { token_ns, double_tokens })
+    }
+
     /// Times go with a device, or, of reads, all together without one.
     ///
     /// # Errors
@@ -216,7 +258,7 @@ impl TierOptions {
         let of_reads = [
             ("tier2_read_ns", self.tier2_read_ns.is_some()),
             ("tier3_read_ns", self.tier3_read_ns.is_some() || self.tier3.is_none()),
-            ("backing_read_ns", self.backing_read_ns.is_some()),
+            ("backing_read_ns", self.backing_read_ns.or(self.token_ns).is_some()),
         ];
         let missing = of_reads.iter().find(|(_, given)| !given);
         let any = self.tier2_read_ns.or(self.tier3_read_ns).or(self.backing_read_ns);
@@ -280,14 +322,19 @@ impl TierOptions {
     }
 
     /// Mean time of an access that is served by these tiers, nanoseconds: the times of their reads
-    /// alone, of `hits` in tiers 2 and 3 and so many reads of the backing store, over `accesses`.
+    /// alone, of `hits` in tiers 2 and 3 and of all reads of the backing store, over `accesses`.
     ///
     /// `None` unless all these times are given.
-    pub fn read_time_ns(&self, hits: (u64, u64), backing: u64, accesses: u64) -> Option<f64> {
+    pub fn read_time_ns(
+        &self,
+        hits: (u64, u64),
+        backing_ns: Option<f64>,
+        accesses: u64,
+    ) -> Option<f64> {
         let tier3 = if self.tier3.is_some() { self.tier3_read_ns? } else { 0 };
-        let parts =
-            [(hits.0, self.tier2_read_ns?), (hits.1, tier3), (backing, self.backing_read_ns?)];
-        let sum: f64 = parts.iter().map(|&(pages, ns)| pages as f64 * ns as f64).sum();
+        let parts = [(hits.0, self.tier2_read_ns?), (hits.1, tier3)];
+        let below: f64 = parts.iter().map(|&(pages, ns)| pages as f64 * ns as f64).sum();
+        let sum = below + backing_ns?;
         (accesses > 0).then(|| sum / accesses as f64)
     }
 
@@ -369,6 +416,38 @@ fn word<'de, D: Deserializer<'de>, W: Word>(value: D) -> Result<Option<W>, D::Er
     let read = found.as_str().and_then(W::parse);
     read.map(Some)
         .ok_or_else(|| D::Error::custom(format!("expected {}, got {found}", W::NAMES.join(" or "))))
+}
+
+fn duration<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let Some(given) = text(value)? else { return Ok(None) };
+    if duration_ns(&given).is_none_or(|ns| ns == 0) {
+        let what = format!("expected a duration such as 60s, 30m, 1h, got {given:?}");
+        return Err(D::Error::custom(what));
+    }
+    Ok(Some(given))
+}
+
+/// A whole number of a range.
+fn within<'de, D: Deserializer<'de>>(
+    value: D,
+    most: u64,
+    unit: &str,
+) -> Result<Option<u64>, D::Error> {
+    let found = serde_json::Value::deserialize(value)?;
+    if found.is_null() {
+        return Ok(None);
+    }
+    let read = found.as_u64().filter(|number| (1..=most).contains(number));
+    let wanted = || D::Error::custom(format!("expected {unit}, 1 to {most}, got {found}"));
+    read.map(Some).ok_or_else(wanted)
+}
+
+fn token_ns<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    within(value, 1_000_000_000, "nanoseconds")
+}
+
+fn double_tokens<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    within(value, u32::MAX.into(), "tokens")
 }
 
 fn nanos<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {

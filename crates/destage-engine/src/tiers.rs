@@ -244,7 +244,8 @@ mod tests {
     /// `docs/spec/tiers.md` 2: policies of tier 1.
     const TIER1: &str = "lru fifo clock lru-k 2q arc lirs mq min dual-queue cflru cflru-e lru-wsr \
         ccf-lru ad-lru cfdc acr-c acr-o acr-h s3-fifo sieve w-tinylfu casa watt car clock-sweep \
-        lfu lfu-da slru hyperbolic lecar random clock-pro sampled-lru sampled-lfu";
+        lfu lfu-da slru hyperbolic lecar random clock-pro sampled-lru sampled-lfu \
+        pgdsf";
 
     fn tier2(policy: &str, admit: &str, rules: TierRules) -> LowerTierSpec {
         let policy = PolicySpec::parse(policy).expect("a policy");

@@ -5,7 +5,8 @@
 //!  always       every offer           tiny_lfu      by accesses that missed tier 1
 //!  nth          at the n-th offer     larc          at the second offer, by a memory that adapts
 //!  probability  at random             rate          at random, by a write budget
-//!  info         catalogue entry       reject_first  at a second offer within a time
+//!  worth        by time of computing  reject_first  at a second offer within a time
+//!  info         catalogue entry
 //! ```
 
 mod always;
@@ -16,11 +17,12 @@ mod probability;
 mod rate;
 mod reject_first;
 mod tiny_lfu;
+mod worth;
 
-use crate::params::{Param, Params, Value, nearest};
+use crate::params::{IfAbsent, Param, Params, Value, nearest};
 use crate::{BuildError, ORDERED};
 use destage_core::{Page, Policy};
-use info::AdmissionInfo;
+use info::{AdmissionInfo, BlockTimes};
 
 /// Entries between the naming of a remembered page, for a prefetch, and its turn to be forgotten.
 const POPS_AHEAD: u32 = 8;
@@ -32,6 +34,9 @@ trait Filter: Sized {
 
     /// Answers an offer of a page that tier 2 does not have.
     fn admits<P: Policy>(&mut self, page: Page, tier2: &P) -> bool;
+
+    /// The times of the blocks of prompts, before the first offer.
+    fn learns(&mut self, _: &BlockTimes) {}
 
     /// Hint: this page is about to be offered.
     #[inline(always)]
@@ -123,6 +128,7 @@ admissions! {
     larc::LarcAdmission;
     rate::Rate;
     reject_first::RejectFirst;
+    worth::Worth;
 }
 
 /// An admission filter in a run.
@@ -144,6 +150,11 @@ impl Admission {
         let name = info(name)?.name;
         let filter = AnyFilter::new(name, params, (frames, pages, page_bytes));
         Ok(Admission(filter.expect("the table has every name")))
+    }
+
+    /// The times of the blocks of prompts, before the first offer.
+    pub fn learns(&mut self, times: &BlockTimes) {
+        each!(&mut self.0, filter => filter.learns(times));
     }
 
     /// Hint: this page is about to be looked up.
@@ -238,7 +249,8 @@ pub fn check_params<'a>(
     let declared = info(name)?.params;
     let params = Params::check(name, declared, given)?;
     let has = |key: &str| params.iter().any(|(known, _)| known == key);
-    match declared.iter().find(|param| !has(param.name)) {
+    let is_needed = |param: &&Param| param.default == IfAbsent::Nothing && !has(param.name);
+    match declared.iter().find(is_needed) {
         None => Ok(params),
         Some(Param { name: key, kind, .. }) => Err(BuildError::Unknown(format!(
             "{name}: {key} is missing: expected {kind}, as in {name}[{key}=300GB]"

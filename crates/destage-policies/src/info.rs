@@ -28,6 +28,8 @@ pub struct Info {
     /// Keeps the order of last accesses, and nothing else, as long as nothing is written: a second
     /// access to a page that has just come in counts as no reuse.
     pub lru_of_reads: bool,
+    /// Holds a block of prompts back for its successors, which must be touched before it.
+    pub tail_first: bool,
     /// May bypass a page; a bypassed write goes through to flash.
     pub admission: bool,
     /// When it pads its destages to whole blocks, with its parameters at their defaults.
@@ -96,6 +98,7 @@ impl Info {
         clusters: false,
         page_numbers: false,
         lru_of_reads: false,
+        tail_first: false,
         admission: false,
         pads: Pads::Never,
         time: "",

@@ -74,6 +74,8 @@ pub struct Setup {
     /// up; blocks of `pages_per_block` pages, and as many pages as the directory has. `None`: ids
     /// of pages are their LPNs.
     pub erase_blocks: Option<Arc<EraseBlocks>>,
+    /// Time of computing each block of prompts, nanoseconds, by page; `None`: pages are no blocks.
+    pub compute_ns: Option<Arc<[u64]>>,
 }
 
 impl Setup {
@@ -87,6 +89,7 @@ impl Setup {
             pages_per_block: 64,
             device_pages: None,
             erase_blocks: None,
+            compute_ns: None,
         }
     }
 }
@@ -257,6 +260,7 @@ pub mod lru_k;
 pub mod lru_wsr;
 pub mod min;
 pub mod mq;
+pub mod pgdsf;
 pub mod random;
 pub mod s3_fifo;
 pub mod sac;
@@ -317,6 +321,7 @@ policies! {
     ecr_over::INFO => ecr_over::EcrOver::build;
     sampled::LRU => plain(sampled::SampledLru::new);
     sampled::LFU => plain(sampled::SampledLfu::new);
+    pgdsf::INFO => plain(pgdsf::Pgdsf::new);
     [over an order] ace::INFO => ace::build;
 }
 

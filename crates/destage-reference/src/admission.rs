@@ -40,6 +40,11 @@ pub(crate) enum Admission {
         now_ns: u64,
         last: BTreeMap<u64, u64>,
     },
+    /// Blocks that take longer to compute than to read.
+    Worth {
+        read_ns: u64,
+        compute_ns: BTreeMap<u64, u64>,
+    },
     Larc {
         while_filling: bool,
         s: f64,
@@ -79,6 +84,9 @@ impl Admission {
                 now_ns: 0,
                 last: BTreeMap::new(),
             },
+            "worth" => {
+                Admission::Worth { read_ns: params.time("read_ns", 0), compute_ns: BTreeMap::new() }
+            }
             "larc" => Admission::Larc {
                 while_filling: params.flag("admit_while_filling"),
                 s: s as f64,
@@ -156,6 +164,7 @@ impl Admission {
                 let before = last.insert(page, *now_ns);
                 before.is_some_and(|before| *now_ns <= before + *window_ns)
             }
+            Admission::Worth { read_ns, compute_ns } => compute_ns[&page] > *read_ns,
             Admission::TinyLfu { threshold, counts, .. } => {
                 let count = |page: u64| counts.get(&page).copied().unwrap_or(0);
                 match (threshold, asked.next_victim) {

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use crate::pgdsf::Pgdsf;
 use crate::tiers::{Lower, TIER3_COUNTERS, merge};
-use crate::{Model, Op, Step, model_with_trims};
+use crate::ttl::Ages;
+use crate::{Model, Op, Params, Step, model_with_trims};
 
 /// A request: the blocks of its prompt from head to tail, and the tokens of the prompt.
 pub type Prompt = (Vec<u64>, u64);
@@ -44,7 +46,7 @@ pub struct KvOutcome {
 }
 
 /// How a trace is run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct KvOptions {
     /// From the first block to the last.
     pub head_first: bool,
@@ -52,6 +54,12 @@ pub struct KvOptions {
     pub block_tokens: u64,
     /// Requests that are not counted.
     pub warmup_requests: usize,
+    /// Time of computing the first token of a prompt (7.5).
+    pub token_ns: Option<u64>,
+    /// Tokens before one that double its time.
+    pub double_tokens: Option<u64>,
+    /// Time to live of a block (4.10), and the time between two requests.
+    pub ttl_and_gap_ns: Option<(u64, u64)>,
 }
 
 const COUNTERS: [&str; 10] = [
@@ -87,6 +95,39 @@ fn tokens(options: &KvOptions, position: usize, prompt: u64) -> u64 {
     }
     let before = position as u64 * options.block_tokens;
     options.block_tokens.min(prompt.saturating_sub(before)).max(1)
+}
+
+/// The time of computing each block, where it first occurs (7.5), token by token.
+fn compute_times(options: &KvOptions, requests: &[Prompt]) -> BTreeMap<u64, u64> {
+    let mut times = BTreeMap::new();
+    for (chain, prompt) in requests {
+        let mut depth: u128 = 0;
+        for (position, &block) in chain.iter().enumerate() {
+            let token_ns = u128::from(options.token_ns.unwrap_or(1));
+            let doubles = options.double_tokens.map_or(1, u128::from);
+            let mut scaled = 0;
+            for token in 0..tokens(options, position, *prompt).into() {
+                let before = if options.double_tokens.is_some() { depth + token } else { 0 };
+                scaled += token_ns * (doubles + before);
+            }
+            let ns = (scaled / doubles).clamp(1, 1 << 40) as u64;
+            times.entry(block).or_insert(ns);
+            depth += u128::from(tokens(options, position, *prompt));
+        }
+    }
+    times
+}
+
+/// Counts the time of the blocks of a request, and that of its prefix of `hit` blocks.
+fn count_times(
+    counters: &mut BTreeMap<&'static str, u64>,
+    times: &BTreeMap<u64, u64>,
+    chain: &[u64],
+    hit: usize,
+) {
+    let sum = |blocks: &[u64]| blocks.iter().map(|block| times[block]).sum::<u64>();
+    *counters.entry("compute_ns").or_insert(0) += sum(chain);
+    *counters.entry("hit_compute_ns").or_insert(0) += sum(&chain[..hit]);
 }
 
 /// The blocks of a request in the order of its touches.
@@ -136,26 +177,65 @@ pub fn run_kv(
     options: &KvOptions,
     requests: &[Prompt],
 ) -> Option<KvOutcome> {
-    if policy == "prefix-min" {
-        return Some(prefix_min(frames, options, requests));
+    let times = compute_times(options, requests);
+    let mut outcome = if policy == "prefix-min" {
+        prefix_min(frames, options, requests)
+    } else {
+        run_policy((policy, frames, params), (tier2, tier3), options, requests, &times)?
+    };
+    if options.token_ns.is_some() {
+        for name in ["compute_ns", "hit_compute_ns"] {
+            outcome.counters.insert(name, 0);
+        }
+        let counted = requests.iter().zip(&outcome.decisions).skip(options.warmup_requests);
+        for ((chain, _), decision) in counted {
+            count_times(&mut outcome.counters, &times, chain, decision.hit_blocks as usize);
+        }
     }
+    Some(outcome)
+}
+
+/// Runs requests through a policy.
+fn run_policy(
+    (policy, frames, params): (&str, usize, &Map<String, Value>),
+    (tier2, tier3): (Option<&TierObject>, Option<&TierObject>),
+    options: &KvOptions,
+    requests: &[Prompt],
+    times: &BTreeMap<u64, u64>,
+) -> Option<KvOutcome> {
     let stream: Vec<Step> = requests
         .iter()
         .flat_map(|(chain, _)| touches(options, chain))
         .map(|block| Step::Access(Op::Read, block))
         .collect();
     let mut upper = model_with_trims(policy, frames, params, &stream)?;
+    if policy == "pgdsf" {
+        upper = Box::new(Pgdsf::of_prompts(frames, &Params(params), times.clone(), true));
+    }
     let mut cached = BTreeSet::new();
-    let mut lower = Below { tier2: tier2.map(Lower::new), tier3: tier3.map(Lower::new) };
+    let of_blocks = |tier: &TierObject| Lower::of_blocks(tier, times);
+    let mut lower = Below { tier2: tier2.map(of_blocks), tier3: tier3.map(of_blocks) };
     let mut decisions = Vec::new();
     let mut counters: BTreeMap<&'static str, u64> = COUNTERS.map(|name| (name, 0)).into();
+    let mut ages = options.ttl_and_gap_ns.map(|(ttl_ns, gap_ns)| (Ages::new(ttl_ns), gap_ns));
     for (number, request) in requests.iter().enumerate() {
         if number == options.warmup_requests {
             counters.values_mut().for_each(|count| *count = 0);
             lower.begin_counting();
         }
         let upper = upper.as_mut();
-        decisions.push(serve(upper, &mut cached, &mut lower, options, request, &mut counters));
+        let mut expired = Vec::new();
+        if let Some((ages, gap_ns)) = &mut ages {
+            ages.now_ns = number as u64 * *gap_ns;
+            expired = expire(ages, upper, &mut cached, &mut lower, &request.0, &mut counters);
+        }
+        let mut decision = serve(upper, &mut cached, &mut lower, options, request, &mut counters);
+        *counters.entry("evictions").or_insert(0) += expired.len() as u64;
+        decision.evicted.splice(0..0, expired);
+        if let Some((ages, _)) = &mut ages {
+            request.0[decision.hit_blocks as usize..].iter().for_each(|&block| ages.renew(block));
+        }
+        decisions.push(decision);
     }
     if options.warmup_requests >= requests.len() {
         counters.values_mut().for_each(|count| *count = 0);
@@ -169,6 +249,29 @@ pub fn run_kv(
         counters.extend(named.map(|(name, of)| (name, tier3.counters[of])));
     }
     Some(KvOutcome { decisions, counters })
+}
+
+/// Blocks of a chain that have expired leave all tiers; those that tier 1 had.
+fn expire(
+    ages: &mut Ages,
+    upper: &mut dyn Model,
+    cached: &mut BTreeSet<u64>,
+    lower: &mut Below,
+    chain: &[u64],
+    counters: &mut BTreeMap<&'static str, u64>,
+) -> Vec<u64> {
+    let mut left = Vec::new();
+    for &block in chain {
+        ages.tier1 = cached.clone();
+        let mut tiers: Vec<&mut Lower> = lower.tier2.iter_mut().chain(&mut lower.tier3).collect();
+        let Some(expired) = ages.expire(block, upper, &mut tiers) else { continue };
+        *counters.entry("expired_blocks").or_insert(0) += 1;
+        if expired.tier1.is_some() {
+            cached.remove(&block);
+            left.push(block);
+        }
+    }
+    left
 }
 
 /// The tiers below tier 1.
@@ -265,6 +368,7 @@ fn serve(
     for tier in decision.tiers.iter().filter(|tier| **tier > 1) {
         lower.tier(*tier).found();
     }
+    upper.begins_request();
     for block in touches(options, chain) {
         let was_in = lower.tier_of(block);
         let read_from = read.get(&block).copied();

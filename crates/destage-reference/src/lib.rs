@@ -49,14 +49,17 @@ mod lru_k;
 mod lru_wsr;
 mod min;
 mod mq;
+mod pgdsf;
 mod random;
 mod s3_fifo;
 mod sampled;
 mod sieve;
 mod slru;
 pub mod ssd;
+mod through;
 mod tiers;
 mod trims;
+mod ttl;
 mod two_q;
 mod w_tinylfu;
 mod watt;
@@ -66,8 +69,9 @@ pub use kv::{KvDecision, KvOptions, KvOutcome, Prompt, run_kv};
 use sampled::{Rule, Sampled};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
-pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at};
+pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at, run_tiers_with_ttl};
 pub use trims::{Step, Trimmed, run_with_trims};
+pub use ttl::run_with_ttl;
 
 use serde_json::{Map, Value};
 
@@ -108,6 +112,9 @@ impl Decision {
 pub trait Model {
     /// Runs one access and says what was decided.
     fn access(&mut self, op: Op, page: u64) -> Decision;
+
+    /// The accesses that follow are of another request, for models that read where one begins.
+    fn begins_request(&mut self) {}
 
     /// The page is trimmed, resident or not (`docs/spec/device-today.md` 4.2): it leaves every list
     /// that names it. Its dirty bit, if it was resident.
@@ -168,6 +175,7 @@ pub const NAMES: &[&str] = &[
     "clock-pro",
     "sampled-lru",
     "sampled-lfu",
+    "pgdsf",
 ];
 
 /// Policies over another one (`docs/spec/ace.md`): they write pages that stay. None of [`NAMES`].
@@ -227,6 +235,7 @@ fn parameters(policy: &str) -> &'static [&'static str] {
         ],
         "random" => &["seed"],
         "sampled-lru" | "sampled-lfu" => &["k", "seed"],
+        "pgdsf" => &["value"],
         "clock-pro" => &["cold_min_fraction", "cold_max_fraction", "ghost_fraction"],
         "ace" => &["base", "writes"],
         _ => &[],
@@ -310,6 +319,7 @@ pub fn model_with_trims(
         "clock-pro" => Box::new(clock_pro::ClockPro::new(frames, params)),
         "sampled-lru" => Box::new(Sampled::new(Rule::Recency, frames, params)),
         "sampled-lfu" => Box::new(Sampled::new(Rule::Frequency, frames, params)),
+        "pgdsf" => Box::new(pgdsf::Pgdsf::new(frames, params)),
         "ace" => over(frames, params),
         _ => unreachable!("{policy} is in NAMES but has no reference model"),
     })

@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::ace::Ordered;
 use crate::admission::{Admission, Tier2State};
+use crate::pgdsf::Pgdsf;
+use crate::through::Through;
+use crate::ttl::{Ages, add, leaves_first};
 use crate::{Decision, Model, Op, Params, Step, model_with_trims, ordered};
 
 /// A decision of two tiers or three (4.7).
@@ -164,6 +167,21 @@ impl Lower {
         }
     }
 
+    /// The same, over blocks of prompts with these times of computing (7.5).
+    pub(crate) fn of_blocks(tier: &Map<String, Value>, times: &BTreeMap<u64, u64>) -> Lower {
+        let mut lower = Lower::new(tier);
+        if let Admission::Worth { compute_ns, .. } = &mut lower.admission {
+            *compute_ns = times.clone();
+        }
+        if tier["policy"] == "pgdsf" {
+            let params = tier.get("params").and_then(Value::as_object).cloned();
+            let params = params.unwrap_or_default();
+            let params = &Params(&params);
+            lower.policy = Box::new(Pgdsf::of_prompts(lower.frames, params, times.clone(), false));
+        }
+        lower
+    }
+
     pub(crate) fn count(&mut self, counter: &'static str) {
         *self.counters.entry(counter).or_insert(0) += 1;
     }
@@ -193,6 +211,19 @@ impl Lower {
             order.forget(page);
         }
         self.pages.remove(&page);
+    }
+
+    /// A trim of the trace.
+    fn trims(&mut self, page: u64) {
+        self.forget(page);
+        self.admission.forget(page);
+    }
+
+    /// 4.10: its copy leaves. The dirty bit, if there was one.
+    pub(crate) fn expires(&mut self, page: u64) -> Option<bool> {
+        let dirty = *self.pages.get(&page)?;
+        self.drop_copy(page);
+        Some(dirty)
     }
 
     /// Step 2 of 4.1.
@@ -379,28 +410,6 @@ pub(crate) const TIER3_COUNTERS: [(&str, &str); 10] = [
     ("tier3_drops", "tier2_drops"),
 ];
 
-/// No tier 1: the page of each access leaves at once.
-struct Through;
-
-impl Model for Through {
-    fn access(&mut self, op: Op, page: u64) -> Decision {
-        let flushed = if op == Op::Write { vec![vec![page]] } else { vec![] };
-        Decision { hit: false, evicted: vec![page], flushed }
-    }
-
-    fn forget(&mut self, _: u64) -> Option<bool> {
-        None
-    }
-
-    fn lists(&self) -> String {
-        String::new()
-    }
-
-    fn dirty_pages(&self) -> Vec<u64> {
-        vec![]
-    }
-}
-
 /// Runs a trace through two tiers; `None` if tier 1 is no known policy.
 ///
 /// `params` holds the parameters of tier 1 and the options of a run, `tier2` is the object of a
@@ -433,6 +442,23 @@ pub fn run_tiers_at(
     trace: &[Step],
     arrivals_ns: &[u64],
 ) -> Option<TierOutcome> {
+    run_tiers_with_ttl(policy, frames, params, (tier2, tier3), trace, (arrivals_ns, None))
+}
+
+/// As [`run_tiers_at`], with a time to live of pages, or without.
+///
+/// # Panics
+///
+/// As [`run_tiers`].
+pub fn run_tiers_with_ttl(
+    policy: &str,
+    frames: usize,
+    params: &Map<String, Value>,
+    (tier2, tier3): (&Map<String, Value>, Option<&Map<String, Value>>),
+    trace: &[Step],
+    (arrivals_ns, ttl_ns): (&[u64], Option<u64>),
+) -> Option<TierOutcome> {
+    let mut ages = Ages::new(ttl_ns.unwrap_or(u64::MAX / 2));
     let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
     let mut upper: Box<dyn Model> = match policy {
         "none" => Box::new(Through),
@@ -446,29 +472,27 @@ pub fn run_tiers_at(
         ["read_hits", "read_misses", "write_hits", "write_misses", "evictions", "end_flushes"]
             .map(|name| (name, 0))
             .into();
-    let mut add = |name, by: usize| *counters.entry(name).or_insert(0) += by as u64;
     for step in trace {
         let &Step::Access(op, page) = step else {
             let Step::Trim(page) = step else { unreachable!("an access or a trim") };
             upper.forget(*page);
-            for tier in std::iter::once(&mut lower).chain(&mut third) {
-                tier.forget(*page);
-                tier.admission.forget(*page);
-            }
+            ages.tier1.remove(page);
+            std::iter::once(&mut lower).chain(&mut third).for_each(|tier| tier.trims(*page));
             continue;
         };
         lower.decision = TierDecision::default();
         if let Some(&ns) = arrivals.next() {
             lower.admission.arrived(ns);
             third.iter_mut().for_each(|third| third.admission.arrived(ns));
+            ages.now_ns = ns;
         }
+        let mut tiers: Vec<&mut Lower> = std::iter::once(&mut lower).chain(&mut third).collect();
+        let expired = ages.expire(page, upper.as_mut(), &mut tiers);
         let above = upper.access(op, page);
-        add(
-            ["read_hits", "read_misses", "write_hits", "write_misses"]
-                [2 * usize::from(op == Op::Write) + usize::from(!above.hit)],
-            1,
-        );
-        add("evictions", above.evicted.len());
+        let names = ["read_hits", "read_misses", "write_hits", "write_misses"];
+        let name = names[2 * usize::from(op == Op::Write) + usize::from(!above.hit)];
+        add(&mut counters, name, 1);
+        add(&mut counters, "evictions", above.evicted.len());
         if above.hit {
             lower.decision.tier = 1;
         } else {
@@ -483,9 +507,14 @@ pub fn run_tiers_at(
             }
         }
         lower.gone.clear();
-        let decision = std::mem::take(&mut lower.decision);
-        let (hit, evicted, flushed) = (above.hit, above.evicted, above.flushed);
-        decisions.push(TierDecision { hit, evicted, flushed, ..decision });
+        let mut decision = std::mem::take(&mut lower.decision);
+        ages.accessed(op, page, &above, decision.tier);
+        let Decision { hit, evicted, flushed } = above;
+        decision = TierDecision { hit, evicted, flushed, ..decision };
+        if let Some(expired) = expired {
+            leaves_first(&mut decision, page, &expired, &mut counters);
+        }
+        decisions.push(decision);
     }
     let flushes = Params(params).flag("flush_at_end");
     Some(ended(upper.dirty_pages(), (lower, third), counters, decisions, flushes))

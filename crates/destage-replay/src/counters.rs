@@ -49,6 +49,9 @@ pub struct Counters {
     /// Pages that trims dropped; a result has them apart, if they are part of the run.
     #[serde(skip)]
     pub trims: TrimCounters,
+    /// Pages that accesses found expired; a result has them apart, with a time to live.
+    #[serde(skip)]
+    pub expired: ExpiryCounters,
     /// Counters of the tiers below tier 1, which a result has separately.
     #[serde(skip)]
     pub tiers: LowerCounters,
@@ -66,6 +69,24 @@ pub struct TrimCounters {
     pub trim_cache_drops: u64,
     /// Dirty ones among these: writes to flash that are saved.
     pub trim_dirty_drops: u64,
+}
+
+/// Counters of a time to live (`docs/spec/tiers.md` 4.10).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize)]
+pub struct ExpiryCounters {
+    /// Accesses that found their page cached and expired.
+    pub expired_hits: u64,
+    /// Dirty ones among these pages, which were written.
+    pub expired_writes: u64,
+}
+
+impl ExpiryCounters {
+    fn since(&self, before: &ExpiryCounters) -> ExpiryCounters {
+        ExpiryCounters {
+            expired_hits: self.expired_hits - before.expired_hits,
+            expired_writes: self.expired_writes - before.expired_writes,
+        }
+    }
 }
 
 impl TrimCounters {
@@ -120,6 +141,7 @@ impl Counters {
             padding_writes: self.padding_writes - before.padding_writes,
             end_flushes: self.end_flushes - before.end_flushes,
             trims: self.trims.since(&before.trims),
+            expired: self.expired.since(&before.expired),
             tiers: self.tiers.since(&before.tiers),
             kv: self.kv.since(&before.kv),
         }

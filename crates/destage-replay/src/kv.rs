@@ -9,9 +9,11 @@
 //!  chains      requests of a decoded trace        counters    counts of a run
 //!  lookup      step 1                             replay      step 2, and the loop
 //!  prefix_min  the bound of all policies          decision    what is shown of a request
+//!  compute     times of computing blocks
 //! ```
 
 pub mod chains;
+pub mod compute;
 pub mod counters;
 pub mod decision;
 mod lookup;
@@ -19,6 +21,7 @@ pub mod prefix_min;
 pub mod replay;
 
 pub use chains::Chains;
+pub use compute::TokenTime;
 pub use counters::KvCounters;
 pub use decision::KvDecision;
 pub use replay::{KvReplay, KvReplayed, Touch, page_counters};

@@ -10,6 +10,7 @@
 //!  steps             fio's jobs on a device without a cache
 //!  tiers             a flash tier below the cache
 //!  kv                requests of a language model: a hit is a cached prefix
+//!  ttl               a time to live of cached pages
 //!  observe           the interface of those who see what a run decides
 //!  accesses          requests of a decoded trace -> a block of page accesses with look-ahead
 //!  control_commands  trims and flushes between the accesses
@@ -39,6 +40,7 @@ pub mod steps;
 pub mod tiers;
 pub mod timed;
 pub mod timing;
+pub mod ttl;
 pub mod warmup;
 pub mod windows;
 

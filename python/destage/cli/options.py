@@ -458,12 +458,12 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
     ]
 
 
-#: Options of tiers that few runs have; `docs/reference/command-line.md` has them all.
+#: Options of tiers that few runs have; `docs/reference/tiers.md` has them all.
 _RARE = (
     *("tier2_clean", "backing", "backing_read_ns", "backing_write_ns"),
     *("tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),
     *("tier3_cache", "tier3_admit", "tier3_offer", "tier3_promote"),
-    *("admit_dirty", "tier3_admit_dirty"),
+    *("admit_dirty", "tier3_admit_dirty", "token_ns", "double_tokens", "ttl"),
 )
 
 #: Run options that are no advanced ones.

@@ -57,7 +57,10 @@ TIER3_KEYS = {
         for key in ("cache", "admit", "offer", "promote", "admit_dirty", "read_ns", "write_ns")
     },
 }
-KV_KEYS = {"enabled": "kv", "touch": "touch"}
+KV_KEYS = {
+    "enabled": "kv",
+    **{key: key for key in ("touch", "token_ns", "double_tokens")},
+}
 
 #: Keys of the `[cache]` table, and the flag that each stands for.
 CACHE_KEYS = {

@@ -85,6 +85,9 @@ class RunOptions(TypedDict, total=False):
     trim: str | None
     """Effect of the trace's trims (discards): nothing (`"ignore"`), or `"drop"` their pages, which
     then leave the cache unwritten."""
+    ttl: str | None
+    """Time to live of cached pages, `"1h"`: an access to a page that was written or fetched longer
+    ago is a miss."""
     tier2: str | Sequence[str] | None
     """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
     Several of this and the next four are a grid."""
@@ -92,7 +95,8 @@ class RunOptions(TypedDict, total=False):
     """Size of the flash tier, as `cache`; by default the device's capacity."""
     admit: str | Sequence[str] | None
     """Admission to the flash tier: `"always"`, `"nth[n=3]"`, `"probability"`, `"tinylfu"`,
-    `"larc"`, `"rate[bytes_per_day=300GB]"`, `"reject-first[window=1h]"`."""
+    `"larc"`, `"rate[bytes_per_day=300GB]"`, `"reject-first[window=1h]"`,
+    `"worth[read_ns=200us]"`."""
     offer: str | Sequence[str] | None
     """Pages offered to the flash tier: those that tier 1 evicts (`"evicted"`), or those that come
     from the backing store (`"inserted"`)."""
@@ -137,6 +141,12 @@ class RunOptions(TypedDict, total=False):
     touch: str | None
     """With `kv`, the order in which a prompt's blocks meet the policy: `"tail-first"` or
     `"head-first"`."""
+    token_ns: int | None
+    """With `kv`, the time to compute a token, ns: gives `recompute_saved_ratio` and
+    `recompute_saved_ns`, and is the cost of `pgdsf` and `worth`."""
+    double_tokens: int | None
+    """Tokens before a token that double its time; None: a token deep in a prompt takes as long as
+    the first."""
     check: bool
     """Assert the invariants of caching at every access; some ten times slower."""
     profile: bool

@@ -35,6 +35,7 @@ fn doctored_first(name: &str, change: impl FnOnce(&mut Json)) -> String {
 #[test]
 fn every_vector_of_two_tiers_passes_and_is_emitted_as_it_stands() {
     passes("tiers.jsonl", 46);
+    passes("ttl.jsonl", 6);
 }
 
 #[test]
@@ -115,6 +116,7 @@ fn a_line_of_two_tiers_with_a_device_that_is_no_vector_is_an_error_with_its_key(
 #[test]
 fn every_vector_of_a_language_model_passes_and_is_emitted_as_it_stands() {
     passes("kv.jsonl", 30);
+    passes("kv-compute.jsonl", 8);
 }
 
 #[test]
@@ -125,6 +127,9 @@ fn a_line_of_a_language_model_that_is_no_vector_is_an_error_with_its_key() {
             "kv.touch: expected \"tail-first\" or \"head-first\", found \"both\"",
         ),
         (|v| v["kv"]["block_tokens"] = json!(0), "kv.block_tokens: expected an integer 1..32767"),
+        (|v| v["kv"]["token_ns"] = json!(0), "kv.token_ns: expected an integer 1..1000000000"),
+        (|v| v["kv"]["ttl_ns"] = json!(9), "kv.ttl_ns: it goes with kv.gap_ns"),
+        (|v| v["kv"]["double_tokens"] = json!(9), "kv.double_tokens: there is no kv.token_ns"),
         (|v| v["requests"][2][0] = json!([]), "requests[2][0]: expected at least one block"),
         (|v| v["requests"][2] = json!([[1]]), "requests[2]: expected a list [ids, tokens of"),
         (|v| v["requests"][0][0] = json!([1, 1]), "request 0 of the trace, block 1: the request"),
@@ -180,6 +185,8 @@ fn a_line_of_two_tiers_that_is_no_vector_is_an_error_with_its_key() {
             |v| v["tier2"]["admit_params"] = json!({"n": 2}),
             "tier2.admit: always: unknown parameter \"n\"",
         ),
+        (|v| v["ttl_ns"] = json!(5), "arrivals_ns: missing, and ttl_ns is of ages"),
+        (|v| v["tier2"]["admit"] = json!("worth"), "tier2.admit: pages have no time of computing"),
         (|v| v["tier2"]["policy"] = json!("larc"), "tier2: tier2 cannot be larc: it bypasses"),
         (|v| v["policy"] = json!("fab"), "tier2: tier 1 cannot be fab with a tier 2: it groups"),
         (|v| without(&mut v["tier2"], "policy"), "tier2.policy: the key is missing"),

@@ -253,7 +253,8 @@ impl Metric {
                 .contains(&self.name);
         // No prompt makes a page dirty.
         let of_victims_too = self.name == "flash_reads" && run.kv.is_none();
-        run.kv.is_some() && of_pages && self.name != WRITES
+        let of_both = [WRITES, "expired_hits"].contains(&self.name);
+        run.kv.is_some() && of_pages && !of_both
             || run.tiers.is_some() && (of_one_tier || of_victims_too)
     }
 

@@ -5,7 +5,7 @@ use super::measured::Measured;
 use super::pending_writes::PendingWrites;
 use super::queue::Queue;
 use crate::series::Period;
-use destage_replay::counters::{Counters, TrimCounters};
+use destage_replay::counters::{Counters, ExpiryCounters, TrimCounters};
 use destage_replay::distribution::Summary;
 use destage_replay::kv::KvCounters;
 use destage_replay::tiers::{Tier3Counters, TierCounters};
@@ -29,6 +29,9 @@ pub struct RunResult {
     /// Pages that trims dropped, in a run without a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<TrimCounters>,
+    /// Pages that accesses found expired, with a time to live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<ExpiryCounters>,
     /// Counters of this policy alone, such as hits by list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_counters: BTreeMap<String, u64>,

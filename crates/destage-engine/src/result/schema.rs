@@ -93,6 +93,7 @@ pub static SCHEMA: &[Object] = &[
             versions";
         counters: "@counters", "what was counted";
         trims "?": "@trims", "what trims dropped, with `trim = drop` and without a device";
+        expiry "?": "@expiry", "with `ttl`: pages that accesses found expired";
         policy_counters "?": "object", "what only this policy counts, by name";
         policy_gauges "?": "object", "final values of adapted parameters, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
@@ -159,6 +160,10 @@ pub static SCHEMA: &[Object] = &[
         tier3_write_ns "?": "integer", "time of a write to it, as given, ns";
         kv "?": "true", "prefix semantics; absent: page accesses";
         touch "?": "text", "order of a request's blocks; absent: `tail-first`";
+        ttl "?": "text", "time to live of cached pages, as given";
+        token_ns "?": "integer", "time to compute a token at the head of a prompt, as given, ns";
+        double_tokens "?": "integer", "tokens before a token that double its time; absent: depth \
+            costs nothing";
         device "?": "text", "name of the device behind the cache";
         placement "?": "text", "its placement policy, as one types it; absent if it has none";
         source_sha256 "?": "text", "SHA-256 of the Python file that the policy is in";
@@ -188,6 +193,11 @@ pub static SCHEMA: &[Object] = &[
         trim_requests: "integer", "trims of the trace";
         trim_cache_drops: "integer", "resident pages that they dropped";
         trim_dirty_drops: "integer", "dirty ones among these, which are never written";
+    ),
+    object!("expiry", "What a time to live ended, warm-up left out ([tiers]\
+        (docs/spec/tiers.md), 4.10).",
+        expired_hits: "integer", "accesses, or blocks of prompts, that were cached and had expired";
+        expired_writes: "integer", "dirty pages among these, which were written";
     ),
     object!("tiers", "Counts of the flash tier and of the backing store, warm-up left out ([two \
         tiers](docs/spec/tiers.md), 4.6).",
@@ -244,6 +254,9 @@ pub static SCHEMA: &[Object] = &[
             took in again";
         insertions: "integer", "blocks that tier 1 took in";
         evictions: "integer", "blocks evicted from tier 1";
+        compute_ns "?": "integer", "with `token_ns`: time to compute all blocks, ns";
+        hit_compute_ns "?": "integer", "with `token_ns`: time to compute the blocks of cached \
+            prefixes, ns; absent: 0";
     ),
     object!("series period", "What one period of so many accesses counted: every key of \
         *counters*, where the policy had adapted to at its end, by name, and:",

@@ -146,9 +146,12 @@ fn runs_of_chains(drive: &Drive) -> Vec<RunResult> {
     let workload = Workload::new(requests, &drive.device).unwrap();
     let marks: Vec<_> = (0..1800).map(|k| ChainMark::new(16, k % 3 == 0)).collect();
     let input = Input { chains: &marks, ..workload.input() };
-    let tiers = serde_json::from_value(json!({"kv": true, "touch": "tail-first"})).unwrap();
+    let tiers = serde_json::from_value(json!({
+        "kv": true, "touch": "tail-first", "ttl": "1h", "token_ns": 1000, "double_tokens": 64,
+    }))
+    .unwrap();
     let options = RunOptions { tiers, ..RunOptions::default() };
-    let frames = [Frames { frames: 20, given: "20p".into() }];
+    let frames = [Frames { frames: 60, given: "60p".into() }];
     let specs = PolicySpec::parse_list("lru").unwrap();
     compare(&input, &specs, &frames, &options, 1, &Control::default()).unwrap()
 }

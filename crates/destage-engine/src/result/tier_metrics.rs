@@ -53,7 +53,7 @@ macro_rules! kv {
 
 /// Of cached prefixes, then of the flash tier.
 pub(super) fn of_tiers() -> impl Iterator<Item = Metric> {
-    OF_PREFIXES.iter().chain(OF_TIER2).copied()
+    OF_PREFIXES.iter().chain(OF_TIER2).chain(OF_EXPIRY).copied()
 }
 
 #[rustfmt::skip] // a metric, some lines: it is a table
@@ -70,6 +70,16 @@ static OF_PREFIXES: &[Metric] = &[
     metric!(Kv, "stranded_ratio", "Stranded", Ratio "", Lower,
         "cached blocks behind one that was missing / blocks of all prompts",
         |r| ratio(r.kv?.stranded_blocks, r.kv?.blocks)).shown(Shown::Always),
+    metric!(Kv, "recompute_saved_ratio", "Compute saved", Ratio "", Higher,
+        "time to compute the blocks of cached prefixes / time to compute all blocks, if the time \
+         of a token is given",
+        |r| ratio(r.kv?.hit_compute_ns, r.kv?.compute_ns)).short("saved").shown(Shown::Always),
+    metric!(Kv, "recompute_saved_ns", "Compute saved", Real "ns", Higher,
+        "time to compute the blocks of cached prefixes / requests, if the time of a token is given",
+        |r| {
+            let kv = r.kv.filter(|kv| kv.compute_ns > 0)?;
+            ratio(kv.hit_compute_ns, kv.requests)
+        }),
     kv!("kv_requests", requests, "Prompts", "requests", Neither, "requests that were counted"),
     kv!("blocks", blocks, "Blocks", "blocks", Neither, "blocks of their prompts"),
     kv!("tokens", tokens, "Tokens", "tokens", Neither, "tokens of their prompts"),
@@ -188,16 +198,31 @@ static OF_TIER2: &[Metric] = &[
         |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.pending_tier3.into())),
 ];
 
+#[rustfmt::skip] // a metric, some lines: it is a table
+static OF_EXPIRY: &[Metric] = &[
+    metric!(Evictions, "expired_hits", "Expired hits", Count "accesses", Lower,
+        "accesses, or blocks of prompts, whose page was cached and older than the time to live: \
+         misses", |r| Some(r.expiry?.expired_hits.into())),
+    metric!(Evictions, "expired_writes", "Expired writes", Count "pages", Lower,
+        "dirty pages among these, which were written before they went",
+        |r| Some(r.expiry?.expired_writes.into())),
+];
+
 /// Time of the reads below tier 1, over the accesses or blocks.
 fn read_time(r: &RunResult) -> Option<Number> {
     let (tiers, counters) = (r.tiers?, &r.counters);
     let hits = (tiers.tier2_hits, r.tier3.map_or(0, |tier3| tier3.tier3_hits));
+    let options = &r.config.options.tiers;
+    let times = |reads: u64| Some(reads as f64 * options.backing_read_ns? as f64);
     // A block that no tier has is computed.
-    let (backing, accesses) = match r.kv {
-        Some(kv) => (kv.blocks - kv.hit_blocks, kv.blocks),
-        None => (tiers.backing_reads, counters.accesses()),
+    let (backing_ns, accesses) = match r.kv {
+        Some(kv) if kv.compute_ns > 0 => {
+            (Some((kv.compute_ns - kv.hit_compute_ns) as f64), kv.blocks)
+        }
+        Some(kv) => (times(kv.blocks - kv.hit_blocks), kv.blocks),
+        None => (times(tiers.backing_reads), counters.accesses()),
     };
-    r.config.options.tiers.read_time_ns(hits, backing, accesses).map(Number::Real)
+    options.read_time_ns(hits, backing_ns, accesses).map(Number::Real)
 }
 
 /// Bytes of so many pages in a day, if they took as long as the requests took to arrive; from less

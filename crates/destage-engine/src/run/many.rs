@@ -129,6 +129,7 @@ pub fn can_share(spec: &PolicySpec, options: &RunOptions, pages: usize) -> bool 
     // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
     // laws are checked of a policy that runs.
     let alike = options.warmup != Warmup::Full && !options.check && !options.drops_trims();
+    let alike = alike && options.tiers.ttl.is_none();
     let one_tier = !options.tiers.kv && options.tiers.tier2.is_none();
     alike && one_tier && options.drive.is_none() && shared::can_share(spec.name, pages)
 }

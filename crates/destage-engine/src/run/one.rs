@@ -177,6 +177,12 @@ pub fn run_own<P: Policy>(
             named.policy
         )));
     }
+    if options.tiers.ttl.is_some() {
+        return Err(RunError::Impossible(format!(
+            "{}: ttl (--ttl) excludes a policy of one's own, which is always checked",
+            named.policy
+        )));
+    }
     let writes_ahead = options.drive.as_ref().is_some_and(|drive| drive.host.writer.is_some());
     if writes_ahead && !P::ORDERED {
         has_an_order(&named.policy)?;

@@ -67,6 +67,7 @@ pub(super) fn record(
         measured,
         counters: outcome.counters,
         trims: (options.drops_trims() && options.drive.is_none()).then_some(outcome.counters.trims),
+        expiry: options.tiers.ttl.is_some().then_some(outcome.counters.expired),
         policy_counters: outcome.own.by_name(),
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages,

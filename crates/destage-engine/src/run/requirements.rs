@@ -1,10 +1,12 @@
 //! Requirements of a policy on a run, and whether the run supplies it.
 
+use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use destage_core::Requirements;
 use destage_policies::Circumstance;
 use destage_policies::params::Params;
 use destage_replay::error::RunError;
+use destage_replay::input::Input;
 use destage_ssd::DeviceConfig;
 
 /// True if a policy of the list needs the next use of every access.
@@ -52,6 +54,15 @@ pub fn supplies(spec: &PolicySpec, has_device: bool) -> Result<(), RunError> {
         return Err(needs_a_device(&spec.label()));
     }
     Ok(())
+}
+
+/// A trace with times is needed for a time to live.
+pub(super) fn check_ttl(options: &RunOptions, input: &Input<'_>) -> Result<(), RunError> {
+    if options.tiers.ttl.is_none() || input.arrivals_ns.last() > input.arrivals_ns.first() {
+        return Ok(());
+    }
+    let what = "ttl (--ttl) needs arrival times, and the trace has none: take a trace with times";
+    Err(RunError::Impossible(what.into()))
 }
 
 /// A policy of one's own suits the drive.

@@ -1,7 +1,7 @@
 //! The loop that a run takes: with or without a drive, checked or not, followed from outside.
 
 use super::outcome::{Outcome, physical};
-use super::requirements::needs_a_device;
+use super::requirements::{check_ttl, needs_a_device};
 use crate::checked::Checked;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
@@ -17,6 +17,7 @@ use destage_replay::observe::{Completed, Observer};
 use destage_replay::replay::{Replay, Replayed};
 use destage_replay::tiers::TierDecision;
 use destage_replay::timed::{Profiler, TimedOutcome, TimedReplay};
+use destage_replay::ttl;
 use destage_ssd::{Device, OperationRecord};
 use std::sync::atomic::Ordering;
 
@@ -32,6 +33,9 @@ impl Runner<'_> {
     /// A policy of the table: in a loop of its own without a drive and an observer.
     pub(super) fn named(self, name: &str, setup: &Setup) -> Result<Outcome, RunError> {
         let Runner { options, .. } = self;
+        if let Some(ttl_ns) = options.tiers.ttl_ns() {
+            return self.expiring(name, setup, ttl_ns);
+        }
         if options.drive.is_some() || options.check || self.observer.watches() {
             let policy = dense(name, setup, self.input.columns.lpns.len() as u32)?;
             return self.watched(policy);
@@ -40,6 +44,16 @@ impl Runner<'_> {
         let mut followed = Followed::new(self.observer, self.control);
         let replayed = replay.run_unwatched(name, setup, &mut followed)?;
         Ok(untimed(replayed.ok_or(RunError::Interrupted)?, self.input, options))
+    }
+
+    /// A policy of the table, its pages with a time to live.
+    fn expiring(self, name: &str, setup: &Setup, ttl_ns: u64) -> Result<Outcome, RunError> {
+        check_ttl(self.options, self.input)?;
+        let mut policy = dense(name, setup, self.input.columns.lpns.len() as u32)?;
+        let replay = replay_of(self.input, self.options);
+        let mut followed = Followed::new(self.observer, self.control);
+        let replayed = ttl::run(&replay, &mut policy, ttl_ns, &mut followed);
+        Ok(untimed(replayed.ok_or(RunError::Interrupted)?, self.input, self.options))
     }
 
     /// Any policy; checked, if the options say so.

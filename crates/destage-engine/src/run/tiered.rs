@@ -2,7 +2,7 @@
 //! (`docs/spec/tiers.md`).
 
 use super::outcome::Outcome;
-use super::requirements::needs_a_device;
+use super::requirements::{check_ttl, needs_a_device, requirements};
 use super::runner::{Followed, Runner, replay_of};
 use crate::checked::Checked;
 use crate::mounted::Mounted;
@@ -10,19 +10,22 @@ use crate::options::RunOptions;
 use crate::spec::PolicySpec;
 use crate::tier_options::{NO_SIZE, TierOptions};
 use crate::tiers::LowerTiersSpec;
-use destage_core::{AnyPolicy, Policy};
+use destage_core::{AnyPolicy, Policy, Requirements};
 use destage_policies::{Setup, admission, dense};
 use destage_replay::control::Control;
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
-use destage_replay::kv::{Chains, KvReplay, KvReplayed, page_counters, prefix_min};
+use destage_replay::kv::{
+    Chains, KvReplay, KvReplayed, TokenTime, Touch, page_counters, prefix_min,
+};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replayed;
 use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{LowerTiers, LowerTiersParts, Slots, untimed};
 use destage_replay::timed::{BackingStore, BackingTimes, StoreTimes};
 use destage_replay::windows::Windows;
+use std::sync::Arc;
 
 /// Time of a read or write of the backing store, nanoseconds, unless the run says otherwise.
 const BACKING_NS: u64 = 1_000_000;
@@ -50,6 +53,7 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
     if spec.is_prefix_min() && !tiers.kv {
         return impossible("prefix-min is the bound of cached prefixes: add kv (--kv)".into());
     }
+    suits_ttl(spec, options)?;
     if !tiers.kv && tiers.tier2.is_none() {
         return Ok(());
     }
@@ -66,6 +70,7 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return impossible("kv excludes check: its laws are of page accesses".into());
     }
     tiers.check_times(options.drive.is_some()).map_err(RunError::Impossible)?;
+    suits_touch(spec, tiers)?;
     if let Some(lower) = spec_of_tiers(options)? {
         if tiers.kv && spec.is_none() {
             return impossible("kv excludes none: blocks are offered by the cache above".into());
@@ -73,6 +78,7 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         if options.check && spec.is_none() {
             return impossible("check excludes none: it keeps no page to check".into());
         }
+        suits_worth(options, &lower)?;
         return lower.suits(spec);
     }
     let info = destage_policies::info(spec.name);
@@ -80,6 +86,82 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return impossible(format!("kv excludes {}: it keeps no page that is read", spec.label()));
     }
     Ok(())
+}
+
+/// A time to live suits the run (`docs/spec/tiers.md` 4.10).
+fn suits_ttl(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunError> {
+    let impossible = |what: String| Err(RunError::Impossible(what));
+    if options.tiers.ttl.is_none() {
+        return Ok(());
+    }
+    if options.drive.is_some() {
+        let what = "ttl (--ttl) excludes device (--device): when an expired page is written there \
+            is not specified. Leave one of them out";
+        return impossible(what.into());
+    }
+    if options.check {
+        return impossible(
+            "ttl (--ttl) excludes check: a page leaves without a miss of its own".into(),
+        );
+    }
+    let info = destage_policies::info(spec.name);
+    let why = match () {
+        () if requirements(spec).contains(Requirements::NEXT_USE) => {
+            "it expects a page to be there at its next use"
+        }
+        () if info.is_ok_and(|info| info.admission) => "it bypasses pages",
+        () => return Ok(()),
+    };
+    impossible(format!("ttl (--ttl) excludes {}: {why}", spec.label()))
+}
+
+/// A policy that holds blocks back for their successors meets these first.
+fn suits_touch(spec: &PolicySpec, tiers: &TierOptions) -> Result<(), RunError> {
+    let info = destage_policies::info(spec.name);
+    if tiers.touch != Some(Touch::HeadFirst) || !info.is_ok_and(|info| info.tail_first) {
+        return Ok(());
+    }
+    Err(RunError::Impossible(format!(
+        "touch = head-first (--touch) excludes {}: a block is worth at least what its successors \
+         are, which it must meet first. Leave touch out, or give tail-first",
+        spec.name
+    )))
+}
+
+/// A filter that weighs reading a block against computing it has both times.
+fn suits_worth(options: &RunOptions, lower: &LowerTiersSpec) -> Result<(), RunError> {
+    let reads = read_times(options);
+    let tier3 = lower.tier3.as_ref().map(|tier3| (tier3, "tier3", reads.1));
+    for (tier, key, read_ns) in [(&lower.tier2, "tier2", reads.0)].into_iter().chain(tier3) {
+        let name = tier.admit.name;
+        if !admission::info(name)?.reads_compute_time {
+            continue;
+        }
+        if options.tiers.token_time().is_none() {
+            return Err(RunError::Impossible(format!(
+                "admit={name} weighs reading a block against computing it: add kv (--kv) and \
+                 token_ns (--token-ns)"
+            )));
+        }
+        if read_ns.is_none() && !tier.admit.given.iter().any(|(given, _)| given == "read_ns") {
+            let flag = if options.drive.is_some() {
+                String::new()
+            } else {
+                format!(" or add {key}_read_ns (--{key}-read-ns)")
+            };
+            return Err(RunError::Impossible(format!(
+                "admit={name} needs the time of reading a block: give {name}[read_ns=200us]{flag}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Times of reads of tiers 2 and 3 that the options give, nanoseconds.
+fn read_times(options: &RunOptions) -> (Option<u64>, Option<u64>) {
+    let tiers = &options.tiers;
+    let has_default = options.drive.is_some();
+    (tiers.tier2_read_ns, tiers.tier3_read_ns.or(has_default.then_some(TIER3_NS)))
 }
 
 /// The device stands behind tier 2, and has its slots.
@@ -141,8 +223,15 @@ impl TieredRunner<'_> {
     pub(super) fn run(self, spec: &PolicySpec, setup: &Setup) -> Result<Outcome, RunError> {
         let lower = self.options.tiers.spec(self.options.fetch_on_write_miss)?;
         check_times(lower.as_ref(), self.input)?;
+        check_ttl(self.options, self.input)?;
         let says = self.options.says();
-        let lower = lower.map(|lower| lower.parts(self.input.columns.lpns, &says)).transpose()?;
+        let compute_ns = self.compute_ns(spec, lower.as_ref());
+        let mut lower =
+            lower.map(|lower| lower.parts(self.input.columns.lpns, &says)).transpose()?;
+        if let (Some(lower), Some(times)) = (&mut lower, &compute_ns) {
+            lower.learn(times, read_times(self.options));
+        }
+        let setup = &Setup { compute_ns, ..setup.clone() };
         match (self.options.tiers.kv, lower, &self.options.drive) {
             (_, Some(lower), Some(drive)) => self.timed(drive, spec, setup, lower.erased()?),
             (true, lower, _) => {
@@ -152,6 +241,25 @@ impl TieredRunner<'_> {
             (false, Some(lower), None) => self.pages(spec, setup, lower),
             (false, None, _) => Err(needs_a_device(&spec.label())),
         }
+    }
+
+    /// Time of computing each block of prompts, by page, where it is asked for; a nanosecond a
+    /// token if it is not given. The chains are checked later.
+    fn compute_ns(&self, spec: &PolicySpec, lower: Option<&LowerTiersSpec>) -> Option<Arc<[u64]>> {
+        let TieredRunner { input, options, .. } = self;
+        let given = options.tiers.token_time();
+        let below = lower.map(|lower| {
+            std::iter::once(&lower.tier2).chain(&lower.tier3).map(|tier| &tier.policy)
+        });
+        let mut policies = std::iter::once(spec).chain(below.into_iter().flatten());
+        let asks =
+            |spec: &PolicySpec| destage_policies::info(spec.name).is_ok_and(|info| info.tail_first);
+        if !options.tiers.kv || given.is_none() && !policies.any(asks) {
+            return None;
+        }
+        let (ids, marks) = (input.columns.first_ids, input.chains);
+        let chains = Chains { ids, marks, compute_ns: None };
+        Some(given.unwrap_or(TokenTime::UNIT).of_blocks(&chains, input.columns.lpns.len()))
     }
 
     /// Page accesses, over several tiers.
@@ -166,8 +274,13 @@ impl TieredRunner<'_> {
         let watches = observer.watches();
         let mut followed = Followed::new(observer, control);
         let pages = input.columns.lpns.len() as u32;
+        let ttl_ns = options.tiers.ttl_ns();
         let replayed = if spec.is_none() {
-            untimed::run(&replay, &mut Through::default(), lower.erased()?, &mut followed)
+            let (mut through, lower) = (Through::default(), lower.erased()?);
+            untimed::run_expiring(&replay, &mut through, lower, ttl_ns, &mut followed)
+        } else if ttl_ns.is_some() {
+            let mut policy = dense(spec.name, setup, pages)?;
+            untimed::run_expiring(&replay, &mut policy, lower.erased()?, ttl_ns, &mut followed)
         } else if options.check {
             let policy = dense(spec.name, setup, pages)?;
             let every = u64::from(policy.frames());
@@ -203,7 +316,7 @@ impl TieredRunner<'_> {
         }
         let policy = dense(spec.name, setup, pages as u32)?;
         if options.tiers.kv {
-            return prompts(runner, drive, policy, (lower, slots));
+            return prompts(runner, drive, (policy, setup), (lower, slots));
         }
         if !options.check {
             return through(runner, drive, &mut { policy }, (lower, slots));
@@ -222,7 +335,7 @@ impl TieredRunner<'_> {
         setup: &Setup,
         lower: Option<LowerTiers<'_>>,
     ) -> Result<Outcome, RunError> {
-        let replay = kv_replay(self.input, self.options)?;
+        let replay = kv_replay(self.input, self.options, setup)?;
         let TieredRunner { input, control, observer, .. } = self;
         let mut followed = Followed::new(observer, control);
         let has_tier2 = lower.is_some();
@@ -237,14 +350,21 @@ impl TieredRunner<'_> {
 }
 
 /// The requests of a language model, with the options of the run.
-fn kv_replay<'a>(input: &'a Input<'a>, options: &RunOptions) -> Result<KvReplay<'a>, RunError> {
+fn kv_replay<'a>(
+    input: &'a Input<'a>,
+    options: &RunOptions,
+    setup: &'a Setup,
+) -> Result<KvReplay<'a>, RunError> {
+    let chains = Chains::of(&input.columns, input.chains).map_err(RunError::Impossible)?;
+    let is_counted = options.tiers.token_ns.is_some();
     Ok(KvReplay {
         columns: input.columns,
-        chains: Chains::of(&input.columns, input.chains).map_err(RunError::Impossible)?,
+        chains: chains.with_compute_ns(setup.compute_ns.as_deref().filter(|_| is_counted)),
         next_uses: input.next_uses,
         arrivals_ns: input.arrivals_ns,
         warmup: options.warmup,
         touch: options.tiers.touch.unwrap_or_default(),
+        ttl_ns: options.tiers.ttl_ns(),
     })
 }
 
@@ -294,10 +414,10 @@ fn through<P: Policy>(
 fn prompts(
     runner: Runner<'_>,
     drive: &Mounted,
-    policy: AnyPolicy,
+    (policy, setup): (AnyPolicy, &Setup),
     below: (LowerTiers<'_>, Slots),
 ) -> Result<Outcome, RunError> {
-    let kv = kv_replay(runner.input, runner.options)?;
+    let kv = kv_replay(runner.input, runner.options, setup)?;
     let tier3 = tier3_times(&runner.options.tiers);
     let (mut parts, mut counted) = (Some((policy, below)), None);
     let outcome = runner.timed(drive, &to_flash, &mut |replay, device, observer| {

@@ -8,7 +8,7 @@ use destage_policies::{Setup, dense};
 use destage_reference as models;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::input::{Input, NextUses};
-use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, Touch, prefix_min};
+use destage_replay::kv::{Chains, KvDecision, KvReplay, KvReplayed, TokenTime, Touch, prefix_min};
 use destage_replay::observe::{Observer, Unobserved};
 use destage_replay::tiers::{Offer, Promote, TierRules};
 use destage_replay::warmup::Warmup;
@@ -73,6 +73,22 @@ impl Decoded {
         Decoded { lpns: (0..blocks).collect(), ids, extents, marks, next_uses }
     }
 
+    /// Arrivals of the rows, a request every so many nanoseconds.
+    fn arrivals_ns(&self, gap_ns: u64) -> Vec<u64> {
+        let mut begun = 0;
+        let arrival = |mark: &ChainMark| {
+            begun += u64::from(mark.begins());
+            (begun - 1) * gap_ns
+        };
+        self.marks.iter().map(arrival).collect()
+    }
+
+    /// Time of computing each block.
+    fn compute_ns(&self, time: Option<TokenTime>) -> Arc<[u64]> {
+        let chains = Chains { ids: &self.ids, marks: &self.marks, compute_ns: None };
+        time.unwrap_or(TokenTime::UNIT).of_blocks(&chains, self.lpns.len())
+    }
+
     fn replay(&self, touch: Touch, warmup: u64) -> KvReplay<'_> {
         let Decoded { lpns, ids, extents, marks, next_uses } = self;
         let columns = Columns { first_ids: ids, extents, lpns };
@@ -83,6 +99,7 @@ impl Decoded {
             arrivals_ns: &[],
             warmup: Warmup::Requests(warmup),
             touch,
+            ttl_ns: None,
         }
     }
 }
@@ -179,7 +196,7 @@ proptest! {
         let mut recorder = Recorder::default();
         let replayed = run(&replay, policy, frames, &mut recorder);
         let options = models::KvOptions {
-            head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup,
+            head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup, ..Default::default()
         };
         let params = Map::new();
         let alone = (None, None);
@@ -203,7 +220,7 @@ proptest! {
         let touch = if head_first { Touch::HeadFirst } else { Touch::TailFirst };
         let replay = decoded.replay(touch, warmup as u64);
         let options = models::KvOptions {
-            head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup,
+            head_first, block_tokens: BLOCK_TOKENS, warmup_requests: warmup, ..Default::default()
         };
         let (second, third) = (of_model(&tier2), tier3.as_ref().map(of_model));
         let lower = (Some(&second), third.as_ref());
@@ -241,6 +258,95 @@ proptest! {
         let longest = prompts.iter().map(|(chain, _)| chain.len()).max().unwrap_or(0);
         if policy == "lru" && longest <= frames as usize {
             prop_assert_eq!(other.stranded_blocks, 0, "a chain dies from its end");
+        }
+    }
+}
+
+/// A time of computing a token, drawn.
+fn token_time() -> impl Strategy<Value = Option<TokenTime>> {
+    let doubled = prop::option::of(select(vec![1, 7, 40, 1000]));
+    let time = (select(vec![1, 3, 1000]), doubled);
+    prop::option::of(
+        time.prop_map(|(token_ns, double_tokens)| TokenTime { token_ns, double_tokens }),
+    )
+}
+
+/// Options of the reference model with this time of computing a token.
+fn timed(time: Option<TokenTime>, warmup_requests: usize) -> models::KvOptions {
+    models::KvOptions {
+        block_tokens: BLOCK_TOKENS,
+        warmup_requests,
+        token_ns: time.map(|time| time.token_ns),
+        double_tokens: time.and_then(|time| time.double_tokens),
+        ..Default::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn blocks_are_worth_their_time_of_computing_as_in_the_model(
+        prompts in prompts(), time in token_time(), frames in 1..25u32, warmup in 0..30usize,
+        (policy, value) in select(vec![
+            ("pgdsf", Some("block")), ("pgdsf", Some("suffix")), ("lru", None),
+            ("prefix-min", None),
+        ]),
+        below in prop::option::of((select(vec!["lru", "pgdsf"]), 1..25u32, lower_tier())),
+        ttl_ns in prop::option::of(1..300u64),
+    ) {
+        let decoded = Decoded::of(&prompts);
+        let compute_ns = decoded.compute_ns(time);
+        let mut replay = decoded.replay(Touch::TailFirst, warmup as u64);
+        let arrivals_ns = decoded.arrivals_ns(7);
+        if let Some(ttl_ns) = ttl_ns.filter(|_| policy != prefix_min::NAME) {
+            (replay.ttl_ns, replay.arrivals_ns) = (Some(ttl_ns), &arrivals_ns);
+        }
+        replay.chains = replay.chains.with_compute_ns(time.map(|_| &compute_ns[..]));
+        let given = value.map(|value| format!("{policy}[value={value}]"));
+        let spec = PolicySpec::parse(given.as_deref().unwrap_or(policy)).expect("a policy");
+        let lower = below.filter(|_| policy != prefix_min::NAME).map(|(policy, frames, third)| {
+            let admit = AdmissionSpec::parse("worth[read_ns=20ns]").expect("a filter");
+            let policy = PolicySpec::parse(policy).expect("a policy");
+            let rules = TierRules::default();
+            let tier2 = LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096 };
+            LowerTiersSpec { tier2, tier3: Some(third) }
+        });
+        let mut recorder = Recorder::default();
+        let replayed = if policy == prefix_min::NAME {
+            prefix_min::run(&replay, frames, &mut recorder).expect("one predecessor each")
+        } else {
+            let params = spec.params(&[]).expect("defaults");
+            let pages = decoded.lpns.len() as u32;
+            let compute_ns = Some(compute_ns.clone());
+            let trace_pages = Some(pages.into());
+            let setup = Setup { params, trace_pages, compute_ns, ..Setup::new(frames) };
+            let tiers = lower.as_ref().map(|lower| {
+                let mut parts = lower.parts(&decoded.lpns, &[]).expect("tiers");
+                parts.learn(setup.compute_ns.as_ref().expect("times"), (None, None));
+                parts.erased().expect("tiers")
+            });
+            replay.run(dense(policy, &setup, pages).expect("a policy"), tiers, &mut recorder)
+        };
+        let replayed = replayed.expect("no stop");
+        let of_value = value.map(|value| ("value".into(), json!(value)));
+        let params: Map<String, _> = of_value.into_iter().collect();
+        let tier2 = lower.as_ref().map(|lower| of_model(&lower.tier2));
+        let tier3 = lower.as_ref().and_then(|lower| lower.tier3.as_ref()).map(of_model);
+        let tiers = (tier2.as_ref(), tier3.as_ref());
+        let ttl_and_gap_ns = replay.ttl_ns.map(|ttl_ns| (ttl_ns, 7));
+        let options = models::KvOptions { ttl_and_gap_ns, ..timed(time, warmup) };
+        let model = models::run_kv(policy, frames as usize, &params, tiers, &options, &prompts)
+            .expect("a known policy");
+        prop_assert_eq!(&recorder.0, &model.decisions);
+        for (counter, got) in replayed.kv.iter() {
+            prop_assert_eq!(got, model.counters[counter], "{}", counter);
+        }
+        prop_assert_eq!(replayed.kv.compute_ns > 0, time.is_some() && replayed.kv.blocks > 0);
+        let longest = prompts.iter().map(|(chain, _)| chain.len()).max().unwrap_or(0);
+        let is_alone = replay.ttl_ns.is_none() && lower.is_none();
+        if is_alone && policy != "lru" && longest <= frames as usize {
+            prop_assert_eq!(replayed.kv.stranded_blocks, 0, "a chain dies from its end");
         }
     }
 }
@@ -358,6 +464,7 @@ fn hit_tokens(trace: &Trace, policy: &str, touch: Touch, frames: u32) -> (u64, u
         arrivals_ns: input.arrivals_ns,
         warmup: Warmup::Percent(50.0),
         touch,
+        ttl_ns: None,
     };
     let counted = run(&replay, policy, frames, &mut Unobserved).kv;
     (counted.hit_tokens, counted.tokens)

@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 
 mod device;
 mod disk;
+mod ttl;
 
 /// Pages of the traces.
 const PAGES: u64 = 30;
@@ -260,6 +261,11 @@ fn model(case: &Case) -> models::TierOutcome {
 
 /// With these arrivals of its accesses.
 fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
+    model_with_ttl(case, (arrivals_ns, None))
+}
+
+/// With a time to live, too.
+fn model_with_ttl(case: &Case, times: (&[u64], Option<u64>)) -> models::TierOutcome {
     let given = |given: &[(String, destage_policies::params::Value)]| -> Map<String, Json> {
         given
             .iter()
@@ -290,7 +296,7 @@ fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
     let (tier2, tier3) = (tier(&case.lower.tier2), case.lower.tier3.as_ref().map(tier));
     let lower = (&tier2, tier3.as_ref());
     let frames = case.frames as usize;
-    models::run_tiers_at(&case.tier1, frames, &options, lower, &case.steps, arrivals_ns)
+    models::run_tiers_with_ttl(&case.tier1, frames, &options, lower, &case.steps, times)
         .expect("a known policy")
 }
 

@@ -49,6 +49,7 @@ fn replay(trace: &Trace) {
         arrivals_ns: input.arrivals_ns,
         warmup: Warmup::None,
         touch: Touch::TailFirst,
+        ttl_ns: None,
     };
     let lru = dense("lru", &Setup::new(FRAMES), trace.pages()).expect("a policy of the table");
     let lru = replay.run(lru, None, &mut Unobserved).expect("no stop").kv;

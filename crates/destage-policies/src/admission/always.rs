@@ -12,6 +12,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "",
     about: "Take every offer.",
     reads_time: false,
+    reads_compute_time: false,
     params: &[],
 };
 

@@ -1,6 +1,7 @@
 //! Catalogue entry of an admission filter.
 
 use crate::params::Param;
+use std::sync::Arc;
 
 /// Catalogue entry of an admission filter.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,17 @@ pub struct AdmissionInfo {
     pub about: &'static str,
     /// It reads the arrival times of requests.
     pub reads_time: bool,
+    /// It reads the times of computing blocks of prompts.
+    pub reads_compute_time: bool,
     /// Parameters; empty if it has none.
     pub params: &'static [Param],
+}
+
+/// Times of the blocks of prompts, for a filter that weighs reading against computing.
+#[derive(Clone, Debug)]
+pub struct BlockTimes {
+    /// Time of computing each block, nanoseconds, by page.
+    pub compute_ns: Arc<[u64]>,
+    /// Time of reading a block from the tier, nanoseconds, if the run has it.
+    pub read_ns: Option<u64>,
 }

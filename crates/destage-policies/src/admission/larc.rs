@@ -27,6 +27,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "Huang, Wei, Chen, Chen, Feng, MSST 2013",
     about: "Take a page at its second offer, while it is remembered; the memory adapts.",
     reads_time: false,
+    reads_compute_time: false,
     params: &[Param {
         name: "admit_while_filling",
         kind: Kind::Bool,

@@ -18,6 +18,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "",
     about: "Take a page at its n-th offer, while it is remembered.",
     reads_time: false,
+    reads_compute_time: false,
     params: &[
         Param {
             name: "n",

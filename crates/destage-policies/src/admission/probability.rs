@@ -14,6 +14,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "",
     about: "Take an offer with a fixed probability.",
     reads_time: false,
+    reads_compute_time: false,
     params: &[
         Param {
             name: "p",

@@ -32,6 +32,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "DynamicRandomAP of CacheLib, OSDI 2020",
     about: "Take offers with a probability that keeps flash writes at a target.",
     reads_time: true,
+    reads_compute_time: false,
     params: &[
         Param {
             name: "bytes_per_day",

@@ -20,6 +20,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "RejectFirstAP of CacheLib, OSDI 2020",
     about: "Take a page that was offered within the last window.",
     reads_time: true,
+    reads_compute_time: false,
     params: &[Param {
         name: "window",
         kind: Kind::Duration,

@@ -27,6 +27,7 @@ pub static INFO: AdmissionInfo = AdmissionInfo {
     source: "Einziger, Friedman, Manes, ACM TOS 13(4), 2017",
     about: "Take a page that missed tier 1 more often than the next victim, or often enough.",
     reads_time: false,
+    reads_compute_time: false,
     params: &[
         Param {
             name: "threshold",

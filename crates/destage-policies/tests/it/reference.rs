@@ -142,6 +142,7 @@ models! {
     clock_pro_decides_as_its_model: "clock-pro";
     sampled_lru_decides_as_its_model: "sampled-lru";
     sampled_lfu_decides_as_its_model: "sampled-lfu";
+    pgdsf_decides_as_its_model: "pgdsf";
     ace_decides_as_its_model: "ace";
 }
 

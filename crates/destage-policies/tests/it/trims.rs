@@ -301,7 +301,7 @@ with_trims! {
     directories_lose_trimmed_ghosts: ["arc", "car", "acr-c", "acr-o", "acr-h", "larc"];
     stacks_lose_trimmed_pages: ["lirs", "clock-pro"];
     counts_and_histories_are_dropped_with_their_pages:
-        ["lru-k", "lfu", "lfu-da", "lecar", "w-tinylfu"];
+        ["lru-k", "lfu", "lfu-da", "pgdsf", "lecar", "w-tinylfu"];
     frames_are_taken_again_by_number:
         ["random", "hyperbolic", "watt", "clock-sweep", "sampled-lru", "sampled-lfu"];
     data_die_at_a_trim: ["min"];

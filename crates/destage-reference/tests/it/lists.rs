@@ -49,6 +49,7 @@ const LAST_ROWS: &[(&str, &str)] = &[
     ("clock-pro", "list[1T 3T 6T 8H* 4H*] m_c=2"),
     ("sampled-lru", "frames[2/9 1/10 4/12]"),
     ("sampled-lfu", "frames[1/4/10 6/1/11 4/1/12]"),
+    ("pgdsf", "order[5/2/4 4/1/4 1/4/7] Clock=3"),
 ];
 
 #[test]

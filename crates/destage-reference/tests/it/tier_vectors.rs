@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use destage_reference::{KvOptions, Op, Prompt, Step, run_kv, run_tiers_at};
+use destage_reference::{KvOptions, Op, Prompt, Step, run_kv, run_tiers_with_ttl};
 use serde_json::{Map, Value, json};
 
 fn vectors(file: &str) -> Vec<Value> {
@@ -11,9 +11,9 @@ fn vectors(file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("one JSON object a line")).collect()
 }
 
-/// Those with a third tier, of both kinds.
-fn three_tiers() -> Vec<Value> {
-    vectors("three-tiers.jsonl")
+/// Those with a third tier or a time to live, of both kinds.
+fn of_both_kinds() -> Vec<Value> {
+    ["three-tiers.jsonl", "ttl.jsonl"].into_iter().flat_map(vectors).collect()
 }
 
 fn object<'a>(vector: &'a Value, key: &str) -> &'a Map<String, Value> {
@@ -48,8 +48,8 @@ fn holds(vector: &Value, decisions: &[Value], counters: &BTreeMap<&str, u64>) {
 fn every_vector_of_several_tiers_is_decided_and_counted_as_written() {
     let is_kv = |vector: &Value| vector.get("kv").is_some();
     let mut vectors = vectors("tiers.jsonl");
-    vectors.extend(three_tiers().into_iter().filter(|vector| !is_kv(vector)));
-    assert_eq!(vectors.len(), 46 + 16);
+    vectors.extend(of_both_kinds().into_iter().filter(|vector| !is_kv(vector)));
+    assert_eq!(vectors.len(), 46 + 16 + 4);
     for vector in vectors {
         let trace: Vec<Step> = list(&vector, "accesses")
             .iter()
@@ -65,7 +65,8 @@ fn every_vector_of_several_tiers_is_decided_and_counted_as_written() {
         let times: Vec<u64> =
             times.into_iter().flatten().map(|ns| ns.as_u64().expect("a time")).collect();
         let policy = text(&vector, "policy");
-        let outcome = run_tiers_at(policy, frames, params, (tier2, tier3), &trace, &times);
+        let times = (&times[..], vector.get("ttl_ns").and_then(Value::as_u64));
+        let outcome = run_tiers_with_ttl(policy, frames, params, (tier2, tier3), &trace, times);
         let outcome = outcome.expect("a known policy");
         let decisions: Vec<Value> = outcome
             .decisions
@@ -87,8 +88,9 @@ fn every_vector_of_several_tiers_is_decided_and_counted_as_written() {
 fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
     let is_kv = |vector: &Value| vector.get("kv").is_some();
     let mut vectors = vectors("kv.jsonl");
-    vectors.extend(three_tiers().into_iter().filter(is_kv));
-    assert_eq!(vectors.len(), 30 + 8);
+    vectors.extend(of_both_kinds().into_iter().filter(is_kv));
+    vectors.extend(self::vectors("kv-compute.jsonl"));
+    assert_eq!(vectors.len(), 30 + 8 + 8 + 2);
     for vector in vectors {
         let requests: Vec<Prompt> = list(&vector, "requests")
             .iter()
@@ -104,6 +106,9 @@ fn every_vector_of_a_language_model_is_decided_and_counted_as_written() {
             head_first: kv.get("touch").is_some_and(|touch| touch == "head-first"),
             block_tokens: number("block_tokens", 512),
             warmup_requests: number("warmup_requests", 0) as usize,
+            token_ns: kv.get("token_ns").map(|_| number("token_ns", 0)),
+            double_tokens: kv.get("double_tokens").map(|_| number("double_tokens", 0)),
+            ttl_and_gap_ns: kv.get("ttl_ns").map(|_| (number("ttl_ns", 0), number("gap_ns", 0))),
         };
         let frames = vector["frames"].as_u64().expect("frames") as usize;
         let tier = |key: &str| vector.get(key).map(|tier| tier.as_object().expect("an object"));

@@ -11,6 +11,8 @@ pub struct Chains<'a> {
     pub ids: &'a [u32],
     /// Place of each row in its chain.
     pub marks: &'a [ChainMark],
+    /// Time of computing each block, nanoseconds, by dense id; `None`: it is not counted.
+    pub compute_ns: Option<&'a [u64]>,
 }
 
 impl<'a> Chains<'a> {
@@ -21,7 +23,7 @@ impl<'a> Chains<'a> {
     /// A sentence: the trace has no chains, writes, blocks of several pages, or a request that has
     /// a block twice.
     pub fn of(columns: &Columns<'a>, marks: &'a [ChainMark]) -> Result<Self, String> {
-        let chains = Chains { ids: columns.first_ids, marks };
+        let chains = Chains { ids: columns.first_ids, marks, compute_ns: None };
         if marks.is_empty() {
             return Err("kv: the trace has no chains of blocks; formats that do are mooncake and \
                  qwen-bailian"
@@ -51,6 +53,12 @@ impl<'a> Chains<'a> {
             }
         }
         Ok(chains)
+    }
+
+    /// The same, with the time of computing each block.
+    #[must_use]
+    pub fn with_compute_ns(self, compute_ns: Option<&'a [u64]>) -> Self {
+        Chains { compute_ns, ..self }
     }
 
     /// Number of requests.
@@ -93,13 +101,13 @@ mod tests {
     fn requests_are_cut_at_their_first_blocks() {
         let ids = [0, 1, 0, 2, 3];
         let marks = [true, false, true, false, false].map(mark);
-        let chains = Chains { ids: &ids, marks: &marks };
+        let chains = Chains { ids: &ids, marks: &marks, compute_ns: None };
         assert_eq!(chains.requests(), 2);
         assert_eq!((chains.rows_from(0), chains.rows_from(2)), (0..2, 2..5));
         assert_eq!([0, 1, 2, 4].map(|row| chains.head_of(row)), [0, 0, 2, 2]);
         assert_eq!(chains.tokens(2..5), 48);
         // A slice may begin within a chain.
-        let chains = Chains { ids: &ids[1..], marks: &marks[1..] };
+        let chains = Chains { ids: &ids[1..], marks: &marks[1..], compute_ns: None };
         assert_eq!((chains.requests(), chains.rows_from(0), chains.head_of(0)), (2, 0..1, 0));
     }
 

@@ -17,12 +17,23 @@ macro_rules! kv_counters {
                 KvCounters { $($name: self.$name - before.$name,)+ }
             }
 
-            /// Names and values, in the order of the specification.
+            /// Names and values, in the order of the specification; of times only in a run that
+            /// has them.
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-                [$((stringify!($name), self.$name)),+].into_iter()
+                let has_times = self.compute_ns > 0;
+                let all = [$((stringify!($name), self.$name)),+];
+                all.into_iter().filter(move |(name, count)| match *name {
+                    "expired_blocks" => *count > 0,
+                    name => has_times || !name.ends_with("_ns"),
+                })
             }
         }
     };
+}
+
+/// A count that is left out.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 kv_counters! {
@@ -46,4 +57,13 @@ kv_counters! {
     insertions;
     /// Blocks evicted from tier 1.
     evictions;
+    /// Blocks of prompts that were cached and had expired; a result has them apart.
+    #[serde(skip)]
+    expired_blocks;
+    /// Time of computing all blocks, nanoseconds; 0 where no time of a token is given.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    compute_ns;
+    /// Time of computing the blocks of cached prefixes, nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    hit_compute_ns;
 }

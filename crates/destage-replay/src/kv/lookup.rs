@@ -49,5 +49,13 @@ pub(super) fn look_up(
     counters.hit_tokens += hit_tokens;
     counters.full_hits += u64::from(hit == ids.len());
     counters.stranded_blocks += stranded as u64;
+    if let Some(times) = chains.compute_ns {
+        let of = |id: &u32| times[*id as usize];
+        let sum = |ids: &[u32]| ids.iter().map(of).fold(0, u64::saturating_add);
+        let hit_ns = sum(&ids[..hit]);
+        let all_ns = hit_ns.saturating_add(sum(&ids[hit..]));
+        counters.compute_ns = counters.compute_ns.saturating_add(all_ns);
+        counters.hit_compute_ns = counters.hit_compute_ns.saturating_add(hit_ns);
+    }
     hit
 }

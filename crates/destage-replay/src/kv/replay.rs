@@ -10,13 +10,14 @@ use super::counters::KvCounters;
 use super::decision::KvDecision;
 use super::lookup::{Tier1Blocks, look_up};
 use crate::accesses::Columns;
-use crate::counters::{Counters, OwnCounters};
+use crate::counters::{Counters, ExpiryCounters, OwnCounters};
 use crate::input::NextUses;
 use crate::observe::{Observer, show_gauges};
 use crate::tiers::below::LowerTiers;
 use crate::tiers::counters::LowerCounters;
 use crate::tiers::events::{TierDecision, TierEvents};
 use crate::tiers::slots::Slots;
+use crate::ttl::Expiry;
 use crate::warmup::Warmup;
 use crate::windows::{FlashWork, WINDOWS, WindowBounds, WindowCounts};
 use destage_core::{
@@ -61,6 +62,8 @@ pub struct KvReplay<'a> {
     pub warmup: Warmup,
     /// Order of the touches.
     pub touch: Touch,
+    /// Time to live of a block, nanoseconds; `None`: it lives as long as it is cached.
+    pub ttl_ns: Option<u64>,
 }
 
 /// Counts of a run.
@@ -225,6 +228,7 @@ pub fn page_counters(kv: &KvCounters, tiers: &LowerCounters, has_tier2: bool) ->
         clean_evictions: kv.evictions,
         destaged_pages: if has_tier2 { tiers.tier2.tier2_writes } else { kv.insertions },
         tiers: *tiers,
+        expired: ExpiryCounters { expired_hits: kv.expired_blocks, expired_writes: 0 },
         kv: *kv,
         ..Counters::default()
     }
@@ -241,6 +245,7 @@ pub(crate) struct Tier1<'t, E> {
     read_below: Vec<u8>,
     kv: KvCounters,
     tiers: LowerCounters,
+    expiry: Option<Expiry>,
 }
 
 /// Record of a request's decisions.
@@ -287,6 +292,7 @@ impl<'t, E: Record> Tier1<'t, E> {
             read_below: Vec::new(),
             kv: KvCounters::default(),
             tiers: LowerCounters::default(),
+            expiry: replay.ttl_ns.map(|ttl_ns| Expiry::new(ttl_ns, replay.columns.lpns.len())),
         }
     }
 
@@ -298,6 +304,31 @@ impl<'t, E: Record> Tier1<'t, E> {
     /// Observer of the tiers below.
     pub(crate) fn events(&mut self) -> &mut E {
         &mut self.events
+    }
+
+    /// Blocks of the request that have expired leave all tiers.
+    fn expire(&mut self, replay: &KvReplay<'_>, rows: Range<usize>, decision: &mut KvDecision) {
+        let Some(expiry) = &mut self.expiry else { return };
+        expiry.arrived(replay.arrivals_ns[rows.start]);
+        for &id in &replay.chains.ids[rows] {
+            let page = Page(id.into());
+            let is_below = self.lower.as_ref().is_some_and(|lower| lower.tier_of(page) != 0);
+            if !expiry.is_over(page) || !self.cached.has(id) && !is_below {
+                continue;
+            }
+            if self.cached.has(id) {
+                self.policy.forget(page);
+                self.cached.set(id, false);
+                self.kv.evictions += 1;
+                if E::WATCHES {
+                    decision.evicted.push(page);
+                }
+            }
+            if let Some(lower) = &mut self.lower {
+                lower.below(&mut self.tiers, &mut self.events).expire(page, false);
+            }
+            self.kv.expired_blocks += 1;
+        }
     }
 
     /// The look-up; returns the length of the cached prefix. Its blocks that tier 1 does not have
@@ -388,7 +419,12 @@ impl<E: Record> Serves for Tier1<'_, E> {
             lower.arrived(replay.arrivals_ns[rows.start]);
         }
         let mut decision = KvDecision::default();
+        self.expire(replay, rows.clone(), &mut decision);
         let hit = self.look_up(replay, rows.clone());
+        if let Some(expiry) = &mut self.expiry {
+            // The blocks behind the prefix are computed.
+            ids[rows.start + hit..rows.end].iter().for_each(|&id| expiry.renew(Page(id.into())));
+        }
         if E::WATCHES {
             decision.blocks = rows.len() as u64;
             let below = |place: usize| self.read_below.get(place).copied().unwrap_or(0);

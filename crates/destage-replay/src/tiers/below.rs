@@ -11,6 +11,8 @@ use super::rules::{AdmitDirty, Offer, Promote};
 use destage_core::plan::Evicted;
 use destage_core::{AnyPolicy, Blind, Lookup, Op, Page, Policy};
 use destage_policies::BuildError;
+use destage_policies::admission::info::BlockTimes;
+use std::sync::Arc;
 
 /// The tiers below tier 1, in order.
 pub struct LowerTiers<'a, P = AnyPolicy> {
@@ -29,6 +31,16 @@ pub struct LowerTiersParts<'a> {
 }
 
 impl<'a> LowerTiersParts<'a> {
+    /// The time of computing each block of prompts, nanoseconds by page, and those of reads of the
+    /// tiers, if the run has them: for policies and filters that ask for them.
+    pub fn learn(&mut self, compute_ns: &Arc<[u64]>, reads: (Option<u64>, Option<u64>)) {
+        let tier3 = self.tier3.as_mut().map(|tier3| (tier3, reads.1));
+        for (tier, read_ns) in [(&mut self.tier2, reads.0)].into_iter().chain(tier3) {
+            tier.setup.compute_ns = Some(compute_ns.clone());
+            tier.admission.learns(&BlockTimes { compute_ns: compute_ns.clone(), read_ns });
+        }
+    }
+
     /// Empty tiers with policies whose types are forgotten.
     ///
     /// # Errors
@@ -362,6 +374,26 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         self.counters.admitted += 1;
         self.counters.tier2_writes += 1;
         self.events.admitted(self.number, leaving);
+    }
+
+    /// The page has expired (4.10): it leaves this tier and those below; whether it was written, a
+    /// copy above being newer and dirty or one here.
+    pub fn expire(&mut self, page: Page, is_dirty_above: bool) -> bool {
+        let copy = self.tier.copies[page.0 as usize];
+        if copy != Copied::No {
+            self.drop_copy(page);
+        }
+        let is_newest = copy == Copied::Dirty && !is_dirty_above;
+        self.counters.tier2_reads += u64::from(is_newest);
+        let dirty = is_dirty_above || is_newest;
+        if let Some(mut next) = self.next() {
+            return next.expire(page, dirty);
+        }
+        if dirty {
+            self.counters.backing_writes += 1;
+            self.events.backing_write(Leaving { page, dirty, is_awaited: false });
+        }
+        dirty
     }
 
     /// A trim (4.5): whether a tier had the page, and whether it was dirty in one.

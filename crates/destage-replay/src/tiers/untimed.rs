@@ -5,10 +5,12 @@ use super::below::{LowerTiers, LowerTiersParts, either};
 use super::counters::LowerCounters;
 use super::events::TierDecision;
 use crate::accesses::BLOCK;
+use crate::counters::Counters;
 use crate::observe::{Observer, show_gauges};
 use crate::replay::{
     Block, Counted, Replay, Replayed, Replays, answers_of, count_evicted, run_block,
 };
+use crate::ttl::Expiry;
 use destage_core::{Blind, Lookup, Page, Plan, Policy, Request};
 use destage_policies::{BuildError, Setup, Visitor};
 
@@ -22,8 +24,22 @@ pub fn run<P: Policy>(
     lower: LowerTiers<'_>,
     observer: &mut dyn Observer,
 ) -> Option<Replayed> {
+    run_expiring(replay, policy, lower, None, observer)
+}
+
+/// [`run`], with a time to live of pages, nanoseconds, or without.
+///
+/// Returns `None` when the observer stopped it.
+pub fn run_expiring<P: Policy>(
+    replay: &Replay<'_>,
+    policy: &mut P,
+    lower: LowerTiers<'_>,
+    ttl_ns: Option<u64>,
+    observer: &mut dyn Observer,
+) -> Option<Replayed> {
     let decision = TierDecision::default();
-    let mut tiers = TierLoop { policy, plan: Plan::new(), lower, decision };
+    let expiry = ttl_ns.map(|ttl_ns| Expiry::new(ttl_ns, replay.columns.lpns.len()));
+    let mut tiers = TierLoop { policy, plan: Plan::new(), lower, decision, expiry };
     let mut replayed = replay.whole(&mut tiers, observer)?;
     let below = tiers.lower.dirty_pages(&|visit| tiers.policy.for_each_resident(visit));
     replayed.counters.tiers.set_pending(tiers.policy.dirty_pages(), below);
@@ -123,9 +139,36 @@ struct TierLoop<'p, 't, P> {
     plan: Plan,
     lower: LowerTiers<'t>,
     decision: TierDecision,
+    expiry: Option<Expiry>,
 }
 
 impl<P: Policy> TierLoop<'_, '_, P> {
+    /// The page, if it has expired, leaves all tiers; how many pages are in the plan for it.
+    fn expire(&mut self, page: Page, counters: &mut Counters) -> usize {
+        let Some(expiry) = &mut self.expiry else { return 0 };
+        let is_cached = expiry.is_in_tier1(page) || self.lower.tier_of(page) != 0;
+        if !is_cached || !expiry.is_over(page) {
+            return 0;
+        }
+        let above = expiry.expire(self.policy, page, &mut self.plan);
+        let mut below = self.lower.below(&mut counters.tiers, &mut self.decision);
+        let is_written = below.expire(page, above == Some(true));
+        counters.expired.count(Some(is_written));
+        usize::from(above.is_some())
+    }
+
+    /// The page was written, or read from the backing store, and is as old as now; on a miss tier 1
+    /// has it, with so many pages in the plan that had expired.
+    fn renew(&mut self, r: &Request, missed: Option<usize>) {
+        let Some(expiry) = &mut self.expiry else { return };
+        if r.op.is_write() || missed.is_some() && self.decision.tier == 0 {
+            expiry.renew(r.page);
+        }
+        if let Some(expired) = missed {
+            expiry.missed(r.page, &self.plan, expired);
+        }
+    }
+
     /// Shows the decision on an access, and begins the record of the next.
     fn show(&mut self, r: &Request, is_hit: bool, observer: &mut dyn Observer) {
         observer.tiers(&self.decision);
@@ -145,9 +188,11 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
     ) {
         for (i, &access) in block.accesses[..block.run].iter().enumerate() {
             let r = replay.request(self.policy, access, block.first as usize + i);
+            let expired = self.expire(r.page, &mut counted.0);
             match self.policy.request(&r) {
                 Lookup::Hit(_) => {
                     counted.0.hit(r.op);
+                    self.renew(&r, None);
                     self.decision.tier = 1;
                     self.show(&r, true, observer);
                 }
@@ -158,7 +203,8 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
                     }
                     self.policy.admit(&r, miss);
                     let mut below = self.lower.below(&mut counted.0.tiers, &mut self.decision);
-                    below.miss(r.page, r.op, self.plan.evicted());
+                    below.miss(r.page, r.op, &self.plan.evicted()[expired..]);
+                    self.renew(&r, Some(expired));
                     self.show(&r, false, observer);
                     count_evicted(&mut self.plan, &mut counted.0, &mut counted.1);
                 }
@@ -168,15 +214,22 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
     }
 
     fn awaits_ns(&self) -> u64 {
-        self.lower.awaits_ns()
+        let of_expiry = self.expiry.as_ref().map_or(u64::MAX, Expiry::awaits_ns);
+        self.lower.awaits_ns().min(of_expiry)
     }
 
     fn arrived(&mut self, now_ns: u64) {
         self.lower.arrived(now_ns);
+        if let Some(expiry) = &mut self.expiry {
+            expiry.arrived(now_ns);
+        }
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
         let above = self.policy.forget(page);
+        if let Some(expiry) = &mut self.expiry {
+            expiry.set_in_tier1(page, false);
+        }
         let nothing = &mut LowerCounters::default();
         either(above, self.lower.below(nothing, &mut self.decision).forget(page))
     }
