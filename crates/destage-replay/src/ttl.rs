@@ -31,9 +31,9 @@ impl Expiry {
         self.now_ns + 1 // times are below 2^63
     }
 
-    /// A request arrives.
+    /// A request arrives, no earlier than the last one.
     pub(crate) fn arrived(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
+        self.now_ns = self.now_ns.max(now_ns);
     }
 
     /// Tier 1 has the page.
