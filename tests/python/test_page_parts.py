@@ -12,9 +12,12 @@ import pytest
 
 import destage as ds
 from destage.model.metrics import ORACLE
+from destage.show.charts.comparison import ROOM
+from destage.show.charts.series import names_axis
 from destage.show.charts.theme import DARK, LIGHT, styles
 from destage.show.pages.contents import with_contents
 from destage.show.pages.phases import phases_table, segments
+from destage.show.tables.summary import summary
 
 pytest.importorskip("altair")
 
@@ -146,3 +149,62 @@ def test_an_axis_over_cache_sizes_begins_at_zero_or_says_that_it_does_not() -> N
         domains = re.findall(r'"domain": \[([\d.]+), [\d.]+\], "nice": false, "zero"', text)
         assert domains
         assert {float(low) > 0 for low in domains} == {says}
+
+
+def _bars(made: Any) -> dict[str, list[str]]:
+    """The lines of each name beside the bars of a chart."""
+    axis = made.to_dict()["layer"][0]["encoding"]["y"]["axis"]
+    found: dict[str, list[str]] = json.loads(axis["labelExpr"].partition("[datum.value]")[0])
+    return found
+
+
+def test_long_names_beside_bars_are_in_lines_and_differ() -> None:
+    trace = ds.synth("zipf", requests=2000, pages=300, read_ratio=0.7, seed=3)
+    how: Any = {"tier2": "lru", "tier2_cache": "40%", "admit": "always,nth[n=4],nth[n=14]"}
+    results = ds.compare(trace, "lru,arc", cache="5%", **how)
+    lines = _bars(results.plot.over_size("overall_hit_ratio"))
+    assert sorted(lines) == sorted(results.result_sets[0].labels)
+    assert len({tuple(each) for each in lines.values()}) == len(lines) == 6
+    assert all(len(line) <= 28 for each in lines.values() for line in each)
+    alike = "lru[" + "w" * 60 + "=1]", "lru[" + "w" * 60 + "=2]"
+    axis, count = names_axis(alike)
+    assert count == 2
+    assert axis.labelExpr.count("\\u2026") == 2
+    assert "=1]" in axis.labelExpr
+    assert "=2]" in axis.labelExpr
+    assert names_axis(["lru", "arc"])[1] == 1
+
+
+def test_two_tiers_are_judged_by_the_hits_of_both() -> None:
+    trace = ds.synth("zipf", requests=2000, pages=300, read_ratio=0.7, seed=3)
+    how: Any = {"tier2": "lru", "tier2_cache": "40%"}
+    several, one = (ds.compare(trace, p, cache="5%", **how) for p in ("lru,fifo", "lru"))
+    for results in (several, one):
+        first = summary(results.result_sets[0])[0]
+        assert "hit ratio of all tiers" in first
+        assert f"{100 * max(run['overall_hit_ratio'] for run in results):.2f}" in first
+    text = several.report()
+    assert text.index("<span>Overall hits<") < text.index("<span>Hit ratio<")
+
+
+@pytest.mark.parametrize("room", [ROOM, 1.0])
+def test_an_interval_beyond_the_axis_ends_in_an_arrow(
+    room: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("destage.show.charts.comparison.ROOM", room)
+    trace = ds.synth("zipf", requests=2000, pages=600, read_ratio=0.5, seed=3)
+    results = ds.compare(trace, "lru,cflru,arc", cache=["2%", "10%"], device="small", profile=True)
+    arrows = 0
+    for name in ("response_ns_mean", "read_response_ns_mean", "flash_writes", "hit_ratio"):
+        chart = results.plot.over_size(name).to_dict()
+        top = chart["layer"][0]["encoding"]["y"]["scale"]["domain"][1]
+        rows = next(iter(chart["datasets"].values()))
+        highs = [row[f"{name}_high"] for row in rows if f"{name}_high" in row]
+        most = max(row[name] for row in rows)
+        shapes = [layer["mark"].get("shape") for layer in chart["layer"]]
+        assert highs
+        assert ("triangle-up" in shapes) is (max(highs) > top)
+        arrows += "triangle-up" in shapes
+        assert top <= 1.6 * most
+        assert max(highs) <= top or top >= room * most
+    assert arrows or room > 1

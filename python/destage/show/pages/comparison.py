@@ -18,7 +18,7 @@ from destage.model.drive import (
     wear,
 )
 from destage.model.host_interface import handle_wafs, slc_developments
-from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
+from destage.model.metrics import ALL_HITS, BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.winners import winners
@@ -92,7 +92,7 @@ def _over_sizes(
     rows = charts.result.by_size
     for name in names:
         # A line at zero all along is better said: the summary does.
-        if name not in metrics or not (name == "hit_ratio" or any(row[name] for row in rows)):
+        if name not in metrics or not (name in _HITS or any(row[name] for row in rows)):
             continue
         if name not in _ALWAYS and len(charts.result.sizes) == 1 and _alike(rows, name):
             continue
@@ -102,7 +102,8 @@ def _over_sizes(
 
 
 #: Metrics that a reader looks for, even where all policies are alike.
-_ALWAYS = ("hit_ratio", "response_ns_mean")
+_HITS = ("hit_ratio", ALL_HITS)
+_ALWAYS = (*_HITS, "response_ns_mean")
 
 
 def _alike(rows: Sequence[Run], name: str, more: Sequence[float] = ()) -> bool:
@@ -172,7 +173,8 @@ def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> lis
     group = model["id"]
     charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
-    names = ("hit_ratio", "physical_reads", result.writes_metric, "cost")
+    hits = dict.fromkeys((result.hits_metric, "hit_ratio"))
+    names = (*hits, "physical_reads", result.writes_metric, "cost")
     drawn = _over_sizes(group, charts, metrics, names)
     for part in drawn:
         if part["name"] == "cost":
@@ -208,7 +210,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
 
     responses = bars(_RESPONSES)
     _arrange(responses, hero=not one)
-    behind = bars(("hit_ratio",))
+    behind = bars(dict.fromkeys((result.hits_metric, "hit_ratio")))
     if not one and "hit_ratio" in metrics and "response_ns_mean" in metrics:
         drawn = charts.response_over_hits()
         note = "down and to the right is better"
@@ -408,7 +410,8 @@ def highlighted(result: ResultSet) -> list[str]:
         return list(result.labels)
     keep = {label for label in result.labels if label in (BASELINE, ORACLE)}
     for metric in METRICS:
-        if metric.name in ("response_ns_mean", "hit_ratio", result.writes_metric, "cost"):
+        asked = ("response_ns_mean", result.hits_metric, result.writes_metric, "cost")
+        if metric.name in asked:
             found = winners(result, metric)
             # Without a leader at any size, those that come first.
             ahead = [w for w in found if w.sole] or found

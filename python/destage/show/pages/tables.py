@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from destage.model.marks import baseline_of, beside
-from destage.model.metrics import METRICS, ORACLE, WRITES, Metric
+from destage.model.metrics import ALL_HITS, METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winners
@@ -22,6 +22,7 @@ CONTESTS = (
     "response_ns_p99",
     "read_response_ns_mean",
     "write_response_ns_mean",
+    ALL_HITS,
     "hit_ratio",
     "physical_reads",
     "physical_writes",
