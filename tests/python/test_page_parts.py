@@ -15,8 +15,9 @@ from destage.model.metrics import ORACLE
 from destage.show.charts.comparison import ROOM
 from destage.show.charts.series import names_axis
 from destage.show.charts.theme import DARK, LIGHT, styles
-from destage.show.pages.contents import with_contents
-from destage.show.pages.phases import phases_table, segments
+from destage.show.pages.blocks import article, section, text
+from destage.show.pages.layout import page_of
+from destage.show.pages.phases import phases_of_run, segments
 from destage.show.tables.summary import summary
 
 pytest.importorskip("altair")
@@ -49,14 +50,16 @@ def test_the_contents_lead_to_every_section(page: str) -> None:
 
 
 def test_contents_of_little_are_left_out() -> None:
-    one = (
-        '<article class="trace" id="t0"><!--contents--><section aria-label="A">\n<h3>A</h3>'
-        "</section></article>"
-    )
-    assert with_contents(one) == (
-        '<article class="trace" id="t0"><section id="t0-1" aria-label="A">\n<h3>A</h3>'
-        "</section></article>"
-    )
+    two, three = (
+        page_of(
+            [article("t0", "T", [section(c, text("note", "`x` of <y>")) for c in titles])],
+            {"groups": []}, eyebrow="E", title="T", version="0", command=None,
+        )
+        for titles in ("AB", "ABC")
+    )  # fmt: skip
+    assert '<nav class="contents"' not in two
+    assert '<a href="#t0-3">C</a>' in three
+    assert '<p class="note"><code>x</code> of &lt;y&gt;</p>' in three, "commands are code"
 
 
 def _log_axes(node: object) -> list[tuple[str, str]]:
@@ -110,14 +113,14 @@ def test_the_page_of_a_run_has_its_phases(page: str) -> None:
 
 def test_several_runs_have_no_phases_of_a_run(trace: ds.Trace) -> None:
     results = ds.compare(trace, "lru,arc", cache="20%")
-    assert phases_table(results.result_sets[0]) is None
+    assert phases_of_run(results.result_sets[0]) is None
 
 
 def test_phases_cover_the_run_and_add_up(trace: ds.Trace) -> None:
     (run,) = results = ds.compare(trace, "lru", cache="20%")
-    table = phases_table(results.result_sets[0])
+    table = phases_of_run(results.result_sets[0])
     assert table is not None
-    spans = [re.findall(r"\d+", row["cells"][0]) for row in table["rows"]]
+    spans = [re.findall(r"\d+", row[1]) for row in table["blocks"][0]["rows"]]
     assert spans[0][0] == "0"
     assert spans[-1][1] == "100"
     assert all(a[1] == b[0] for a, b in pairwise(spans))

@@ -123,8 +123,10 @@ class GridCharts(Series):
                 )
             )
         ink = alt.when("datum.deep").then(alt.value("white")).otherwise(alt.value(self.theme.ink))
-        texts = there.mark_text(fontSize=11 if self.page else self.style.font_pt or 9).encode(
-            text="said:N", fill=ink
+        texts = (
+            there.transform_calculate(scaled="datum.mean / up.length", said=_SHORT)
+            .mark_text(fontSize=11 if self.page else self.style.font_pt or 9)
+            .encode(text="said:N", fill=ink)
         )
         lost = base.transform_filter("!isValid(datum.mean)")
         empty = lost.mark_rect(fill=self.theme.panel, stroke=self.theme.warn, strokeDash=[3, 3])
@@ -255,7 +257,12 @@ _TICK = (
     "NAME.kind === 'name' ? NAME.names[datum.value] :"
     f" NAME.kind === 'size' ? ({SIZE}) : format(datum.value / NAME.length,"
     " NAME.kind === 'count' && datum.value >= 10000 ? '~s' :"
-    " NAME.kind === 'real' && datum.value >= 10000 ? ',.0f' : NAME.form || ',.4~g')"
+    " datum.value >= 10000 * NAME.length ? ',.0f' : NAME.form || ',.4~g')"
+)
+#: The number of a cell: three digits, in a figure without a prefix on top of its unit.
+_SHORT = (
+    "format(datum.scaled, up.form || (abs(datum.scaled) >= 10000 ? '.3~s' :"
+    " abs(datum.scaled) >= 100 ? ',.0f' : up.kind === 'count' ? '.3~r' : '.3r'))"
 )
 
 
