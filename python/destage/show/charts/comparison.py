@@ -58,9 +58,6 @@ def _time_text(field: str) -> str:
     )
 
 
-#: An axis reaches this far beyond its values, as a factor, where intervals do.
-ROOM = 1.25
-
 #: Up to so many cache sizes lines have a marker at each.
 MARKED_SIZES = 32
 
@@ -112,7 +109,9 @@ class Charts(Series):
         footprint = self._footprint() if hero else None
         title = "Cache size, share of the pages" if footprint else "Cache size"
         x = alt.X("cache_bytes:Q", **size_axis(sizes, title, footprint))
-        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, [r["hit_ratio"] for r in exact]))
+        ends = self._ends(metric)
+        more = [r["hit_ratio"] for r in exact]
+        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, more, ends))
         base = self._valid(metric).encode(x=x, y=y, detail="label:N")
         about = f"{metric.title} over cache size, one line a policy"
         layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
@@ -126,7 +125,7 @@ class Charts(Series):
         if is_sampled(self.result, metric):
             layers.insert(0, self._errors(base, metric))
         elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
-            layers[1:1] = self._whiskers(base, metric, y["scale"].domain)
+            layers[1:1] = self._whiskers(base, metric, y["scale"].domain, ends)
             about += "; upright lines: 95 % intervals of the differences from "
             about += self.result.baseline or BASELINE
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
@@ -139,14 +138,12 @@ class Charts(Series):
             base = base.transform_calculate(**text)
         return base
 
-    def _value_axis(self, metric: Metric, more: Sequence[float] = ()) -> dict[str, Any]:
+    def _value_axis(
+        self, metric: Metric, more: Sequence[float] = (), ends: Sequence[float] = ()
+    ) -> dict[str, Any]:
         values = [r[metric.name] for r in self.axes_of if r[metric.name] is not None]
         values += more
-        if not values:
-            return value_axis(metric, values)
-        low, high = min(values) / ROOM, max(values) * ROOM
-        # Intervals fit, as long as they leave the lines most of the height.
-        return value_axis(metric, [*values, *(min(max(e, low), high) for e in self._ends(metric))])
+        return value_axis(metric, values, ends)
 
     def _ends(self, metric: Metric) -> list[float]:
         """Ends of the intervals that whiskers show, of every result set on these axes."""
@@ -272,7 +269,9 @@ class Charts(Series):
             .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
         )
 
-    def _whiskers(self, base: Any, metric: Metric, domain: Sequence[float]) -> list[Any]:
+    def _whiskers(
+        self, base: Any, metric: Metric, domain: Sequence[float], ends: Sequence[float]
+    ) -> list[Any]:
         """The 95 % intervals beside lru's number, as a line through each point.
 
         One that goes on beyond the axis has an arrow there.
@@ -281,7 +280,6 @@ class Charts(Series):
         there = base.transform_filter(f"isValid(datum.{low})").transform_filter(self._in_colour())
         rules = there.mark_rule(opacity=0.45, strokeWidth=1.2, clip=True)
         layers = [rules.encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())]
-        ends = self._ends(metric)
         for cut, shape, place, is_cut in (
             (f"datum.{high} > {domain[1]}", "triangle-up", 0, max(ends) > domain[1]),
             (f"datum.{low} < {domain[0]}", "triangle-down", "height", min(ends) < domain[0]),
