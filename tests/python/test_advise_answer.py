@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,7 +185,7 @@ def test_a_distance_from_ten_times_on_is_a_factor(share: float, text: str) -> No
     assert plain(far_text(share)) == text
 
 
-def test_what_is_not_worth_it_is_one_sentence() -> None:
+def test_what_is_not_worth_it_is_one_sentence(tmp_path: Path) -> None:
     once = ds.synth("sequential", requests=2_000, pages=4_000, read_ratio=1.0, seed=1)
     advice = ds.advise(once, "hit", cache="10%,40%", seeds=1)
     assert not advice.worth
@@ -192,7 +193,11 @@ def test_what_is_not_worth_it_is_one_sentence() -> None:
     assert "a cache serves at most" in text
     assert "Worth it: no, or the trace is too short; " in text
     assert "Take" not in text
-    assert "destage record" in text
+    assert "`destage record DEVICE -o trace.csv.zst`" in text
+    advice.write_page(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert "<code>destage record DEVICE -o trace.csv.zst</code>" in page
+    assert "`" not in page.partition('<script type="application/json"')[0].partition("<main>")[2]
     assert "Take" in ds.advise(once, "hit", cache="10%,40%", seeds=1, force=True).text()
 
 

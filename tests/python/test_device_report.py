@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import html
 import json
-import math
 import re
 from copy import deepcopy
 from pathlib import Path
@@ -459,7 +458,9 @@ def test_an_axis_of_times_begins_at_zero_or_is_logarithmic(timed: ds.Results) ->
     far = max(values) >= 10 * min(values)
     assert (scale.get("type") == "log") is far
     assert (scale["domain"][0] == 0) is not far
-    assert math.isclose(scale["domain"][1], (1.3 if far else 1.04) * max(values))
+    top = (1.3 if far else 1.04) * max(values)
+    # Intervals that reach further make the axis longer by a quarter at most.
+    assert top * (1 - 1e-9) <= scale["domain"][1] <= 1.26 * top
 
 
 def test_times_that_lie_far_apart_have_a_logarithmic_axis() -> None:

@@ -12,9 +12,13 @@ import pytest
 
 import destage as ds
 from destage.model.metrics import ORACLE
+from destage.show.charts.series import names_axis
 from destage.show.charts.theme import DARK, LIGHT, styles
-from destage.show.pages.contents import with_contents
-from destage.show.pages.phases import phases_table, segments
+from destage.show.charts.value_axes import ROOM
+from destage.show.pages.blocks import article, section, text
+from destage.show.pages.layout import page_of
+from destage.show.pages.phases import phases_of_run, segments
+from destage.show.tables.summary import summary
 
 pytest.importorskip("altair")
 
@@ -46,14 +50,16 @@ def test_the_contents_lead_to_every_section(page: str) -> None:
 
 
 def test_contents_of_little_are_left_out() -> None:
-    one = (
-        '<article class="trace" id="t0"><!--contents--><section aria-label="A">\n<h3>A</h3>'
-        "</section></article>"
-    )
-    assert with_contents(one) == (
-        '<article class="trace" id="t0"><section id="t0-1" aria-label="A">\n<h3>A</h3>'
-        "</section></article>"
-    )
+    two, three = (
+        page_of(
+            [article("t0", "T", [section(c, text("note", "`x` of <y>")) for c in titles])],
+            {"groups": []}, eyebrow="E", title="T", version="0", command=None,
+        )
+        for titles in ("AB", "ABC")
+    )  # fmt: skip
+    assert '<nav class="contents"' not in two
+    assert '<a href="#t0-3">C</a>' in three
+    assert '<p class="note"><code>x</code> of &lt;y&gt;</p>' in three, "commands are code"
 
 
 def _log_axes(node: object) -> list[tuple[str, str]]:
@@ -107,14 +113,14 @@ def test_the_page_of_a_run_has_its_phases(page: str) -> None:
 
 def test_several_runs_have_no_phases_of_a_run(trace: ds.Trace) -> None:
     results = ds.compare(trace, "lru,arc", cache="20%")
-    assert phases_table(results.result_sets[0]) is None
+    assert phases_of_run(results.result_sets[0]) is None
 
 
 def test_phases_cover_the_run_and_add_up(trace: ds.Trace) -> None:
     (run,) = results = ds.compare(trace, "lru", cache="20%")
-    table = phases_table(results.result_sets[0])
+    table = phases_of_run(results.result_sets[0])
     assert table is not None
-    spans = [re.findall(r"\d+", row["cells"][0]) for row in table["rows"]]
+    spans = [re.findall(r"\d+", row[1]) for row in table["blocks"][0]["rows"]]
     assert spans[0][0] == "0"
     assert spans[-1][1] == "100"
     assert all(a[1] == b[0] for a, b in pairwise(spans))
@@ -146,3 +152,62 @@ def test_an_axis_over_cache_sizes_begins_at_zero_or_says_that_it_does_not() -> N
         domains = re.findall(r'"domain": \[([\d.]+), [\d.]+\], "nice": false, "zero"', text)
         assert domains
         assert {float(low) > 0 for low in domains} == {says}
+
+
+def _bars(made: Any) -> dict[str, list[str]]:
+    """The lines of each name beside the bars of a chart."""
+    axis = made.to_dict()["layer"][0]["encoding"]["y"]["axis"]
+    found: dict[str, list[str]] = json.loads(axis["labelExpr"].partition("[datum.value]")[0])
+    return found
+
+
+def test_long_names_beside_bars_are_in_lines_and_differ() -> None:
+    trace = ds.synth("zipf", requests=2000, pages=300, read_ratio=0.7, seed=3)
+    how: Any = {"tier2": "lru", "tier2_cache": "40%", "admit": "always,nth[n=4],nth[n=14]"}
+    results = ds.compare(trace, "lru,arc", cache="5%", **how)
+    lines = _bars(results.plot.over_size("overall_hit_ratio"))
+    assert sorted(lines) == sorted(results.result_sets[0].labels)
+    assert len({tuple(each) for each in lines.values()}) == len(lines) == 6
+    assert all(len(line) <= 28 for each in lines.values() for line in each)
+    alike = "lru[" + "w" * 60 + "=1]", "lru[" + "w" * 60 + "=2]"
+    axis, count = names_axis(alike)
+    assert count == 2
+    assert axis.labelExpr.count("\\u2026") == 2
+    assert "=1]" in axis.labelExpr
+    assert "=2]" in axis.labelExpr
+    assert names_axis(["lru", "arc"])[1] == 1
+
+
+def test_two_tiers_are_judged_by_the_hits_of_both() -> None:
+    trace = ds.synth("zipf", requests=2000, pages=300, read_ratio=0.7, seed=3)
+    how: Any = {"tier2": "lru", "tier2_cache": "40%"}
+    several, one = (ds.compare(trace, p, cache="5%", **how) for p in ("lru,fifo", "lru"))
+    for results in (several, one):
+        first = summary(results.result_sets[0])[0]
+        assert "hit ratio of all tiers" in first
+        assert f"{100 * max(run['overall_hit_ratio'] for run in results):.2f}" in first
+    text = several.report()
+    assert text.index("<span>Overall hits<") < text.index("<span>Hit ratio<")
+
+
+@pytest.mark.parametrize("room", [ROOM, 1.0])
+def test_an_interval_beyond_the_axis_ends_in_an_arrow(
+    room: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("destage.show.charts.value_axes.ROOM", room)
+    trace = ds.synth("zipf", requests=2000, pages=600, read_ratio=0.5, seed=3)
+    results = ds.compare(trace, "lru,cflru,arc", cache=["2%", "10%"], device="small", profile=True)
+    arrows = 0
+    for name in ("response_ns_mean", "read_response_ns_mean", "flash_writes", "hit_ratio"):
+        chart = results.plot.over_size(name).to_dict()
+        top = chart["layer"][0]["encoding"]["y"]["scale"]["domain"][1]
+        rows = next(iter(chart["datasets"].values()))
+        highs = [row[f"{name}_high"] for row in rows if f"{name}_high" in row]
+        most = max(row[name] for row in rows)
+        shapes = [layer["mark"].get("shape") for layer in chart["layer"]]
+        assert highs
+        assert ("triangle-up" in shapes) is (max(highs) > top)
+        arrows += "triangle-up" in shapes
+        assert top <= 1.63 * most
+        assert max(highs) <= top or top >= room * most
+    assert arrows or room > 1

@@ -19,6 +19,7 @@ from conftest import Destage
 from test_pages import hash_of, policy_of
 
 import destage as ds
+from destage.model.words import size
 from destage.show.pages.stored import stored_page
 
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -112,28 +113,41 @@ def model_of(page: Path) -> dict[str, Any]:
 
 def test_words_of_runs_are_columns_of_text(page_file: Path, found: ds.Results) -> None:
     """The page's script makes none of them: settings, reasons, parameters, sizes."""
-    model = model_of(page_file)
-    said = {d["name"]: dict(zip(d["values"], d["said"], strict=True)) for d in model["dimensions"]}
+    columns = model_of(page_file)["columns"]
+    said = {
+        n: dict(zip(c["values"], c.get("said", c["values"]), strict=True))
+        for n, c in columns.items()
+    }
     assert said["device"] == {"": "no device", "ecr": "ecr"}
     assert set(said["options"].values()) == {"no options"}
     assert said["seed"] == {"1": "seed 1", "2": "seed 2"}
-    titles = [fact["title"] for fact in model["facts"]]
-    assert titles.count("Trace") == 2, "its name, and its counts"
+    assert set(said["trace"]) == {"web", "mail"}
+    assert all(" accesses to " in text for text in said["touched"] if text)
+    assert "missing" in said["why"]
+    assert any(t.startswith("failed: ") and "twenty are" in t for t in said["why"])
+    assert set(said["id"]) >= {row["id"] for row in found.rows}
+    # Numbers are written by Python, as every table has them.
+    for row in (row for row in found.rows if row["status"] == "done"):
+        hits, reads, memory = (row[n] for n in ("hit_ratio", "physical_reads", "cache_bytes"))
+        assert said["hit_ratio"][hits] == f"{100 * hits:.2f}"
+        assert str(said["physical_reads"][reads]) == f"{reads:,}"
+        assert said["cache_bytes"][memory] == size(memory)
 
-    def texts(title: str, which: int = 0) -> set[str]:
-        fact = [one for one in model["facts"] if one["title"] == title][which]
-        return set(fact["values"])
 
-    assert texts("Trace") == {"web", "mail"}
-    assert all(" accesses to " in text for text in texts("Trace", 1) if text)
-    assert "missing" in texts("Status")
-    assert any(t.startswith("failed: ") and "twenty are" in t for t in texts("Status"))
-    assert texts("Run") >= {row["id"] for row in found.rows}
+def of_each(model: dict[str, Any], name: str) -> list[Any]:
+    """The value of each run in a column."""
+    values, at = (model["columns"][name][key] for key in ("values", "at"))
+    width = len(at) // model["runs"]
+    places = [0] * model["runs"]
+    for k, letter in enumerate(at):
+        places[k // width] = 64 * places[k // width] + model["letters"].index(letter)
+    return [values[place] for place in places]
 
 
 def test_every_run_is_in_it_done_failed_or_missing(page_file: Path, found: ds.Results) -> None:
     model = model_of(page_file)
-    counts = [model["status"].count(k) for k in range(3)]
+    status = of_each(model, "status")[: model["real"]]
+    counts = [status.count(word) for word in ("done", "failed", "missing")]
     missing = sum(hole.missing for hole in found.holes)
     assert missing == len(found.missing) > 0
     assert counts == [len(found), len(found.failed), missing]
@@ -143,10 +157,9 @@ def test_every_run_is_in_it_done_failed_or_missing(page_file: Path, found: ds.Re
     assert re.search(r"s\.toml: \d+ runs missing: ", text)
     # Numbers are whole: a row of the store is a row of the page.
     row = next(k for k, r in enumerate(found.rows) if r["status"] == "done" and r["device"])
-    ids = model["told"]["id"]
-    place = ids["at"].index(ids["values"].index(found.rows[row]["id"]))
+    place = of_each(model, "id").index(found.rows[row]["id"])
     for name in ("hit_ratio", "response_ns_p99", "physical_writes"):
-        assert model["numbers"][name][place] == found.rows[row][name]
+        assert of_each(model, name)[place] == found.rows[row][name]
 
 
 def test_the_missing_runs_know_what_they_would_have_been(found: ds.Results) -> None:
@@ -431,6 +444,46 @@ def test_arrow_keys_go_from_point_to_point_and_from_cell_to_cell(
 
 
 @in_a_browser
+def test_one_run_has_its_own_words_and_a_mean_has_four_digits(
+    browser: Browser, page_file: Path, found: ds.Results
+) -> None:
+    runs = found.where(
+        "trace == 'web' and device is null and label == 'lru' and cache == '5%'"
+    ).rows
+    assert len(runs) == 2
+    hits = [run["hit_ratio"] for run in runs]
+    one = f'#only.seed=["{runs[0]["seed"]}"]'
+    wanted = [f"{100 * hits[0]:.2f}", f"{100 * sum(hits) / 2:.4g}"]
+    for hash, text in zip((one, "#"), wanted, strict=True):
+        only = '&only.trace=["web"]&only.device=[""]&only.label=["lru"]'
+        with browser.page(page_file, hash=hash + only) as page:
+            ready(page)
+            tab_to(page, "Hit ratio over cache size")
+            for _ in range(2):
+                page.press("ArrowRight")
+            tip = page.ask("document.querySelector('.tip').textContent")
+            assert tip.startswith(f"lru, 5%Hit ratio{text}\u00a0%")
+            assert page.complaints == []
+
+
+@in_a_browser
+def test_contents_lead_to_sections_and_leave_the_filters(browser: Browser, page_file: Path) -> None:
+    with browser.page(page_file, hash="#only.label=[%22lru%22]") as page:
+        ready(page)
+        count, address = page.text("count"), page.ask("location.hash")
+        page.ask("[...document.querySelectorAll('.contents a')].at(-1).click()")
+        page.settle()
+        assert (page.text("count"), page.ask("location.hash")) == (count, address)
+        assert page.ask("scrollY") > 0
+        page.ask("document.querySelector('.legend [data-show=all]').click()")
+        page.settle()
+        assert page.ask("location.hash") == ""
+        page.ask("document.querySelector('.legend [data-show=none]').click()")
+        page.settle()
+        assert page.text("where") == "No run is chosen."
+
+
+@in_a_browser
 def test_what_failed_is_missing_or_undefined_is_drawn_as_such(
     browser: Browser, page_file: Path, found: ds.Results
 ) -> None:
@@ -460,7 +513,7 @@ def test_what_failed_is_missing_or_undefined_is_drawn_as_such(
 def test_the_front_is_what_nobody_beats(browser: Browser, page_file: Path) -> None:
     code = """(() => {
       const S = destageStore, view = { x2: 'flash_writes', y2: 'hit_ratio' };
-      const points = S.settings(S.every.filter((i) => S.word('device', i) === ''), view);
+      const points = S.settings(S.every.filter((i) => S.raw('device', i) === ''), view);
       const front = S.front(points, view);
       return points.map((p) =>
         [p.x, p.y, p.whole && !p.offline, front.includes(p)]);
@@ -566,7 +619,11 @@ def test_every_axis_of_a_sweep_goes_across_with_its_numbers_in_order(
             "seed",
         ]
         assert "iops" in page.each("#metric option", "e.value")
-        assert page.text("over") == "Over op_permille"
+        over = (
+            "document.querySelector('#curves').closest('section').querySelector('h3').textContent"
+        )
+        assert page.ask(over) == "Over op_permille"
+        assert "Over op_permille" in page.each(".contents a", "e.textContent")
         # A panel for each queue depth: the device's other values are on the axis.
         assert page.each("#curves figcaption > span:first-child", "e.textContent") == [
             f"small[host.queue_depth={n}], queue depth {n}" for n in (1, 8, 64)

@@ -12,6 +12,7 @@ from destage import _destage
 from destage.model.naming import PREFIX_MIN, catalogue
 
 __all__ = [
+    "ALL_HITS",
     "BASELINE",
     "LARGEST_PENDING",
     "METRICS",
@@ -32,6 +33,8 @@ __all__ = [
 BASELINE: str = next(p["name"] for p in catalogue() if p["baseline"])
 #: What writes are judged by: pages written, and the change of the pending writes.
 WRITES = "flash_writes"
+#: Hits of all tiers together.
+ALL_HITS = "overall_hit_ratio"
 #: Share of the flash writes that may be pending where what follows from writes is compared.
 LARGEST_PENDING = 0.05
 #: Names of earlier versions, and what those numbers are called now.

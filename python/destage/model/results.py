@@ -19,7 +19,16 @@ from destage.base.errors import DataError, DestageError
 from destage.model.columns import option_values
 from destage.model.differences import Differences
 from destage.model.life import life
-from destage.model.metrics import BASELINE, METRICS, NO_CACHE, RENAMED, WRITES, Metric, metrics
+from destage.model.metrics import (
+    ALL_HITS,
+    BASELINE,
+    METRICS,
+    NO_CACHE,
+    RENAMED,
+    WRITES,
+    Metric,
+    metrics,
+)
 from destage.model.run import Number, Run, TraceIdentity, measured_alike
 from destage.model.words import counted, finite, printable
 
@@ -163,6 +172,12 @@ class ResultSet:
         """The metric that judges writes: flash writes, where the runs count pending writes."""
         known = any(run[WRITES] is not None for run in self.runs if WRITES in run.metrics)
         return WRITES if known else "physical_writes"
+
+    @property
+    def hits_metric(self) -> str:
+        """The metric that judges hits: those of all tiers, where the runs have several."""
+        known = any(run.metrics.get(ALL_HITS) is not None for run in self.runs)
+        return ALL_HITS if known else "hit_ratio"
 
     def metrics(self) -> list[Metric]:
         """The metrics that at least one run has."""

@@ -1,61 +1,65 @@
-// The page of a store: filters, choices, the address that keeps them, charts, the table of runs.
+// Which runs are shown: filters, the address that keeps them, and drawing them again. Words and numbers
+// of runs are columns of the page. What depends on the filters is put together here, since Python
+// cannot know it: means, medians, factors, the front, and the reach of axes.
 (function () {
   "use strict";
   const { model, html, hideTip, focus, draw, save, setAll, downloadCsv } = window.destage;
   const root = document.documentElement;
   const $ = (id) => document.getElementById(id);
-  const DONE = 0, NONE = "\u2013", NBSP = "\u00a0", MOST_PANELS = 12, PAGE = 50, MOST_STROKES = 60;
-  const STATUS = ["done", "failed", "missing"], LACKS = ["failed", "missing", "undefined"];
+  const NBSP = "\u00a0", NONE = "\u2013", MOST_PANELS = 12, PAGE = 50, MOST_STROKES = 60;
+  const LACKS = ["failed", "missing", "undefined"];
 
-  // ---- The runs as columns
-  const dimensions = new Map(model.dimensions.map((d) => [d.name, d]));
-  const metrics = new Map(model.metrics.map((m) => [m.name, m]));
-  // What a run costs in memory is weighed like what it measures.
-  metrics.set("cache_bytes", { name: "cache_bytes", title: "Cache size", kind: "size", unit: "", better: "lower", about: "bytes of cache" });
-  metrics.set("cache_share", { name: "cache_share", title: "Cache, of the trace\u2019s pages", kind: "ratio", unit: "", better: "lower", about: "cache size over the pages that the trace uses" });
+  // ---- The runs as columns: values, each with its words, and the place of each run among them.
+  const columns = model.columns, digit = new Map(Array.from(model.letters, (letter, k) => [letter, k]));
+  function codesOf(name) {
+    const { at } = columns[name], width = at.length / model.runs;
+    if (typeof at === "string") columns[name].at = Uint32Array.from({ length: model.runs }, function (_, i) {
+      let place = 0;
+      for (let k = i * width; k < (i + 1) * width; k++) place = place * model.letters.length + digit.get(at[k]);
+      return place;
+    });
+    return columns[name].at;
+  }
+  const code = (name, i) => codesOf(name)[i];
+  const raw = (name, i) => columns[name].values[code(name, i)];
+  const words = (name) => columns[name].said || columns[name].values;
+  const said = (name, i) => words(name)[code(name, i)] ?? NONE;
+  const dimensions = Object.keys(model.titles);
+  const several = (name) => columns[name].values.length > 1;
+  const done = codesOf("status").map((place) => Number(columns.status.values[place] === "done"));
+  // Numbers of a metric by run, none where the run is not done: filters look at all of them.
+  const numbers = new Map();
+  function numbersOf(name) {
+    if (!numbers.has(name)) numbers.set(name, Array.from(codesOf(name), (place, i) => (done[i] ? columns[name].values[place] : null)));
+    return numbers.get(name);
+  }
+  const number = (name, i) => numbersOf(name)[i];
+
+  const metrics = new Map(model.metrics.map((m) => [m.name, m])), axes = new Map(model.axes.map((a) => [a.name, a]));
+  const own = model.metrics.filter((m) => m.core !== null), core = own.filter((m) => m.core);
   // All runs; behind them those that are drawn only, without a cache at the sizes of the others.
   const drawnOnes = Array.from({ length: model.runs }, (_, i) => i), every = drawnOnes.slice(0, model.real), level = new Set(model.level);
   const real = (some) => Array.from(new Set(some.map((i) => (i < model.real ? i : model.level[i - model.real]))));
-  const at = (column, i) => (Array.isArray(column) ? column[i] : column);
-  const code = (name, i) => at(dimensions.get(name).at, i);
-  const word = (name, i) => dimensions.get(name).values[code(name, i)];
-  const told = (name, i) => model.told[name].values[at(model.told[name].at, i)];
-  const size = (name, i) => at(model.sizes[name], i);
-  const several = (name) => dimensions.get(name).values.length > 1;
-  const labels = dimensions.get("label").values, caches = dimensions.get("cache").values, sized = caches.filter((v) => v !== "none");
-  const outer = ["trace", "device", "ftl", "queue_depth", "options"].filter(several);
-  // The axes beside cache size, each with the dimension of its values; `rest` is what is left of
-  // the names that have the value in them, too.
-  const axes = new Map(model.axes.map((a) => [a.name, a]));
-  for (const a of axes.values()) {
-    if (a.column) dimensions.set(a.name, { name: a.name, title: a.title, ...a.column });
-    if (a.rest) dimensions.set(a.name + " rest", { name: a.name + " rest", ...a.rest });
-  }
-  const numeric = (name) => dimensions.get(name).values.every((v) => v === "" || Number.isFinite(Number(v)));
+  const labels = columns.label.values, outer = ["trace", "device", "ftl", "queue_depth", "options"].filter(several);
 
-  function number(name, i) {
-    if (model.status[i] !== DONE) return null;
-    const column = name in model.numbers ? model.numbers[name] : model.sizes[name];
-    return (column === undefined ? null : at(column, i)) ?? null;
-  }
   // Runs in groups, by what they are in some dimensions; in the order of those.
   function grouped(runs, names) {
-    const columns = names.map((name) => dimensions.get(name)), found = new Map();
+    const places = names.map(codesOf), counts = names.map((name) => columns[name].values.length), found = new Map();
     for (const i of runs) {
       let key = 0;
-      for (const c of columns) key = key * c.values.length + at(c.at, i);
+      for (let k = 0; k < places.length; k++) key = key * counts[k] + places[k][i];
       const group = found.get(key);
       if (group) group.runs.push(i);
-      else found.set(key, { key: key, codes: columns.map((c) => at(c.at, i)), runs: [i] });
+      else found.set(key, { key: key, codes: places.map((p) => p[i]), runs: [i] });
     }
     return Array.from(found.values()).sort((a, b) => a.key - b.key);
   }
   // The run of the baseline that differs from a run in its policy alone.
-  const others = model.dimensions.map((d) => d.name).filter((name) => name !== "label");
+  const others = dimensions.filter((name) => name !== "label");
   const rest = (i) => others.map((name) => code(name, i)).join(" ");
   const partners = new Map();
   function partnerOf(i, label) {
-    if (!partners.has(label)) partners.set(label, new Map(drawnOnes.filter((k) => word("label", k) === label && model.status[k] === DONE).map((k) => [rest(k), k])));
+    if (!partners.has(label)) partners.set(label, new Map(drawnOnes.filter((k) => raw("label", k) === label && done[k]).map((k) => [rest(k), k])));
     return partners.get(label).get(rest(i));
   }
   // The number that is drawn: the metric, or the metric over that of the baseline; null is none.
@@ -69,10 +73,11 @@
   // Some runs together: how many have a number, and why the others have none.
   function sum(runs, name, against) {
     const found = { runs: runs, values: [], failed: 0, missing: 0, undefined: 0, mean: null, low: null, high: null };
+    const known = numbersOf(name);
     for (const i of runs) {
-      const v = model.status[i] === DONE ? value(i, name, against) : null;
+      const v = against ? value(i, name, against) : known[i];
       if (v !== null) found.values.push(v);
-      else found[model.status[i] === DONE ? "undefined" : STATUS[model.status[i]]] += 1;
+      else found[done[i] ? "undefined" : raw("status", i)] += 1;
     }
     found.n = found.values.length;
     found.lacks = runs.length - found.n;
@@ -85,46 +90,17 @@
   }
   const median = (values) => (values.length ? Float64Array.from(values).sort()[values.length >> 1] : null);
 
-  // ---- Words
-  const formats = [0, 12].map((most) => new Intl.NumberFormat("en-US", { maximumFractionDigits: most }));
-  const digits = (v, most) => formats[most ? 1 : 0].format(v);
-  const counted = (count, one, many) => digits(count, 0) + " " + (count === 1 ? one : many || one + "s");
-  function significant(v, most) {
-    return v === 0 || Math.abs(v) >= 10 ** (most - 1) ? digits(v, 0) : digits(Number(v.toPrecision(most)), 12);
-  }
-  function bytes(v) {
-    if (v === null) return NONE;
-    const unit = Math.max(0, Math.min(5, Math.floor(Math.log2(v || 1) / 10)));
-    return significant(v / 1024 ** unit, 3) + NBSP + ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit];
-  }
-  const TIMES = [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3], ["ns", 1]];
-  // The unit that numbers of a metric share on an axis or in a column, and its length.
-  function unitOf(high, metric, against) {
-    if (against) return ["", 1];
-    if (metric.kind === "time") return TIMES.find((t) => high >= t[1]) || TIMES[3];
-    return metric.kind === "ratio" ? ["%", 0.01] : [metric.unit, 1];
-  }
-  // A number with its unit; `against` makes it a factor.
+  // ---- Words of what the filters leave: counts, and means, which no run has as its own number.
+  const written = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, maximumSignificantDigits: 4, roundingPriority: "morePrecision" }).format;
+  const counted = (count, one, many) => written(count) + " " + (count === 1 ? one : many || one + "s");
+  const tail = (unit) => (unit ? NBSP + unit : "");
   function text(v, metric, against) {
-    if (v === null || v === undefined) return NONE;
-    if (against) return significant(v, 4) + NBSP + "\u00d7";
-    if (metric.kind === "size") return bytes(v);
-    const [unit, length] = unitOf(v, metric);
-    if (metric.kind === "ratio") return (100 * v).toFixed(2) + NBSP + unit;
-    const shown = metric.kind !== "time" && Number.isInteger(v) ? digits(v, 0) : significant(v / length, metric.kind === "time" ? 4 : 5);
-    return unit ? shown + NBSP + unit : shown;
+    if (v === null) return NONE;
+    if (against) return written(v) + NBSP + "\u00d7";
+    const place = columns[metric.name].values.indexOf(v);
+    return place < 0 ? written(v / metric.length) + tail(metric.unit) : words(metric.name)[place] + tail(metric.tail ?? metric.unit);
   }
-  // Numbers that stand side by side: short, without the unit.
-  function short(v, metric, length, against) {
-    if (against) return significant(v, 3);
-    if (metric.kind === "ratio") return (100 * v).toFixed(Math.abs(v) < 0.0995 ? 2 : 1);
-    if (metric.kind === "size") return bytes(v);
-    const scaled = v / length, [by, sign] = Math.abs(scaled) >= 1e6 ? [1e6, "M"] : Math.abs(scaled) >= 1e4 ? [1e3, "k"] : [1, ""];
-    return significant(scaled / by, 3) + sign;
-  }
-  // Values of dimensions in words, as Python has them.
-  const said = (name, code) => dimensions.get(name).said[code];
-  const called = (names, codes) => names.map((name, k) => said(name, codes[k])).join(", ");
+  const called = (names, codes) => names.map((name, k) => words(name)[codes[k]]).join(", ");
   const lacking = (s) => [s.failed && s.failed + " failed", s.missing && s.missing + " missing", s.undefined && s.undefined + " without this number"].filter(Boolean).join(", ");
   // A point in words, as a pointer and the arrow keys show it.
   function tipOf({ s, row }) {
@@ -153,10 +129,8 @@
     return [Math.max(0, low - air), metric.kind === "ratio" && !against ? Math.min(1, top) : top];
   }
   function axisOf(values, metric, against, log, close) {
-    const domain = domainOf(values, metric, against, log, close);
-    const [unit, length] = unitOf(domain[1], metric, against);
-    const title = against ? metric.title + " / that of " + against : metric.title + (unit ? " (" + unit + ")" : "");
-    return { domain: domain, title: title, kind: against ? "real" : metric.kind, length: length, unit: unit };
+    const title = against ? metric.title + " / that of " + against : metric.title + (metric.unit && metric.kind !== "size" ? " (" + metric.unit + ")" : "");
+    return { domain: domainOf(values, metric, against, log, close), title: title, kind: against ? "real" : metric.kind, length: against ? 1 : metric.length };
   }
 
   // ---- Charts: drawn when they come onto the screen, and drawn again when their rows have changed.
@@ -165,8 +139,8 @@
     for (const entry of entries) entry.target.near(entry.isIntersecting);
   });
   function panel(kind) {
-    const caption = html("span", {}), tools = html("span", { class: "tools" }), place = html("div", { class: "vega" });
-    const figure = html("figure", {}, html("figcaption", {}, caption, tools), place);
+    const figure = $("panel").content.firstElementChild.cloneNode(true), place = figure.querySelector(".vega");
+    const caption = figure.querySelector("figcaption > span");
     let want = null, stale = false, near = false, busy = false, result = null, logs = "", width = 0;
     const before = new Map();
     function isNew(name, value) {
@@ -204,14 +178,10 @@
       const job = update().finally(() => jobs.delete(job));
       jobs.add(job);
     }
-    for (const type of ["svg", "png"]) {
-      const button = html("button", { type: "button", class: "plain", "aria-label": "Save this chart as " + type.toUpperCase() }, type.toUpperCase());
-      button.addEventListener("click", () => save(spec(), want.data, want.signals, place.clientWidth, want.file, type));
-      tools.append(button);
-    }
+    for (const b of figure.querySelectorAll("[data-save]")) b.addEventListener("click", () => save(spec(), want.data, want.signals, place.clientWidth, want.file, b.dataset.save));
     const made = {
-      figure: figure, place: place,
-      measure: function () { width = place.clientWidth; },
+      figure, place,
+      measure: () => { width = place.clientWidth; },
       show: function (given) {
         want = { signals: {}, logs: "", ...given };
         stale = true;
@@ -234,6 +204,7 @@
   const pools = new Map();
   function show(kind, wanted) {
     const place = $(kind);
+    if (!place) return;
     if (!pools.has(kind)) pools.set(kind, []);
     const pool = pools.get(kind);
     const shown = view.all ? wanted : wanted.slice(0, MOST_PANELS);
@@ -255,7 +226,7 @@
   function panelNames() {
     const axis = axes.get(view.x), names = split();
     if (!axis) return names;
-    const left = names.filter((n) => n !== axis.name).map((n) => (axis.rest && n === axis.of ? axis.name + " rest" : n));
+    const left = names.filter((n) => n !== axis.name).map((n) => (n === axis.of ? axis.name + " rest" : n));
     return [...left, ...(names.length ? ["cache"] : [])].filter(several);
   }
   function curvesAndHeat() {
@@ -267,8 +238,8 @@
     const [allY, allX, allHeat] = [extent(drawn), sizes(drawn), depths(drawn, metric)];
     const wanted = drawn.length ? found : [];
     const over = titleOf(view.x);
-    $("over").textContent = "Over " + inner(over);
-    $("by").textContent = "Policies by " + inner(over);
+    entitle("curves", "Over " + inner(over));
+    entitle("heat", "Policies by " + inner(over));
     function ways(cells) {
       const known = new Map(cells.map((c) => [c.row.told, c]));
       return { tell: (k) => tipOf(known.get(k)), runs: (k) => known.get(k).s.runs };
@@ -284,9 +255,15 @@
     show("heat", wanted.map(function (p) {
       const depth = view.own ? depths(p.cells, metric) : allHeat;
       const rows = p.cells.map((c) => ({ ...c.row, ...(c.s.n ? depth.of(c.s.mean) : {}) }));
-      return { name: p.name, note: allY.title, about: "Heat map, " + p.name, file: ["heat", view.metric, p.name], data: { rows: rows }, signals: { across: { title: over } }, ...ways(p.cells) };
+      return { name: p.name, note: allY.title, about: "Heat map, " + p.name, file: ["heat", view.metric, p.name], data: { rows: rows }, signals: { across: { title: over }, up: allY }, ...ways(p.cells) };
     }));
     $("key").replaceChildren(...(drawn.length ? keyOf(view.own ? null : allHeat, metric) : []));
+  }
+  function entitle(kind, title) {
+    const place = $(kind) && $(kind).closest("section");
+    if (!place || place.querySelector("h3").textContent === title) return;
+    place.querySelector("h3").textContent = title;
+    for (const link of document.querySelectorAll('.contents [href="#' + place.id + '"]')) link.textContent = title;
   }
   const titleOf = (x) => (axes.has(x) ? axes.get(x).title : "Cache size");
   // A title within a sentence: keys and abbreviations stay as they are.
@@ -294,7 +271,7 @@
   // The axis from left to right: sizes and wide ranges by factors, other numbers as they are, names side by side.
   function acrossOf(xs, cells) {
     const [first, last] = [xs[0], xs[xs.length - 1]], axis = axes.get(view.x), share = view.x === "cache_share";
-    const names = axis && !numeric(view.x), log = !names && first > 0 && (!axis || last > 20 * first);
+    const names = axis && !axis.numeric, log = !names && first > 0 && (!axis || last > 20 * first);
     const air = log ? (xs.length > 1 ? (last / first) ** 0.03 : 1.5) : names ? 0.4 : 0.03 * (last - first) || 0.5;
     return {
       domain: log ? [first / air, last * air] : xs.length ? [first - air, last + air] : [0, 1], ticks: xs, log: log,
@@ -305,13 +282,13 @@
   }
   // A policy at a value of the axis, with its row for the charts; sizes are means, if its runs differ.
   function cellsOf(runs) {
-    const axis = axes.has(view.x), by = axis ? view.x : "cache", where = new Map();
+    const axis = axes.get(view.x), by = axis ? view.x : "cache", where = new Map();
     for (const c of grouped(runs, [by])) {
-      const text = dimensions.get(by).values[c.codes[0]];
-      const known = axis ? [numeric(by) ? Number(text) : c.codes[0]].filter(() => text !== "" || !numeric(by)) : c.runs.map((i) => size(view.x, i)).filter(Boolean);
+      const text = columns[by].values[c.codes[0]];
+      const known = axis && axis.numeric ? [Number(text)].filter(() => text !== "") : axis ? [c.codes[0]] : c.runs.map((i) => raw(view.x, i)).filter(Boolean);
       where.set(c.codes[0], known.length ? known.reduce((a, b) => a + b, 0) / known.length : null);
     }
-    const shown = (code) => (by.endsWith("options") ? said(by, code) : dimensions.get(by).values[code] || NONE);
+    const shown = (code) => (by.endsWith("options") ? words(by) : columns[by].values)[code] || NONE;
     return grouped(runs, ["label", by]).map(function (c) {
       const [label, cache] = c.codes, s = sum(c.runs, view.metric, view.against);
       const why = { failed: "\u2715", missing: "?", undefined: NONE }[LACKS.find((k) => s[k])] || "";
@@ -323,7 +300,7 @@
   function depths(cells, metric) {
     const values = cells.filter((c) => c.s.n).map((c) => c.s.mean);
     let low = Math.min(...values), high = Math.max(...values);
-    const length = unitOf(high, metric, view.against)[1], sign = metric.better === "lower" ? -1 : 1;
+    const sign = metric.better === "lower" ? -1 : 1;
     const most = Math.max(...values.filter((v) => v > 0).map((v) => Math.abs(Math.log2(v))), 0.01);
     const to = view.log && low > 0 ? Math.log : (v) => v, [from, over] = [to(low), to(high)];
     if (view.against) [low, high] = sign < 0 ? [2 ** most, 2 ** -most] : [2 ** -most, 2 ** most];
@@ -332,7 +309,7 @@
       of: function (v) {
         const share = view.against ? (v > 0 ? (sign * Math.log2(v)) / most : -sign) : over > from ? (to(v) - from) / (over - from) : 0.5;
         const depth = Math.min(1, Math.abs(share));
-        return { depth: depth, worse: share < 0, deep: depth > 0.72, said: short(v, metric, length, view.against) };
+        return { depth: depth, worse: share < 0, deep: depth > 0.72 };
       },
     };
   }
@@ -353,7 +330,7 @@
       const over = grouped(both, ["trace", "seed"]).map((o) => o.key), cover = over.join(",");
       if (both.length) covers.set(cover, [over.length, (covers.get(cover) || [0, 0])[1] + 1, cover]);
       const label = g.codes[4];
-      return { key: g.key, label: label, name: [labels[label], called(named, named.map((n) => g.codes[SETTING.indexOf(n)]))].filter(Boolean).join(", "), runs: g.runs, x: sum(both, view.x2).mean, y: sum(both, view.y2).mean, cover: cover, offline: model.looks[label].offline };
+      return { key: g.key, label: label, name: [labels[label], called(named, named.map((n) => g.codes[SETTING.indexOf(n)]))].filter(Boolean).join(", "), runs: g.runs, x: sum(both, view.x2).mean, y: sum(both, view.y2).mean, cover: cover, offline: model.offline[label] };
     });
     // Compared are settings with the same traces and seeds: the largest set that any has.
     const [wanted] = Array.from(covers.values()).sort((a, b) => b[0] - a[0] || b[1] - a[1] || (a[2] < b[2] ? 1 : -1));
@@ -398,7 +375,7 @@
   // ---- Distributions: a row a policy, the best median on top, a stroke a run.
   function spread() {
     const metric = metrics.get(view.metric), names = split(), sign = metric.better === "higher" ? -1 : 1;
-    const chosen = view.at === "" ? runs : charted.filter((i) => word("cache", i) === view.at);
+    const chosen = view.at === "" ? runs : charted.filter((i) => raw("cache", i) === view.at);
     const found = grouped(chosen, names).map(function (p) {
       const rows = [], sums = new Map(), groups = grouped(p.runs, ["label"]).map((g) => ({ code: g.codes[0], s: sum(g.runs, view.metric, view.against) }));
       const middle = (g) => (g.s.n ? sign * median(g.s.values) : Infinity);
@@ -427,38 +404,24 @@
   function tipOfRun({ sums }, k) {
     if (k >= model.runs) return { "": labels[k - model.runs], "Not drawn": lacking(sums.get(k)) };
     const metric = metrics.get(view.metric), where = ["trace", "device", "ftl", "cache", "seed"].filter(several);
-    return { "": word("label", k), [metric.title]: text(value(k, view.metric, view.against), metric, view.against), ...Object.fromEntries(where.map((d) => [dimensions.get(d).title, word(d, k) || NONE])) };
+    return { "": raw("label", k), [metric.title]: text(value(k, view.metric, view.against), metric, view.against), ...Object.fromEntries(where.map((d) => [model.titles[d], raw(d, k) || NONE])) };
   }
 
   // ---- What is chosen. A filter without an entry lets everything through.
-  const core = model.metrics.filter((m) => m.core);
-  const groups = grouped(every, outer).length;
-  const usual = {
-    metric: (core[0] || model.metrics[0] || { name: "cache_bytes" }).name, against: "", x: sized.length < 2 && axes.size ? axes.keys().next().value : sized.every((v) => v.endsWith("%")) ? "cache_share" : "cache_bytes",
-    // Several sizes in one distribution would hide what traces and seeds do.
-    at: (sized.length ? sized : caches)[sized.length >> 1],
-    panels: !outer.length ? "" : outer.length > 1 && groups <= MOST_PANELS ? "each" : outer[0],
-    log: false, own: false, x2: model.pair[0], y2: model.pair[1], log2: false, ...model.opens,
-  };
-  const view = { ...usual, all: false, filters: new Map(), picked: null };
-  const weighed = ["cache_bytes", "cache_share", ...model.metrics.filter((m) => m.better !== "neither").map((m) => m.name)];
-  const choices = {
-    metric: model.metrics.map((m) => m.name), against: ["", ...labels], x: [...(sized.length > 1 || !axes.size ? ["cache_share", "cache_bytes"] : []), ...axes.keys()], at: ["", ...caches],
-    panels: ["", ...outer, ...(outer.length > 1 ? ["each"] : [])], x2: weighed, y2: weighed,
-  };
+  const view = { ...model.opens, all: false, filters: new Map(), picked: null };
   function readAddress() {
     for (const [name, given] of new URLSearchParams(location.hash.slice(1))) {
-      const d = name.startsWith("only.") && dimensions.get(name.slice(5));
-      if (typeof usual[name] === "boolean") view[name] = given === "1";
-      else if (name in choices && choices[name].includes(given)) view[name] = given;
-      else if (d) view.filters.set(d.name, new Set(JSON.parse(given).map((v) => d.values.indexOf(v)).filter((k) => k >= 0)));
+      const filter = name.startsWith("only.") && name.slice(5);
+      if (typeof model.opens[name] === "boolean") view[name] = given === "1";
+      else if (name in model.opens && Array.from($(name)?.options || []).some((o) => o.value === given)) view[name] = given;
+      else if (dimensions.includes(filter)) view.filters.set(filter, new Set(JSON.parse(given).map((v) => columns[filter].values.indexOf(v)).filter((k) => k >= 0)));
     }
   }
   function writeAddress() {
     const said = new URLSearchParams();
     if (root.dataset.theme) said.set(root.dataset.theme, "");
-    for (const [name, v] of Object.entries(usual)) if (view[name] !== v) said.set(name, typeof v === "boolean" ? "1" : view[name]);
-    for (const [name, codes] of view.filters) said.set("only." + name, JSON.stringify(Array.from(codes, (k) => dimensions.get(name).values[k])));
+    for (const [name, v] of Object.entries(model.opens)) if (view[name] !== v) said.set(name, typeof v === "boolean" ? "1" : view[name]);
+    for (const [name, codes] of view.filters) said.set("only." + name, JSON.stringify(Array.from(codes, (k) => columns[name].values[k])));
     history.replaceState(null, "", String(said) ? "#" + said : location.pathname + location.search);
   }
 
@@ -475,7 +438,7 @@
     runs = every.filter(fits);
     charted = drawnOnes.filter((i) => !level.has(i) && fits(i));
     writeAddress();
-    $("count").textContent = counted(runs.length, "run") + (runs.length === model.real ? "" : " of " + digits(model.real, 0));
+    $("count").textContent = counted(runs.length, "run") + (runs.length === model.real ? "" : " of " + written(model.real));
     for (const named of facets) named();
     curvesAndHeat();
     pareto();
@@ -507,64 +470,45 @@
     made.addEventListener("click", done);
     return made;
   }
-  function select(name, words) {
-    for (const v of choices[name]) {
-      const [told, group] = words(v);
-      const into = group ? Array.from($(name).children).find((g) => g.label === group) || $(name).appendChild(html("optgroup", { label: group })) : $(name);
-      into.append(html("option", { value: v }, told));
-    }
-    $(name).value = view[name];
-    $(name).addEventListener("change", function () {
-      view[name] = $(name).value;
-      if (name === "panels") view.all = false;
-      change();
-    });
-  }
-  const named = (name) => [metrics.get(name).title, metrics.get(name).core === false ? "More" : name.startsWith("cache_") ? "Cache" : "Usual"];
   function setUp() {
-    for (const name of ["metric", "x2", "y2"]) select(name, named);
-    select("against", (v) => [v === "" ? "absolute" : "relative to " + v]);
-    select("x", (v) => [axes.has(v) ? axes.get(v).title : v === "cache_share" ? "Cache size, share of the trace\u2019s pages" : "Cache size, bytes"]);
-    select("panels", (v) => [v === "" ? "one" : v === "each" ? "one per setting" : "one per " + (v === "ftl" ? "FTL" : dimensions.get(v).title.toLowerCase())]);
-    select("at", (v) => [v === "" ? "all sizes" : v]);
-    for (const name of ["log", "own", "log2"]) {
-      $(name).checked = view[name];
-      $(name).addEventListener("change", function () { view[name] = $(name).checked; change(); });
+    for (const name of Object.keys(model.opens)) {
+      const control = $(name), key = typeof view[name] === "boolean" ? "checked" : "value";
+      if (!control) continue;
+      control[key] = view[name];
+      control.addEventListener("change", function () {
+        view[name] = control[key];
+        if (name === "panels") view.all = false;
+        change();
+      });
     }
     for (const more of document.querySelectorAll(".more-panels")) more.lastElementChild.addEventListener("click", function () { view.all = !view.all; change(); });
     $("reset").addEventListener("click", function () { view.filters.clear(); change(); });
-    for (const d of model.dimensions) if (d.values.length > 1) $("facets").append(facet(d));
-    for (const legend of document.querySelectorAll(".legend")) chips(legend);
+    document.querySelectorAll(".facet").forEach(facet);
+    document.querySelectorAll(".legend").forEach(chips);
+    // The address keeps the choice, and no place of the page.
+    for (const link of document.querySelectorAll(".contents a")) link.addEventListener("click", function (event) {
+      event.preventDefault();
+      $(link.hash.slice(1)).scrollIntoView();
+    });
   }
 
   // ---- Filters: a button that unfolds boxes to tick; of many values, a word finds some.
   const facets = [];
+  const allOf = (name) => new Set(columns[name].values.keys());
   const setFilter = (name, codes) => {
-    if (codes.size === dimensions.get(name).values.length) view.filters.delete(name);
+    if (codes.size === columns[name].values.length) view.filters.delete(name);
     else view.filters.set(name, codes);
     change();
   };
-  // A sample of a policy's line, beside its name, as the page has it.
-  const swatch = (k) => $("swatches").content.children[k].cloneNode(true);
-  function facet({ name, values, title, several }) {
-    const button = html("button", { type: "button", class: "plain", "aria-expanded": "false", "aria-controls": "facet-" + name });
-    const list = html("div", { class: "ticks" });
-    const folded = html("div", { class: "unfolded", id: "facet-" + name, hidden: true, role: "group", "aria-label": title });
-    const boxes = values.map(function (_, k) {
-      const box = html("input", { type: "checkbox" }), word = said(name, k);
-      box.addEventListener("change", () => setFilter(name, new Set(boxes.flatMap((b, k) => (b.checked ? [k] : [])))));
-      list.append(html("label", { "data-text": word.toLowerCase() }, box, name === "label" ? swatch(k) : "", html("span", {}, word)));
-      return box;
-    });
-    const bar = html("div", { class: "pick" }, press("All", () => setFilter(name, new Set(values.keys()))), press("None", () => setFilter(name, new Set())));
-    if (values.length > 8) {
-      const find = html("input", { type: "search", placeholder: "Find", "aria-label": "Find among " + several });
-      const rows = Array.from(list.children), fits = (row) => row.dataset.text.includes(find.value.trim().toLowerCase());
-      find.addEventListener("input", () => rows.forEach((row) => { row.hidden = !fits(row); }));
-      folded.append(find);
-      bar.append(press("Only these", () => setFilter(name, new Set(rows.flatMap((row, k) => (fits(row) ? [k] : []))))));
-    }
-    folded.append(bar, list);
+  function facet(whole) {
+    const name = whole.dataset.facet, [button, folded] = whole.children, find = folded.querySelector("[type=search]");
+    const rows = Array.from(whole.querySelectorAll("label")), boxes = rows.map((row) => row.firstElementChild);
+    const fits = (row) => row.textContent.toLowerCase().includes(find.value.trim().toLowerCase());
+    const choose = (is) => () => setFilter(name, new Set(boxes.flatMap((box, k) => (is(box, k) ? [k] : []))));
+    for (const box of boxes) box.addEventListener("change", choose((b) => b.checked));
+    const picks = { all: () => true, none: () => false, found: (_, k) => fits(rows[k]) };
+    for (const pick of folded.querySelectorAll("[data-pick]")) pick.addEventListener("click", choose(picks[pick.dataset.pick]));
+    if (find) find.addEventListener("input", () => rows.forEach((row) => { row.hidden = !fits(row); }));
     const fold = (shown) => { folded.hidden = !shown; button.setAttribute("aria-expanded", String(shown)); };
     button.addEventListener("click", function () {
       fold(folded.hidden);
@@ -572,7 +516,6 @@
       folded.style.left = "0";
       folded.style.left = Math.min(0, root.clientWidth - 8 - folded.getBoundingClientRect().right) + "px";
     });
-    const whole = html("div", { class: "facet" }, button, folded);
     whole.addEventListener("keydown", function (event) {
       if (event.key === "Escape" && !folded.hidden) { fold(false); button.focus(); event.stopPropagation(); }
     });
@@ -581,37 +524,35 @@
     facets.push(function () {
       const now = view.filters.get(name);
       boxes.forEach((box, k) => { box.checked = !now || now.has(k); });
-      const chosen = !now ? "all " + values.length : now.size === 1 ? said(name, Array.from(now)[0]) : now.size + " of " + values.length;
-      button.replaceChildren(html("span", { class: "quiet" }, title), " " + chosen);
+      const chosen = !now ? "all " + boxes.length : now.size === 1 ? words(name)[Array.from(now)[0]] : now.size + " of " + boxes.length;
+      button.replaceChildren(html("span", { class: "quiet" }, model.titles[name]), " " + chosen);
       button.classList.toggle("narrowed", Boolean(now));
     });
-    return whole;
   }
+  // The legend is the filter of policies, too.
   function chips(place) {
-    if (labels.length < 2) return;
-    labels.forEach(function (label, k) {
-      const on = () => !view.filters.has("label") || view.filters.get("label").has(k);
-      const chip = html("button", { type: "button", class: "chip", title: label }, swatch(k), html("span", {}, label));
+    const shown = () => view.filters.get("label") || allOf("label");
+    for (const b of place.querySelectorAll("[data-show]")) b.addEventListener("click", () => setFilter("label", b.dataset.show === "none" ? new Set() : allOf("label")));
+    place.querySelectorAll(".chip").forEach(function (chip, k) {
       chip.addEventListener("click", function () {
-        const now = new Set(view.filters.get("label") || labels.keys());
+        const now = new Set(shown());
         if (!now.delete(k)) now.add(k);
         setFilter("label", now);
       });
-      const focus = (shown) => { for (const p of panels) focus(p.place, shown); };
-      chip.addEventListener("pointerenter", () => on() && focus(label));
-      chip.addEventListener("pointerleave", () => focus(null));
-      facets.push(() => chip.setAttribute("aria-pressed", String(on())));
-      place.append(chip);
+      const point = (label) => { for (const p of panels) focus(p.place, label); };
+      chip.addEventListener("pointerenter", () => shown().has(k) && point(labels[k]));
+      chip.addEventListener("pointerleave", () => point(null));
+      facets.push(() => chip.setAttribute("aria-pressed", String(shown().has(k))));
     });
   }
 
   // ---- The runs, fifty at a time.
   const sorting = { name: null, up: true, page: 0 };
-  const keyed = ["label", ...model.dimensions.filter((d) => d.name !== "label" && d.values.length > 1).map((d) => d.name)];
+  const keyed = ["label", ...dimensions.filter((name) => name !== "label" && several(name))];
   function listed() {
     const list = (view.picked || runs).slice(), name = sorting.name, sign = sorting.up ? 1 : -1;
     if (name === null) return list;
-    const key = (i) => (dimensions.has(name) ? code(name, i) : name === "size" ? size("cache_bytes", i) : number(name, i));
+    const key = (i) => (metrics.has(name) && name !== "cache_bytes" ? number(name, i) : raw(name, i) === null ? null : code(name, i));
     return list.sort(function (a, b) {
       const x = key(a), y = key(b);
       return x === null || y === null ? (x === null) - (y === null) : sign * (x - y) || a - b;
@@ -623,8 +564,7 @@
     const pages = Math.max(1, Math.ceil(list.length / PAGE));
     sorting.page = Math.min(sorting.page, pages - 1);
     const from = sorting.page * PAGE, some = list.slice(from, from + PAGE);
-    const units = names.map((name) => unitOf(metrics.get(name).kind === "time" ? median(list.map((i) => number(name, i)).filter((v) => v !== null)) : 0, metrics.get(name)));
-    const heads = [...keyed.map((n) => [n, dimensions.get(n).title, "", "text"]), ["size", "Size", "", ""], ...names.map((n, k) => [n, metrics.get(n).title, units[k][0], ""])].map(function ([name, title, unit, css]) {
+    const heads = [...keyed.map((n) => [n, model.titles[n], "", "text"]), ["cache_bytes", "Size", "", ""], ...names.map((n) => [n, metrics.get(n).title, metrics.get(n).unit, ""])].map(function ([name, title, unit, css]) {
       const cell = html("th", { scope: "col", class: css }, press(title, function () {
         sorting.up = sorting.name === name ? !sorting.up : !metrics.has(name) || metrics.get(name).better !== "higher";
         Object.assign(sorting, { name: name, page: 0 });
@@ -634,23 +574,18 @@
       if (sorting.name === name) cell.setAttribute("aria-sort", sorting.up ? "ascending" : "descending");
       return cell;
     });
-    $("runs").replaceChildren(html("thead", {}, html("tr", {}, heads)), html("tbody", {}, some.map((i) => row(i, names, units))));
-    $("where").textContent = list.length ? digits(from + 1, 0) + " to " + digits(from + some.length, 0) + " of " + counted(list.length, "run") : "No run is chosen.";
+    $("runs").replaceChildren(html("thead", {}, html("tr", {}, heads)), html("tbody", {}, some.map((i) => row(i, names))));
+    $("where").textContent = list.length ? written(from + 1) + " to " + written(from + some.length) + " of " + counted(list.length, "run") : "No run is chosen.";
     $("before").disabled = sorting.page === 0;
     $("behind").disabled = sorting.page >= pages - 1;
     $("unpick").hidden = !view.picked;
   }
-  const fact = (title, i) => { const f = model.facts.find((f) => f.title === title); return f.values[at(f.at, i)]; };
-  function row(i, names, units) {
-    const cells = keyed.slice(1).map((n) => html("td", { class: "text" }, n === "options" ? said(n, code(n, i)) : word(n, i) || NONE));
-    cells.push(html("td", {}, fact("Size", i) || NONE));
-    if (model.status[i] !== DONE) cells.push(html("td", { class: "text lost", colspan: String(names.length), title: fact("Status", i) }, fact("Status", i)));
-    else names.forEach(function (name, k) {
-      const metric = metrics.get(name), v = number(name, i);
-      const said = v === null ? NONE : metric.kind === "ratio" ? (100 * v).toFixed(2) : metric.kind !== "time" && Number.isInteger(v) ? digits(v, 0) : short(v, metric, units[k][1]);
-      cells.push(html("td", v === null ? { title: "this run has no such number" } : {}, said));
-    });
-    return html("tr", {}, html("th", { scope: "row" }, press(word("label", i), () => detail(i), "link")), cells);
+  function row(i, names) {
+    const cells = keyed.slice(1).map((n) => html("td", { class: "text" }, n === "options" ? said(n, i) : raw(n, i) || NONE));
+    cells.push(html("td", {}, said("cache_bytes", i)));
+    if (done[i]) cells.push(...names.map((name) => html("td", number(name, i) === null ? { title: "this run has no such number" } : {}, said(name, i))));
+    else cells.push(html("td", { class: "text lost", colspan: String(names.length), title: raw("why", i) }, raw("why", i)));
+    return html("tr", {}, html("th", { scope: "row" }, press(raw("label", i), () => detail(i), "link")), cells);
   }
   // The runs behind a point: one in detail, several in the table.
   function open(given) {
@@ -660,14 +595,13 @@
     view.picked = some;
     sorting.page = 0;
     table();
-    $("all-runs").scrollIntoView({ block: "start" });
+    $("runs").closest("section").scrollIntoView({ block: "start" });
     document.querySelector("#runs tbody button").focus({ preventScroll: true });
     return undefined;
   }
   function saveTable() {
-    const names = model.metrics.map((m) => m.name), sizes = Object.keys(model.sizes), dims = model.dimensions.map((d) => d.name), more = Object.keys(model.told);
-    downloadCsv([["status", ...more, ...dims, ...sizes, ...names], ...listed().map((i) =>
-      [STATUS[model.status[i]], ...more.map((n) => told(n, i)), ...dims.map((n) => word(n, i)), ...sizes.map((n) => size(n, i)), ...names.map((n) => number(n, i))])], model.file + "-runs");
+    const names = Object.keys(columns).slice(0, model.csv), measured = new Set(own.map((m) => m.name));
+    downloadCsv([names, ...listed().map((i) => names.map((n) => (measured.has(n) ? number(n, i) : raw(n, i))))], model.file + "-runs");
   }
 
   // ---- One run
@@ -675,37 +609,37 @@
   let shown = 0;
   function detail(i) {
     shown = i;
-    const facts = model.facts.map((f) => [f.title, f.values[at(f.at, i)]]);
-    const body = [html("dl", { class: "made" }, facts.filter(([name, v]) => v && name !== "Size").flatMap(([name, v]) => [html("dt", {}, name), html("dd", {}, v)]))];
-    const numbers = model.metrics.filter((m) => number(m.name, i) !== null), absent = model.metrics.length - numbers.length;
-    if (model.status[i] === DONE) {
-      const place = tail(i);
+    const facts = model.facts.map(([title, name]) => [title, raw(name, i)]).filter(([, v]) => v);
+    const body = [html("dl", { class: "made" }, facts.flatMap(([title, v]) => [html("dt", {}, title), html("dd", {}, v)]))];
+    const there = own.filter((m) => number(m.name, i) !== null), absent = own.length - there.length;
+    if (done[i]) {
+      const place = slowest(i);
       if (place) body.push(html("h4", {}, "Response times"), place);
-      const rows = numbers.map((m) => html("tr", { title: m.about }, html("th", { scope: "row" }, m.title), html("td", {}, text(number(m.name, i), m)), html("td", { class: "text quiet" }, m.about)));
+      const rows = there.map((m) => html("tr", { title: m.about }, html("th", { scope: "row" }, m.title), html("td", {}, said(m.name, i) + tail(m.unit)), html("td", { class: "text quiet" }, m.about)));
       body.push(html("div", { class: "scroll low", tabindex: "0", role: "region", "aria-label": "Numbers of the run" }, html("table", { class: "data numbers" }, html("tbody", {}, rows))));
       if (absent) body.push(html("p", { class: "note" }, counted(absent, "number") + " of other runs do not exist for its policy or device."));
-      body.push(html("p", { class: "note" }, "Whole, as it was kept: "), html("pre", { class: "command" }, "destage results STORE --where \"id == '" + told("id", i) + "'\" --json -"));
+      body.push(html("p", { class: "note" }, "Whole, as it was kept: "), html("pre", { class: "command" }, "destage results STORE --where \"id == '" + raw("id", i) + "'\" --json -"));
     }
-    $("run-title").textContent = word("label", i) + ", " + (word("cache", i) || fact("Size", i));
+    $("run-title").textContent = raw("label", i) + ", " + (raw("cache", i) || said("cache_bytes", i));
     $("run-body").replaceChildren(...body);
     if (!dialog.open) dialog.showModal();
     $("run-body").scrollTop = 0;
   }
   const NINES = [["p50", 0.5], ["p90", 0.9], ["p95", 0.95], ["p99", 0.99], ["p999", 0.999], ["p9999", 0.9999]];
-  function tail(i) {
-    const metric = { title: "Response", kind: "time" };
+  function slowest(i) {
     const rows = [["response", "all"], ["read_response", "reads"], ["write_response", "writes"]].flatMap(([prefix, kind]) => NINES
-      .map(([p, share]) => [share, number(prefix + "_ns_" + p, i)]).filter(([, ns]) => ns)
-      .map(([share, ns]) => ({ kind: kind, label: kind, nines: -Math.log10(1 - share), ns: ns })));
+      .map(([p, share]) => ({ kind: kind, label: kind, metric: prefix + "_ns_" + p, nines: -Math.log10(1 - share) }))
+      .filter((r) => r.metric in columns && number(r.metric, i)).map((r) => ({ ...r, ns: number(r.metric, i) })));
     if (rows.length < 2) return null;
     rows.forEach((r, k) => { r.told = k; });
-    const place = html("div", { class: "vega" }), up = axisOf(rows.map((r) => r.ns), metric, "", true);
+    const place = html("div", { class: "vega" }), metric = metrics.get(rows[0].metric);
+    const up = axisOf(rows.map((r) => r.ns), { ...metric, title: "Response" }, "", true);
     // The dialog gives the chart its width: it is drawn when it is open.
     const job = new Promise(requestAnimationFrame).then(() => draw(place, model.charts.tail, { rows: rows }, { up: up }, { tell: (d) => tipOfTail(rows[d.told]) })).finally(() => jobs.delete(job));
     jobs.add(job);
     return place;
   }
-  const tipOfTail = (r) => ({ "": r.kind, [Number((100 - 100 * 10 ** -r.nines).toPrecision(6)) + " %"]: text(r.ns, { kind: "time" }) });
+  const tipOfTail = (r) => ({ "": r.kind, [Number((100 - 100 * 10 ** -r.nines).toPrecision(6)) + " %"]: text(r.ns, metrics.get(r.metric)) });
   function step(by) {
     const list = listed(), k = list.indexOf(shown) + by;
     if (k >= 0 && k < list.length) detail(list[k]);
@@ -729,8 +663,7 @@
     while (due || jobs.size) await (due || Promise.all(jobs));
   }
   window.addEventListener("beforeprint", () => drawn(true));
-  if (sized.length < 2 && !axes.size) $("curves").closest("section").hidden = true;
   redraw();
-  window.destageStore = { every, word, settings, front, drawn };
+  window.destageStore = { every, raw, settings, front, drawn };
   root.dataset.ready = "true";
 })();

@@ -22,7 +22,7 @@ from destage.model.results import ResultSet
 from destage.model.words import size
 from destage.show.charts.comparison_rows import beside_baseline, chart_rows, is_sampled
 from destage.show.charts.exact import exact_labels, exact_layers, exact_rows
-from destage.show.charts.series import Series, finish, size_axis
+from destage.show.charts.series import LINE_PX, Series, finish, names_axis, size_axis
 from destage.show.charts.theme import LIGHT, Theme
 from destage.show.charts.value_axes import axis_format, axis_title, value_axis
 
@@ -104,11 +104,14 @@ class Charts(Series):
             return self._at_one_size(metric)
         exact = exact_rows(self.result) if metric.name == "hit_ratio" else []
         sizes = [r.cache_bytes for r in self.axes_of] + [r["cache_bytes"] for r in exact]
-        hero = metric.name in ("response_ns_mean" if self.result.timed else "hit_ratio",)
+        first = "response_ns_mean" if self.result.timed else self.result.hits_metric
+        hero = metric.name == first
         footprint = self._footprint() if hero else None
         title = "Cache size, share of the pages" if footprint else "Cache size"
         x = alt.X("cache_bytes:Q", **size_axis(sizes, title, footprint))
-        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, [r["hit_ratio"] for r in exact]))
+        ends = self._ends(metric)
+        more = [r["hit_ratio"] for r in exact]
+        y = alt.Y(f"{metric.name}:Q", **self._value_axis(metric, more, ends))
         base = self._valid(metric).encode(x=x, y=y, detail="label:N")
         about = f"{metric.title} over cache size, one line a policy"
         layers = self._page_lines(base, metric) if self.page else self._lines(base, metric)
@@ -122,7 +125,7 @@ class Charts(Series):
         if is_sampled(self.result, metric):
             layers.insert(0, self._errors(base, metric))
         elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
-            layers.insert(1, self._whiskers(base, metric))
+            layers[1:1] = self._whiskers(base, metric, y["scale"].domain, ends)
             about += "; upright lines: 95 % intervals of the differences from "
             about += self.result.baseline or BASELINE
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
@@ -135,10 +138,18 @@ class Charts(Series):
             base = base.transform_calculate(**text)
         return base
 
-    def _value_axis(self, metric: Metric, more: Sequence[float] = ()) -> dict[str, Any]:
+    def _value_axis(
+        self, metric: Metric, more: Sequence[float] = (), ends: Sequence[float] = ()
+    ) -> dict[str, Any]:
         values = [r[metric.name] for r in self.axes_of if r[metric.name] is not None]
         values += more
-        return value_axis(metric, values)
+        return value_axis(metric, values, ends)
+
+    def _ends(self, metric: Metric) -> list[float]:
+        """Ends of the intervals that whiskers show, of every result set on these axes."""
+        several = _beside.get() or (self.result,)
+        found = (beside_baseline(r, run, metric.name) for r in several for run in r.by_size)
+        return [end for ends in found if ends is not None for end in ends]
 
     def relative_writes(self, metric: Metric) -> Any:
         """Flash writes over lru's, grouped by cache size, as the papers draw them."""
@@ -190,11 +201,8 @@ class Charts(Series):
         # Room for the value behind the longest bar.
         domain = [0, top * (1.16 if metric.kind == "ratio" else 1.28)]
         base = self._valid(metric)
-        y = alt.Y(
-            "label:N",
-            sort=order,
-            axis=alt.Axis(title=None, labelLimit=170, ticks=False, domain=False, grid=False),
-        )
+        axis, lines = names_axis(order)
+        y = alt.Y("label:N", sort=order, axis=axis)
         x = alt.X(
             f"{metric.name}:Q",
             scale=alt.Scale(domain=domain, nice=False),
@@ -213,7 +221,7 @@ class Charts(Series):
             else alt.Text(f"{metric.name}:Q", format=_FORMATS[metric.kind]),
         )
         about = f"{metric.title} of each policy at one cache size"
-        height = max(60, 23 * len(order))
+        height = max(60, (23 + LINE_PX * (lines - 1)) * len(order))
         return self._finish(alt.layer(bar, text), metric.name, about, height)
 
     def _lines(self, base: Any, metric: Metric) -> list[Any]:
@@ -261,15 +269,25 @@ class Charts(Series):
             .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
         )
 
-    def _whiskers(self, base: Any, metric: Metric) -> Any:
-        """The 95 % intervals beside lru's number, as a line through each point."""
+    def _whiskers(
+        self, base: Any, metric: Metric, domain: Sequence[float], ends: Sequence[float]
+    ) -> list[Any]:
+        """The 95 % intervals beside lru's number, as a line through each point.
+
+        One that goes on beyond the axis has an arrow there.
+        """
         low, high = f"{metric.name}_low", f"{metric.name}_high"
-        return (
-            base.transform_filter(f"isValid(datum.{low})")
-            .transform_filter(self._in_colour())
-            .mark_rule(opacity=0.45, strokeWidth=1.2, clip=True)
-            .encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())
-        )
+        there = base.transform_filter(f"isValid(datum.{low})").transform_filter(self._in_colour())
+        rules = there.mark_rule(opacity=0.45, strokeWidth=1.2, clip=True)
+        layers = [rules.encode(y=alt.Y(f"{low}:Q"), y2=f"{high}:Q", color=self._color())]
+        for cut, shape, place, is_cut in (
+            (f"datum.{high} > {domain[1]}", "triangle-up", 0, max(ends) > domain[1]),
+            (f"datum.{low} < {domain[0]}", "triangle-down", "height", min(ends) < domain[0]),
+        ):
+            if is_cut:
+                arrows = there.transform_filter(cut).mark_point(filled=True, shape=shape, size=36)
+                layers.append(arrows.encode(y=alt.value(place), color=self._color()))
+        return layers
 
     def _marker_area(self) -> int:
         """Markers, unless the sizes stand so close that they would hide the lines."""

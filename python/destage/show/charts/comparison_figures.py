@@ -6,7 +6,6 @@ the same bytes. Needs the extra `report`.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -202,21 +201,10 @@ class _Figures:
             sizes = [run["cache_bytes"] for run in group if run.get("cache_bytes")]
             size = sum(sizes) / len(sizes) if sizes else None
             of_axis = {"cache_bytes": size} if self.axis is None else {}
-            found.append(
-                {
-                    "panel": panel,
-                    "label": label,
-                    self.called: value,
-                    **of_axis,
-                    "mean": come.mean,
-                    "low": min(come.values, default=None),
-                    "high": max(come.values, default=None),
-                    "runs": len(come.values),
-                    "failed": come.failed,
-                    "missing": come.missing,
-                    "undefined": come.undefined,
-                }
-            )
+            row = {"panel": panel, "label": label, self.called: value, **of_axis, "mean": come.mean}
+            row |= {"low": min(come.values, default=None), "high": max(come.values, default=None)}
+            row |= {"runs": len(come.values), "failed": come.failed, "missing": come.missing}
+            found.append(row | {"undefined": come.undefined})
         places = (self.panels.index, self.labels.index, self.values.index)
         names = ("panel", "label", self.called)
         found.sort(key=lambda r: [f(r[n]) for f, n in zip(places, names, strict=True)])
@@ -226,14 +214,8 @@ class _Figures:
         """A row for each run, at the middle size: others would hide what seeds and traces do."""
         middle = self.caches[len(self.caches) // 2]
         return [
-            {
-                "panel": self._panel(run),
-                "label": run["label"],
-                "cache": run["cache"],
-                "seed": run.get("seed"),
-                "status": run["status"],
-                "value": run.get(metric.name),
-            }
+            {"panel": self._panel(run), "label": run["label"], "cache": run["cache"]}
+            | {"seed": run.get("seed"), "status": run["status"], "value": run.get(metric.name)}
             for run in self.runs
             if run["cache"] == middle
         ]
@@ -336,12 +318,11 @@ class _Figures:
     ) -> dict[str, Any]:
         means = [row["mean"] for row in every if row["mean"] is not None]
         low, high = min(means), max(means)
-        up = _axis_of(metric, means) | {"domain": [low, high]}
+        up = _axis_of(metric, means) | {"domain": [low, high], "form": ",.3r"}
         rows = []
         for row in data:
             more = {"column": self.caches.index(row["cache"])} | _lacking(row)
             if row["mean"] is not None:
-                more["said"] = _short(row["mean"] / up["length"])
                 more["deep"] = row["mean"] > low + 0.75 * (high - low)
             rows.append(row | more)
         note = _title(metric)
@@ -366,14 +347,6 @@ class _Figures:
             "A point is a policy at a size; no point beats one on the dashed front in both numbers"
         )
         return self._drawn("front", data, note, **axes)
-
-
-def _short(value: float) -> str:
-    """A number of three digits, written out: no exponent, no prefix on top of its unit."""
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(digits, 6)}f}"
 
 
 def _lacking(row: Row) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import altair as alt
 
 from destage.show.charts.engine import engine
 from destage.show.charts.figure_style import UNSTYLED, FigureStyle
-from destage.show.charts.series import SIZE, Series, configure, finish
+from destage.show.charts.series import LINE_PX, SIZE, Series, configure, finish, names_axis
 from destage.show.charts.theme import LIGHT, VEGA_LITE, Theme
 
 __all__ = ["FAILED", "GridCharts", "filled"]
@@ -123,8 +123,10 @@ class GridCharts(Series):
                 )
             )
         ink = alt.when("datum.deep").then(alt.value("white")).otherwise(alt.value(self.theme.ink))
-        texts = there.mark_text(fontSize=11 if self.page else self.style.font_pt or 9).encode(
-            text="said:N", fill=ink
+        texts = (
+            there.transform_calculate(scaled="datum.mean / up.length", said=_SHORT)
+            .mark_text(fontSize=11 if self.page else self.style.font_pt or 9)
+            .encode(text="said:N", fill=ink)
         )
         lost = base.transform_filter("!isValid(datum.mean)")
         empty = lost.mark_rect(fill=self.theme.panel, stroke=self.theme.warn, strokeDash=[3, 3])
@@ -136,7 +138,7 @@ class GridCharts(Series):
             x=alt.X("cache:N", sort=_by("column"), bandPosition=1),
             y=alt.Y("label:N", sort=_by("place"), bandPosition=0),
         )
-        return self._finish([cells, texts, empty, signs, corner], alt.Step(26))
+        return self._finish([cells, texts, empty, signs, corner], self._step())
 
     def spread(self) -> Any:
         """A row a policy: a stroke a run, a box from quartile to quartile, the median."""
@@ -163,7 +165,7 @@ class GridCharts(Series):
             text=FAILED, fill=self.theme.warn, fontSize=13, dx=9, align="left"
         )
         lost = lost.encode(x=alt.value("width"))
-        return self._finish([box, strokes.encode(x=x), median, lost], alt.Step(26))
+        return self._finish([box, strokes.encode(x=x), median, lost], self._step())
 
     def front(self) -> Any:
         """A point a setting; the dashed front joins those that none beats in both numbers."""
@@ -210,8 +212,10 @@ class GridCharts(Series):
         return alt.Chart(self._data)
 
     def _policies(self) -> alt.Y:
-        axis = alt.Axis(title=None, labelLimit=170, ticks=False, domain=False, grid=False)
-        return alt.Y("label:N", sort=_by("place"), axis=axis)
+        return alt.Y("label:N", sort=_by("place"), axis=names_axis(self.labels)[0])
+
+    def _step(self) -> alt.Step:
+        return alt.Step(26 + LINE_PX * max(0, names_axis(self.labels)[1] - 2))
 
     def _points(self, base: Any, size: int) -> list[Any]:
         """Markers: hollow where runs are lacking."""
@@ -253,7 +257,12 @@ _TICK = (
     "NAME.kind === 'name' ? NAME.names[datum.value] :"
     f" NAME.kind === 'size' ? ({SIZE}) : format(datum.value / NAME.length,"
     " NAME.kind === 'count' && datum.value >= 10000 ? '~s' :"
-    " NAME.kind === 'real' && datum.value >= 10000 ? ',.0f' : NAME.form || ',.4~g')"
+    " datum.value >= 10000 * NAME.length ? ',.0f' : NAME.form || ',.4~g')"
+)
+#: The number of a cell: three digits, in a figure without a prefix on top of its unit.
+_SHORT = (
+    "format(datum.scaled, up.form || (abs(datum.scaled) >= 10000 ? '.3~s' :"
+    " abs(datum.scaled) >= 100 ? ',.0f' : up.kind === 'count' ? '.3~r' : '.3r'))"
 )
 
 

@@ -12,7 +12,7 @@ __all__ = ["beside_baseline", "chart_rows", "is_sampled"]
 
 def chart_rows(result: ResultSet) -> list[Row]:
     """The rows as the charts take them: numbers that they draw, and the size as text."""
-    drawn = [m for m in METRICS if m.charted]
+    drawn = [m for m in METRICS if m.charted or m.name == result.hits_metric]
     # Of runs without a device half of the metrics would be a column of nothing.
     names = [m.name for m in drawn if any(run[m.name] is not None for run in result.runs)]
     sampled = [m for m in drawn if m.name in names and is_sampled(result, m)]

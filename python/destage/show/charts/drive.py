@@ -31,7 +31,7 @@ from destage.model.words import plain, size
 from destage.show.charts.axes import MICROS, log_axis, run_axis, span_unit, warmup_shade
 from destage.show.charts.comparison import Charts
 from destage.show.charts.heat import PANELS, heat_map
-from destage.show.charts.series import configure, finish
+from destage.show.charts.series import LINE_PX, configure, finish, names_axis
 from destage.show.charts.theme import LIGHT, Theme
 
 __all__ = ["DeviceCharts"]
@@ -217,12 +217,13 @@ class DeviceCharts(Charts):
             low="max(datum.block_erases_min, datum.block_erases_mean - datum.block_erases_std)",
             high="min(datum.block_erases_max, datum.block_erases_mean + datum.block_erases_std)",
         )
+        axis, lines = names_axis(self._worn())
         # One place for every policy, wherever its device's blocks stand.
         y = alt.Y(
             "label:N",
             sort=list(self.result.labels),
             scale=alt.Scale(domain=[s for s in self.result.labels if s in self._worn()]),
-            axis=alt.Axis(title=None, labelLimit=170, ticks=False, domain=False, grid=False),
+            axis=axis,
         )
 
         def x(field: str) -> alt.X:
@@ -250,7 +251,7 @@ class DeviceCharts(Charts):
             thickness=2, height={"band": 0.5}, color="white" if not self.page else self.theme.page
         ).encode(x=x("block_erases_mean"), y=y, tooltip=tips)
         about = "Erases of a block of the device: mean, deviation, least and most, a row a policy"
-        height = max(80, 24 * len(self._worn()))
+        height = max(80, (24 + LINE_PX * (lines - 1)) * len(self._worn()))
         return self._finish(alt.layer(whole, middle, mean), "wear", about, height)
 
     def _worn(self) -> list[str]:

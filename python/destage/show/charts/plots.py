@@ -55,19 +55,9 @@ __all__ = [
 _FIGURES = ("hit_ratio", "physical_reads", "physical_writes", WRITES, "cost")
 #: The same of runs in front of a device.
 _TIMED_FIGURES = (
-    "response_ns_mean",
-    "read_response_ns_mean",
-    "write_response_ns_mean",
-    "response_ns_p99",
-    "response_ns_p999",
-    "hit_ratio",
-    "eviction_wait_ns_mean",
-    "victim_in_gc_ratio",
-    "physical_writes",
-    WRITES,
-    "waf",
-    "erases",
-    "gc_moves",
+    *("response_ns_mean", "read_response_ns_mean", "write_response_ns_mean", "response_ns_p99"),
+    *("response_ns_p999", "hit_ratio", "eviction_wait_ns_mean", "victim_in_gc_ratio"),
+    *("physical_writes", WRITES, "waf", "erases", "gc_moves"),
 )
 #: The same of policies that write pages back in groups, with a device or without.
 _GROUPED_FIGURES = ("destages", "mean_destage_pages", "padding_writes")

@@ -5,6 +5,8 @@ Needs the extra `report`.
 
 from __future__ import annotations
 
+import json
+import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +15,16 @@ import altair as alt
 
 from destage.show.charts.theme import Theme, styles
 
-__all__ = ["SIZE", "Series", "configure", "finish", "size_axis", "size_ticks"]
+__all__ = [
+    "LINE_PX",
+    "SIZE",
+    "Series",
+    "configure",
+    "finish",
+    "names_axis",
+    "size_axis",
+    "size_ticks",
+]
 
 #: A byte count as a size, as a Vega expression.
 SIZE = (
@@ -60,6 +71,29 @@ def size_axis(
             grid=False,
         ),
     }
+
+
+#: Letters of a line of a policy's name beside bars, and the height of a line.
+LINE, LINE_PX = 26, 13
+
+
+def _lines(label: str) -> list[str]:
+    """A name in lines; a longer word loses its middle, as names differ at both ends."""
+    words = label.replace(";", "; ").replace("[", " [")
+    wrapped = textwrap.wrap(words, LINE, break_long_words=False, break_on_hyphens=False)
+    lines = [line.replace(" [", "[") for line in wrapped]
+    half = LINE // 2
+    return [s if len(s) <= LINE + 2 else f"{s[:half]}\u2026{s[-half:]}" for s in lines] or [label]
+
+
+def names_axis(labels: Sequence[str]) -> tuple[alt.Axis, int]:
+    """An axis of policies' names, long ones in lines, and the lines of the longest."""
+    lines = {label: _lines(label) for label in labels if len(label) > LINE}
+    axis = alt.Axis(title=None, labelLimit=190, ticks=False, domain=False, grid=False)
+    if lines:
+        axis.labelExpr = f"{json.dumps(lines)}[datum.value] || datum.label"
+        axis.labelLineHeight = LINE_PX
+    return axis, max(map(len, lines.values()), default=1)
 
 
 class Series(ABC):

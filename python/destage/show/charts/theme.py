@@ -102,17 +102,7 @@ DARK = Theme(
     warn="#edcd1e",
 )
 _PLAIN = (
-    "ink",
-    "oracle",
-    "faint",
-    "grid",
-    "muted",
-    "page",
-    "panel",
-    "line",
-    "link",
-    "best",
-    "warn",
+    *("ink", "oracle", "faint", "grid", "muted", "page", "panel", "line", "link", "best", "warn"),
 )
 #: For the report's charts: its style sheet says what they are, so that they change with it.
 PAGE = Theme(

@@ -16,6 +16,8 @@ __all__ = ["axis_format", "axis_title", "value_axis", "value_domain"]
 DECADE = 10
 #: Room at both ends of it, as a factor.
 AIR = 1.3
+#: How much longer intervals make an axis at most.
+ROOM = 1.25
 
 
 def value_domain(values: Sequence[float], kind: str, whole: float = 1.0) -> list[float]:
@@ -57,11 +59,23 @@ def axis_title(metric: Metric, domain: Sequence[float]) -> str:
     return f"{metric.title} ({', '.join(words)})" if words else metric.title
 
 
-def value_axis(metric: Metric, values: Sequence[float]) -> dict[str, Any]:
-    """The scale and the axis of a metric over other values."""
+def _reaching(domain: Sequence[float], ends: Sequence[float], *, log: bool) -> list[float]:
+    """A domain that reaches as far as intervals, which leave the lines most of the height."""
+    low, high = domain
+    far = (ROOM - 1) * (high - low)
+    least, most = (low / ROOM, high * ROOM) if log else (max(0.0, low - far), high + far)
+    low = min(low, max(least, min(ends))) if low > 0 else low
+    return [low, max(high, min(most, max(ends)))]
+
+
+def value_axis(
+    metric: Metric, values: Sequence[float], ends: Sequence[float] = ()
+) -> dict[str, Any]:
+    """The scale and the axis of a metric over other values, with the `ends` of intervals."""
     least, most = min(values, default=0.0), max(values, default=0.0)
     far = metric.kind == "time" and 0 < least * DECADE <= most
     domain = [least / AIR, most * AIR] if far else value_domain(values, metric.kind)
+    domain = _reaching(domain, ends, log=far) if ends else domain
     title = axis_title(metric, [0.0, domain[1]] if far else domain)
     kind = {"type": "log", "clamp": True} if far else {"zero": False}
     return {

@@ -44,26 +44,9 @@ def render_report(
     return page(results, infos, curves, profiles, series, command)
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    *,
-    results: Sequence[ResultSet],
-    infos: Sequence[Mapping[str, Any]] = (),
-    curves: Sequence[ResultSet] = (),
-    profiles: Sequence[Mapping[str, Any]] = (),
-    series: Sequence[Sequence[Mapping[str, int | float]]] = (),
-    command: str | None = None,
-) -> None:
-    """Write the report to `path`, whole or not at all; see `render_report`.
+def write_report(path: str | os.PathLike[str], **parts: Any) -> None:
+    """Write the report to `path`, whole or not at all; see `render_report` for its `parts`.
 
     Raises `OutputError` if it cannot be written.
     """
-    html = render_report(
-        results=results,
-        infos=infos,
-        curves=curves,
-        profiles=profiles,
-        series=series,
-        command=command,
-    )
-    write_whole(path, html)
+    write_whole(path, render_report(**parts))

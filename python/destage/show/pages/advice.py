@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
@@ -12,119 +11,102 @@ from destage.model.advised import Advised, KvAdvised
 from destage.model.metrics import BASELINE
 from destage.model.results import ResultSet
 from destage.model.words import counted, duration, plain, size
-from destage.show.charts.advice import (
-    best_chart,
-    front_chart,
-    sizes_chart,
-    sizes_rows,
-    wear_chart,
-    wear_rows,
-)
-from destage.show.charts.comparison import Charts
-from destage.show.charts.comparison_rows import chart_rows
+from destage.show.charts import advice as drawing
 from destage.show.charts.theme import PAGE
-from destage.show.pages.comparison import Part, chart_part, chips, highlighted
-from destage.show.pages.contents import with_contents
-from destage.show.pages.layout import drawn, page_of
-from destage.show.pages.plain import points
+from destage.show.pages.blocks import Part, article, charts, details, section, table, text
+from destage.show.pages.comparison import alone, chart_part, over_size
+from destage.show.pages.layout import page_of
 from destage.show.pages.provenance import made
-from destage.show.tables.advice import (
-    NEAREST,
-    advice_table,
-    choice_lines,
-    front_table,
-    head_of,
-    joint_line,
-    method_lines,
-    parts_table,
-    settings_table,
-    sure_lines,
-    typed_lines,
-    wrong_lines,
-)
-from destage.show.tables.answer import (
-    answer_lines,
-    filters_table,
-    kv_answer_lines,
-    kv_table,
-    settings_of,
-)
+from destage.show.tables import advice as said
+from destage.show.tables import answer
 from destage.show.tables.results import results_table
 from destage.show.tables.table import Table
 from destage.show.tables.words import share_text
 
-__all__ = ["advice_page", "group_part", "kv_advice_page", "table_part"]
+__all__ = ["advice_page", "advised_page", "kv_advice_page", "method"]
 
 
 def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str:
     """The whole page, as text; `result` is every run of the grid."""
     groups: list[Part] = []
     with debug_mode(False):
-        choices = [_choice(k, c, advised, groups) for k, c in enumerate(advised.choices)]
+        choices = [s for k, c in enumerate(advised.choices) for s in _choice(k, c, advised, groups)]
         front = _front(advised, groups) if len(advised.goals) > 1 else None
         policies = _policies(advised, result, groups)
-    html = page_of(
-        "advice.html.j2",
-        ["report.js"],
-        {"groups": drawn(groups)},
-        kv=False,
-        title=f"{advised.trace.name}: which cache",
-        lead=head_of(advised),
-        answer=answer_lines(advised),
-        joint=joint_line(advised) if len(advised.goals) > 1 else "",
-        choices=choices,
-        life=advised.life_said,
-        front=front,
-        policies=policies,
-        settings=table_part(settings_table(advised)) if advised.settings else None,
-        nearest=NEAREST,
-        typed=typed_lines(advised),
-        notes=advised.notes,
-        runs=table_part(results_table(result.runs)),
-        made=made(result),
+    how = method(advised.notes, result, results_table(result.runs))
+    joint = said.joint_line(advised) if len(advised.goals) > 1 else ""
+    lines = [line for c in advised.choices for line in said.choice_lines(c, advised.within)]
+    return advised_page(
+        f"{advised.trace.name}: which cache",
+        said.head_of(advised),
+        [
+            answer.answer_lines(advised),
+            [line for line in (*joint, *lines, advised.life_said) if line],
+        ],
+        [front, *choices, _settings(advised), policies, how],
+        groups,
+        result,
+        command,
+    )
+
+
+def advised_page(
+    title: str,
+    lead: str,
+    summary: Sequence[Sequence[str]],
+    sections: Sequence[Part | None],
+    groups: list[Part],
+    result: ResultSet,
+    command: str | None,
+    of: str = "",
+) -> str:
+    """A page of advice `of` something, with what its charts draw in `groups`."""
+    return page_of(
+        [article("advice", title, sections, summary=summary)],
+        {"groups": groups},
+        eyebrow=f"Destage advice{of}",
+        title=title,
+        lead=lead,
         version=str(result.source.get("version", "")),
         command=command,
     )
-    return with_contents(html)
 
 
-def table_part(table: Table) -> Part:
-    """A table as the template lays it out; marked cells are bold."""
-    return {
-        "title": table.title,
-        "heads": [
-            {"text": c.title.replace("\n", " "), "right": c.right and k > 0}
-            for k, c in enumerate(table.columns)
-        ],
-        "rows": [[{"text": c.text, "best": c.best} for c in row] for row in table.rows()],
-        "notes": table.notes,
-    }
+def method(notes: Sequence[str], result: ResultSet, runs: Table | None) -> Part | None:
+    """How the advice was found, on which runs."""
+    every = None if runs is None else details("All runs", table(runs))
+    return section("Method", text("list", *notes), made(result), every)
 
 
-def group_part(name: str, charts: list[Part], rows: Any = (), shown: Any = ()) -> Part:
-    """Charts as the scripts of the page take them."""
-    return {"id": name, "rows": list(rows), "shown": list(shown), "charts": charts}
+def _settings(advised: Advised) -> Part | None:
+    if not advised.settings:
+        return None
+    typed = []
+    for name, line, lacks, source in said.typed_lines(advised):
+        note = text("note", f"Nearest only: {lacks}. Source: {source}.")
+        typed.append(details(name, text("typed", line), note))
+    return section(
+        "Settings", text("note above", said.NEAREST), table(said.settings_table(advised)), *typed
+    )
 
 
-def _choice(k: int, choice: Choice, advised: Advised, groups: list[Part]) -> Part:
+def _choice(k: int, choice: Choice, advised: Advised, groups: list[Part]) -> list[Part | None]:
     name, title = f"a{k}", f"{choice.goal.title} over cache size"
-    chart = best_chart(choice, advised.within, PAGE)
+    chart = drawing.best_chart(choice, advised.within, PAGE)
     part = chart_part(name, "best", title, chart, f"{advised.trace.name}-advice")
     near = share_text(advised.within)
-    rows = [_point(p, choice) for p in choice.curve]
     note = f"dashed: within {near} of the best; diamond: advised"
-    part |= {"wide": True, "note": note, "points": points(rows)}
-    groups.append(group_part(name, [part]))
-    parts = parts_table(choice)
-    return {
-        "title": title,
-        "lines": choice_lines(choice, advised.within),
-        "sure": sure_lines(choice),
-        "wrong": wrong_lines(choice),
-        "chart": part,
-        "table": table_part(advice_table(advised, choice)),
-        "parts": None if parts is None else table_part(parts),
-    }
+    alone(groups, part, note, [_point(p, choice) for p in choice.curve])
+    of = f": {title}" if len(advised.choices) > 1 else ""
+    parts = said.parts_table(choice)
+    in_parts = [] if parts is None else [text("title", parts.title), table(parts)]
+    sure = text("lines", *said.sure_lines(choice))
+    wrong = text("list", *said.wrong_lines(choice))
+    return [
+        section(title, charts([part]), table(said.advice_table(advised, choice))),
+        section(f"Certainty{of}", sure, *in_parts, label="Certainty"),
+        section(f"Cost of other choices{of}", wrong, label="Cost of other choices"),
+    ]
 
 
 def _point(point: SizePoint, choice: Choice) -> Part:
@@ -137,63 +119,57 @@ def _point(point: SizePoint, choice: Choice) -> Part:
     }
 
 
-def _front(advised: Advised, groups: list[Part]) -> Part:
-    chart = front_chart(advised.candidates, advised.front, advised.goals, PAGE)
+def _front(advised: Advised, groups: list[Part]) -> Part | None:
+    chart = drawing.front_chart(advised.candidates, advised.front, advised.goals, PAGE)
     first, second = advised.goals[:2]
     title = f"{first.title} and {second.title}"
     part = chart_part("front", "front", title, chart, f"{advised.trace.name}-front")
-    part |= {"wide": True, "note": "joined: no other run is as good in all; no axis begins at zero"}
-    groups.append(group_part("front", [part]))
-    return {"chart": part, "table": table_part(front_table(advised))}
+    note = "joined: no other run is as good in all; no axis begins at zero"
+    alone(groups, part, note)
+    return section("Several objectives", charts([part]), table(said.front_table(advised)))
 
 
 def _policies(advised: Advised, result: ResultSet, groups: list[Part]) -> Part | None:
     """Every policy over cache size, in the objectives that are drawn, and in hits."""
     if len(result.sizes) < 2:
         return None
-    shown = highlighted(result)
-    charts = Charts(result, PAGE, page=True, shown=shown)
     known = {metric.name: metric for metric in result.metrics()}
     names = [g.column for g in advised.goals if g.column in known and known[g.column].charted]
-    drawn = [
-        chart_part("p", name, known[name].title, charts.over_size(known[name]), result.name)
-        for name in dict.fromkeys([*names, "hit_ratio"])
-        if name in known
-    ]
-    for part in drawn:
-        part["wide"] = True
-    if not drawn:
-        return None
-    drawn[-1]["points"] = points(chart_rows(result))
-    groups.append(group_part("p", drawn, chart_rows(result), shown))
-    return {"id": "p", "charts": drawn, "chips": chips(result, shown)}
+    names = list(dict.fromkeys([*names, "hit_ratio"]))
+    return over_size("p", "Every policy", result, names, groups, result.name)
 
 
 def kv_advice_page(advised: KvAdvised, sets: Sequence[ResultSet], command: str | None) -> str:
     """The whole page, as text; `sets` are the runs, those without flash first."""
     groups: list[Part] = []
-    filters = filters_table(advised)
     with debug_mode(False):
-        charts = _charts(advised, groups)
-    html = page_of(
-        "advice.html.j2",
-        ["report.js"],
-        {"groups": drawn(groups)},
-        kv=True,
-        title=f"{advised.trace.name}: which KV cache",
-        lead=_lead(advised),
-        answer=[plain(line) for line in kv_answer_lines(advised)],
-        charts=charts,
-        table=table_part(kv_table(advised)),
-        filters=None if filters is None else table_part(filters),
-        settings=settings_of(advised),
-        withheld=advised.withheld,
-        notes=[plain(line) for line in method_lines(advised)],
-        made=made(sets[-1]),
-        version=str(sets[-1].source.get("version", "")),
-        command=command,
+        made = _charts(advised, groups)
+    return advised_page(
+        f"{advised.trace.name}: which KV cache",
+        _lead(advised),
+        [[plain(line) for line in answer.kv_answer_lines(advised)]],
+        [
+            section("Sizes and wear", charts(made)),
+            section("Choice at each pair of sizes", table(answer.kv_table(advised))),
+            section("Admission filters at these sizes", table(answer.filters_table(advised))),
+            _kv_settings(advised),
+            method([plain(line) for line in said.method_lines(advised)], sets[-1], None),
+        ],
+        groups,
+        sets[-1],
+        command,
+        of=" on KV caches",
     )
-    return with_contents(html)
+
+
+def _kv_settings(advised: KvAdvised) -> Part | None:
+    withheld = f"Withheld, because {advised.withheld} (--force prints them)."
+    blocks = [text("note", withheld if advised.withheld else "")]
+    for given in answer.settings_of(advised):
+        blocks.append(text("typed", given.typed, title=given.host))
+        lacks = f"Left out: {given.lacks}. " if given.lacks else ""
+        blocks.append(text("note", f"{lacks}Source: {given.source}."))
+    return section("Settings", *blocks)
 
 
 def _lead(advised: KvAdvised) -> str:
@@ -207,22 +183,14 @@ def _lead(advised: KvAdvised) -> str:
 def _charts(advised: KvAdvised, groups: list[Part]) -> list[Part]:
     name = advised.trace.name
     near = share_text(advised.within)
-    found = [
-        (
-            chart_part("k", "sizes", "Token hits over DRAM", sizes_chart(advised, PAGE), name),
-            f"dashed: within {near} of the most; diamond: advised",
-            sizes_rows(advised),
-        )
-    ]
-    wear = wear_rows(advised)
+    part = chart_part(
+        "k", "sizes", "Token hits over DRAM", drawing.sizes_chart(advised, PAGE), name
+    )
+    note = f"dashed: within {near} of the most; diamond: advised"
+    found = [(part, note, drawing.sizes_rows(advised))]
+    wear = drawing.wear_rows(advised)
     if wear:
-        part = chart_part(
-            "k", "wear", "Token hits over flash writes", wear_chart(advised, PAGE), name
-        )
+        chart, title = drawing.wear_chart(advised, PAGE), "Token hits over flash writes"
         note = "each configuration with flash, by admission filter; diamond: advised"
-        found.append((part, note, wear))
-    charts = [
-        part | {"wide": True, "note": note, "points": points(rows)} for part, note, rows in found
-    ]
-    groups.append(group_part("k", charts))
-    return charts
+        found.append((chart_part("k", "wear", title, chart, name), note, wear))
+    return [alone(groups, *one) for one in found]

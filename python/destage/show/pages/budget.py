@@ -9,12 +9,9 @@ from destage.model.results import ResultSet
 from destage.model.words import counted, duration, plain, size
 from destage.show.charts.budget import budget_chart, budget_rows
 from destage.show.charts.theme import PAGE
-from destage.show.pages.advice import group_part, table_part
-from destage.show.pages.comparison import Part, chart_part
-from destage.show.pages.contents import with_contents
-from destage.show.pages.layout import drawn, page_of
-from destage.show.pages.plain import points
-from destage.show.pages.provenance import made
+from destage.show.pages.advice import advised_page, method
+from destage.show.pages.blocks import Part, charts, section, table
+from destage.show.pages.comparison import alone, chart_part
 from destage.show.tables.budget import budget_lines, budget_table, runs_table
 
 __all__ = ["budget_page"]
@@ -27,24 +24,22 @@ def budget_page(advised: BudgetAdvised, result: ResultSet, command: str | None) 
     with debug_mode(False):
         chart = budget_chart(advised, PAGE, page=True)
         part: Part = chart_part("w", "writes", "Hits over flash writes of a day", chart, name)
-    part |= {"wide": True, "note": note, "points": points(budget_rows(advised))}
-    groups: list[Part] = [group_part("w", [part])]
+    groups: list[Part] = []
+    alone(groups, part, note, budget_rows(advised))
     trace = advised.trace
     lead = f"{counted(advised.ran.runs, 'run')}, pages of {size(trace.page_bytes)}"
     if trace.duration_ns is not None:
         lead += f", a trace of {duration(trace.duration_ns)}"
-    html = page_of(
-        "budget.html.j2",
-        ["report.js"],
-        {"groups": drawn(groups)},
-        title=f"{name}: which cache within {advised.budget.text}",
-        lead=plain(lead),
-        answer=[plain(line) for line in budget_lines(advised)],
-        chart=part,
-        table=table_part(budget_table(advised)),
-        runs=table_part(runs_table(advised)),
-        made=made(result),
-        version=str(result.source.get("version", "")),
-        command=command,
+    return advised_page(
+        f"{name}: which cache within {advised.budget.text}",
+        plain(lead),
+        [[plain(line) for line in budget_lines(advised)]],
+        [
+            section("Hits over writes", charts([part]), table(budget_table(advised))),
+            method((), result, runs_table(advised)),
+        ],
+        groups,
+        result,
+        command,
+        of=" within a write budget",
     )
-    return with_contents(html)

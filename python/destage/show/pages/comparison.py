@@ -6,6 +6,7 @@ size in detail, what lies behind them, and what the device did.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from destage.model.drive import (
     wear,
 )
 from destage.model.host_interface import handle_wafs, slc_developments
-from destage.model.metrics import BASELINE, METRICS, ORACLE, Metric
+from destage.model.metrics import ALL_HITS, BASELINE, METRICS, ORACLE, Metric
 from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.winners import winners
@@ -29,9 +30,11 @@ from destage.show.charts.drive import DeviceCharts
 from destage.show.charts.engine import engine
 from destage.show.charts.host_interface import HostInterfaceCharts
 from destage.show.charts.theme import MARKERS, PAGE, VEGA_LITE, styles
+from destage.show.pages.blocks import Part, bar, legend, section, select, text
+from destage.show.pages.blocks import charts as charts_block
 from destage.show.pages.plain import lines, means, points
 
-__all__ = ["Part", "chart_part", "chips", "comparison", "highlighted", "looks"]
+__all__ = ["alone", "chart_part", "comparison", "group_of", "looks", "over_size"]
 
 #: Up to so many policies are all drawn in colour unasked.
 FEW = 8
@@ -42,33 +45,82 @@ MOST_DEVELOPMENTS = 48
 #: Bars whose longest is less than this share above the shortest look alike: none are drawn.
 ALIKE = 0.01
 
-Part = dict[str, Any]
 
-
-def comparison(group: str, result: ResultSet, groups: list[Part]) -> Part | None:
-    """The charts of a comparison, with the legend they share; `None` if there is nothing to draw.
+def comparison(group: str, result: ResultSet, groups: list[Part]) -> list[Part | None]:
+    """The sections of a comparison: charts, with the legend they share.
 
     Adds to `groups` what the page's script has to know of them.
     """
     if not result.by_size:
-        return None
+        return []
     shown = highlighted(result)
-    model: Part = {"id": group, "rows": chart_rows(result), "shown": shown, "data": {}}
+    model = group_of(group, (), chart_rows(result), shown)
     if result.timed:
-        parts = _with_device(model, result, shown)
+        sections = _with_device(model, result, shown)
     elif len(result.by_size) > 1:
-        parts = _without_device(model, result, shown)
+        sections = _without_device(model, result, shown)
     else:
-        return None
-    parts = [part for part in parts if part["charts"]]
-    model["charts"] = [chart for part in parts for chart in part["charts"]]
+        return []
     groups.append(model)
-    return {"id": group, "parts": parts}
+    return sections
 
 
-def _section(title: str, charts: list[Part], legend: list[Part], **more: object) -> Part:
-    part: Part = {"title": title, "charts": charts, "chips": legend, "choices": [], "note": ""}
-    return part | more
+def over_size(
+    group: str,
+    title: str,
+    result: ResultSet,
+    names: Iterable[str],
+    groups: list[Part],
+    file: str = "",
+    note: str = "",
+) -> Part | None:
+    """A section of charts over cache size, each as wide as the page."""
+    shown = highlighted(result)
+    charts = Charts(result, PAGE, page=True, shown=shown)
+    known = {metric.name: metric for metric in result.metrics()}
+    drawn = [
+        chart_part(group, name, known[name].title, charts.over_size(known[name]), file)
+        for name in names
+        if name in known
+    ]
+    if not drawn:
+        return None
+    drawn = [part | {"wide": True} for part in drawn]
+    # All are of the same rows.
+    drawn[-1]["points"] = points(chart_rows(result))
+    groups.append(group_of(group, drawn, chart_rows(result), shown))
+    chosen = legend(group, chips(result, shown))
+    return section(title, chosen, charts_block(drawn), text("note", note))
+
+
+def alone(groups: list[Part], part: Part, note: str, rows: Sequence[Row] = ()) -> Part:
+    """A chart in a group of its own, as wide as the page; `rows` if it has none of its own."""
+    part |= {"wide": True, "note": note} | ({"points": points(rows)} if rows else {})
+    groups.append(group_of(part["id"].partition("-")[0], [part]))
+    return part
+
+
+def group_of(name: str, charts: Sequence[Part], rows: Any = (), shown: Any = ()) -> Part:
+    """Charts as the scripts of the page take them."""
+    charts = list(charts)
+    return {"id": name, "rows": list(rows), "shown": list(shown), "data": {}, "charts": charts}
+
+
+def _section(
+    model: Part,
+    title: str,
+    drawn: list[Part],
+    chosen: list[Part],
+    choices: Sequence[Part] = (),
+    note: str = "",
+) -> Part | None:
+    """Charts of the group of `model`, their legend, their selectors; nothing without charts."""
+    if not drawn:
+        return None
+    model["charts"] += drawn
+    controls = bar(*choices) if choices else None
+    shown = legend(model["id"], chosen)
+    return section(title, controls, shown, charts_block(drawn), text("note", note))
 
 
 def _over(result: ResultSet, joint: str = "", several: str = "over cache size") -> str:
@@ -92,7 +144,7 @@ def _over_sizes(
     rows = charts.result.by_size
     for name in names:
         # A line at zero all along is better said: the summary does.
-        if name not in metrics or not (name == "hit_ratio" or any(row[name] for row in rows)):
+        if name not in metrics or not (name in _HITS or any(row[name] for row in rows)):
             continue
         if name not in _ALWAYS and len(charts.result.sizes) == 1 and _alike(rows, name):
             continue
@@ -102,7 +154,8 @@ def _over_sizes(
 
 
 #: Metrics that a reader looks for, even where all policies are alike.
-_ALWAYS = ("hit_ratio", "response_ns_mean")
+_HITS = ("hit_ratio", ALL_HITS)
+_ALWAYS = (*_HITS, "response_ns_mean")
 
 
 def _alike(rows: Sequence[Run], name: str, more: Sequence[float] = ()) -> bool:
@@ -127,23 +180,17 @@ _GROUPED = ("destages", "mean_destage_pages", "padding_writes")
 
 #: What an FTL does beyond collecting: merges of log blocks, translation pages.
 _OF_FTL = (
-    "full_merges",
-    "partial_merges",
-    "switch_merges",
-    "merge_copies",
-    "log_blocks_used_max",
-    "cmt_hit_ratio",
-    "translation_reads",
-    "translation_writes",
+    *("full_merges", "partial_merges", "switch_merges", "merge_copies", "log_blocks_used_max"),
+    *("cmt_hit_ratio", "translation_reads", "translation_writes"),
 )
 
 
-def _written_back(model: Part, charts: DeviceCharts) -> Part:
+def _written_back(model: Part, charts: DeviceCharts) -> Part | None:
     """How large destages are; nothing where every destage is one page."""
     result, group = charts.result, model["id"]
     curves = destage_curves(result)
     if not curves:
-        return _section("", [], [])
+        return None
     one = len(result.sizes) == 1
     metrics = {m.name: m for m in result.metrics()}
     drawn = [] if len(result.by_size) == 1 else _over_sizes(group, charts, metrics, _GROUPED)
@@ -152,27 +199,25 @@ def _written_back(model: Part, charts: DeviceCharts) -> Part:
     note = "policies that write page by page are left out"
     drawn.append(cdf | {"note": note, "points": lines(curves)})
     _arrange(drawn, hero=False)
-    choices = [] if one else [_sizes_choice(charts, "Cache size of the distribution")]
-    legend = _legend(result, charts.shown, lines=True)
+    choices = [] if one else [_sizes_choice(group, charts, "Cache size of the distribution")]
+    chosen = _legend(result, charts.shown, lines=True)
     title = f"How pages are written back{_over(result, ', ')}"
-    return _section(title, drawn, legend, choices=choices)
+    return _section(model, title, drawn, chosen, choices=choices)
 
 
-def _sizes_choice(charts: DeviceCharts, title: str) -> Part:
+def _sizes_choice(group: str, charts: DeviceCharts, title: str) -> Part:
     """The selector of the cache size that detailed charts look at."""
     page_bytes = charts.result.trace.page_bytes
-    sizes = [
-        {"value": f, "text": size(f * page_bytes), "chosen": f == charts.frames}
-        for f in charts.result.sizes
-    ]
-    return {"signal": "frames", "title": title, "options": sizes}
+    sizes = [(str(f), size(f * page_bytes), "") for f in charts.result.sizes]
+    return select(title, sizes, str(charts.frames), data_group=group, data_signal="frames")
 
 
-def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
+def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part | None]:
     group = model["id"]
     charts = DeviceCharts(result, PAGE, page=True, shown=shown)
     metrics = {m.name: m for m in result.metrics()}
-    names = ("hit_ratio", "physical_reads", result.writes_metric, "cost")
+    hits = dict.fromkeys((result.hits_metric, "hit_ratio"))
+    names = (*hits, "physical_reads", result.writes_metric, "cost")
     drawn = _over_sizes(group, charts, metrics, names)
     for part in drawn:
         if part["name"] == "cost":
@@ -182,7 +227,9 @@ def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> lis
     if drawn:
         _arrange(drawn, hero=len(result.sizes) > 1)
     over = _over(result)
-    overview = _section(over[:1].upper() + over[1:], drawn, _legend(result, shown, lines=False))
+    overview = _section(
+        model, over[:1].upper() + over[1:], drawn, _legend(result, shown, lines=False)
+    )
     return [overview, _written_back(model, charts)]
 
 
@@ -195,7 +242,7 @@ def _arrange(drawn: list[Part], *, hero: bool) -> None:
         drawn[-1]["wide"] = True
 
 
-def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part]:
+def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[Part | None]:
     """Parts: response times, the same in detail, what lies behind them, the device."""
     group = model["id"]
     charts = HostInterfaceCharts(result, PAGE, page=True, shown=shown)
@@ -208,7 +255,7 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
 
     responses = bars(_RESPONSES)
     _arrange(responses, hero=not one)
-    behind = bars(("hit_ratio",))
+    behind = bars(dict.fromkeys((result.hits_metric, "hit_ratio")))
     if not one and "hit_ratio" in metrics and "response_ns_mean" in metrics:
         drawn = charts.response_over_hits()
         note = "down and to the right is better"
@@ -224,30 +271,27 @@ def _with_device(model: Part, result: ResultSet, shown: Sequence[str]) -> list[P
     _arrange(drive, hero=False)
     ftl = bars(_OF_FTL)
     _arrange(ftl, hero=False)
-    legend = _legend(result, shown, lines=False)
+    chosen = _legend(result, shown, lines=False)
     return [
-        _section(f"Response time{_over(result, ' ')}", responses, legend),
+        _section(model, f"Response time{_over(result, ' ')}", responses, chosen),
         _in_detail(model, charts),
-        _section(f"Related metrics{_over(result, ', ')}", behind, legend),
+        _section(model, f"Related metrics{_over(result, ', ')}", behind, chosen),
         _written_back(model, charts),
-        _section(f"Device activity{_over(result, ', ')}", drive, legend),
+        _section(model, f"Device activity{_over(result, ', ')}", drive, chosen),
         _host_interface(model, charts),
-        _section(f"Other work of the FTL{_over(result, ', ')}", ftl, legend),
+        _section(model, f"Other work of the FTL{_over(result, ', ')}", ftl, chosen),
         _units(model, charts),
     ]
 
 
 #: Response times over cache size, the first one large.
 _RESPONSES = (
-    "response_ns_mean",
-    "read_response_ns_mean",
-    "write_response_ns_mean",
-    "response_ns_p99",
-    "response_ns_p999",
+    *("response_ns_mean", "read_response_ns_mean", "write_response_ns_mean"),
+    *("response_ns_p99", "response_ns_p999"),
 )
 
 
-def _in_detail(model: Part, charts: DeviceCharts) -> Part:
+def _in_detail(model: Part, charts: DeviceCharts) -> Part | None:
     """Distributions and the run over time, at the size that the reader chooses."""
     group, result, data = model["id"], charts.result, model["data"]
     drawn: list[Part] = []
@@ -277,37 +321,27 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part:
         chart = charts.over_time("mean_us")
         add("response_over_time", title, chart, _over_time(spans, "mean_us"), note, wide=True)
         if any(share for r in spans for share in r["collecting"]):
-            add(
-                "collections_over_time",
-                "Collections",
-                charts.over_time("collecting"),
-                _over_time(spans, "collecting"),
-                "share of the units' time",
-            )
+            chart, table = charts.over_time("collecting"), _over_time(spans, "collecting")
+            add("collections_over_time", "Collections", chart, table, "share of the units' time")
         longest = charts.over_time("max_us")
         add("longest_over_time", "Longest response", longest, _over_time(spans, "max_us"))
     unbalances = unbalance_curves(result)
     if unbalances:
         data["unbalances"] = unbalances
-        add(
-            "unbalance_cdf",
-            "Unbalance of the queues",
-            charts.unbalance_cdf(),
-            lines(unbalances),
-            "at dirty evictions; 1 is even",
-        )
+        chart, note = charts.unbalance_cdf(), "at dirty evictions; 1 is even"
+        add("unbalance_cdf", "Unbalance of the queues", chart, lines(unbalances), note)
     worn = wear(result)
     if worn and len(result.by_size) > 1:
         data["wear"] = worn
         note = "line: least to most; bar: deviation"
         add("wear", "Wear of the blocks", charts.wear(), points(worn), note)
     _pair(drawn)
-    choices = _choices(charts, kinds)
+    choices = _choices(group, charts, kinds)
     title = f"In detail{_over(result, ', ', 'at one cache size')}"
-    return _section(title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
+    return _section(model, title, drawn, _legend(result, charts.shown, lines=True), choices=choices)
 
 
-def _host_interface(model: Part, charts: HostInterfaceCharts) -> Part:
+def _host_interface(model: Part, charts: HostInterfaceCharts) -> Part | None:
     """The SLC cache over time, and WAF by handle, at the size that the reader chooses."""
     group, result, data = model["id"], charts.result, model["data"]
     drawn: list[Part] = []
@@ -331,13 +365,13 @@ def _host_interface(model: Part, charts: HostInterfaceCharts) -> Part:
         note = "a moved page counts for the handle that it was last written with; 1 is none moved"
         drawn.append(part | {"wide": True, "points": points(handles), "note": note})
     if not drawn:
-        return _section("", [], [])
+        return None
     one = len(result.sizes) == 1
     title = "Its SLC cache" if slc else "Its handles"
-    choices = [] if one else [_sizes_choice(charts, "Cache size")]
-    legend = _legend(result, charts.shown, lines=True)
+    choices = [] if one else [_sizes_choice(group, charts, "Cache size")]
+    chosen = _legend(result, charts.shown, lines=True)
     title += _over(result, ", ", "at one cache size")
-    return _section(title, drawn, legend, choices=choices)
+    return _section(model, title, drawn, chosen, choices=choices)
 
 
 def _pair(drawn: Sequence[Part]) -> None:
@@ -359,21 +393,22 @@ def _over_time(rows: Sequence[Row], key: str) -> Part | None:
     return lines([{k: v for k, v in row.items() if k not in others} for row in rows])
 
 
-def _choices(charts: DeviceCharts, kinds: Sequence[str]) -> list[Part]:
+def _choices(group: str, charts: DeviceCharts, kinds: Sequence[str]) -> list[Part]:
     """The selectors of detailed charts: a cache size, and a kind of requests."""
     choices = []
     if len(charts.result.sizes) > 1:
-        choices.append(_sizes_choice(charts, "Cache size"))
+        choices.append(_sizes_choice(group, charts, "Cache size"))
     if len(kinds) > 2:
         names = {"all": "all", "read": "reads", "write": "writes"}
-        kinds_of = [{"value": k, "text": names[k], "chosen": k == "all"} for k in kinds]
+        kinds_of = [(json.dumps(k), names[k], "") for k in kinds]
+        title = "Requests in the distributions"
         choices.append(
-            {"signal": "kind", "title": "Requests in the distributions", "options": kinds_of}
+            select(title, kinds_of, json.dumps("all"), data_group=group, data_signal="kind")
         )
     return choices
 
 
-def _units(model: Part, charts: DeviceCharts) -> Part:
+def _units(model: Part, charts: DeviceCharts) -> Part | None:
     """The heat maps."""
     result, drawn = charts.result, []
     runs = charts.heat_runs()
@@ -392,7 +427,7 @@ def _units(model: Part, charts: DeviceCharts) -> Part:
     note += " the busier."
     if any(run.config.get("warmup") not in (None, "none") for run in result.runs):
         note += " Time starts with the warm-up, which is shaded and not measured."
-    return _section(f"Units over time{at}", drawn, [], note=note)
+    return _section(model, f"Units over time{at}", drawn, [], note=note)
 
 
 def _cost(result: ResultSet) -> str:
@@ -408,7 +443,8 @@ def highlighted(result: ResultSet) -> list[str]:
         return list(result.labels)
     keep = {label for label in result.labels if label in (BASELINE, ORACLE)}
     for metric in METRICS:
-        if metric.name in ("response_ns_mean", "hit_ratio", result.writes_metric, "cost"):
+        asked = ("response_ns_mean", result.hits_metric, result.writes_metric, "cost")
+        if metric.name in asked:
             found = winners(result, metric)
             # Without a leader at any size, those that come first.
             ahead = [w for w in found if w.sole] or found

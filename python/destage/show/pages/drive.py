@@ -11,10 +11,9 @@ from destage.base.errors import DestageError
 from destage.model.host_interface import interface_facts, steady_rule
 from destage.model.results import ResultSet
 from destage.model.words import duration, finite, number, percent, printable, significant, size
+from destage.show.pages.blocks import Part, details, fact, pairs, section
 
-__all__ = ["drive_facts", "drive_name"]
-
-Pair = dict[str, Any]
+__all__ = ["device_section", "drive_name"]
 
 _ORDER = ("device", "cache", "host", "placement", "ftl")
 
@@ -25,29 +24,30 @@ def drive_name(result: ResultSet) -> str | None:
     return None if drive is None else printable(drive.get("name") or "device")
 
 
-def drive_facts(result: ResultSet) -> dict[str, Any] | None:
+def device_section(result: ResultSet) -> Part | None:
     """A few facts in words, and all keys; `None` without a device."""
     record, name = result.drive, drive_name(result)
     if record is None or name is None:
         return None
     tables = {key: record[key] for key in _ORDER if isinstance(record.get(key), Mapping)}
     every = [
-        {"title": printable(key if table == "device" else f"{table}.{key}"), "value": _plain(value)}
+        fact(printable(key if table == "device" else f"{table}.{key}"), _plain(value), mono="both")
         for table, values in tables.items()
         for key, value in values.items()
         if value is not None
     ]
     preset = record.get("preset")
     based = f"{name}, on the preset {printable(preset)}" if preset and preset != name else name
-    facts = [{"title": "Device", "value": based, "note": ""}]
+    facts = [fact("Device", based)]
     facts += _described(tables.get("device", {}))
     policy = next((run.placement for run in result.runs if run.placement), "none")
     more = interface_facts(tables.get("device", {}), policy)
-    facts += [{"title": title, "value": value, "note": ""} for title, value in more.items()]
+    facts += [fact(title, value) for title, value in more.items()]
     facts += _saturation(result)
     behind = tables.get("cache", {}) if result.has_cache else {}
     facts += _in_front(behind, tables.get("host", {}))
-    return {"name": name, "facts": facts, "every": every}
+    keys = details("Every key of the device, after defaults", pairs("made", every))
+    return section(f"The device: {name}", pairs("facts", facts), keys, label="The device")
 
 
 def _plain(value: object) -> str:
@@ -58,12 +58,12 @@ def _plain(value: object) -> str:
     return printable(value)
 
 
-def _described(device: Mapping[str, Any]) -> list[Pair]:
+def _described(device: Mapping[str, Any]) -> list[Part]:
     """Geometry, times and collection, as far as they are stated."""
-    found: list[Pair] = []
+    found: list[Part] = []
 
     def add(title: str, value: str, note: str = "") -> None:
-        found.append({"title": title, "value": value, "note": note})
+        found.append(fact(title, value, note))
 
     whole = {key: finite(value) for key, value in device.items()}
     page, block, logical = (
@@ -120,7 +120,7 @@ def _described(device: Mapping[str, Any]) -> list[Pair]:
     return found
 
 
-def _saturation(result: ResultSet) -> list[Pair]:
+def _saturation(result: ResultSet) -> list[Part]:
     """Free space of garbage collection, and the device's capacity beside the trace's demand.
 
     Only where a closed form is known: for the page-mapped FTL.
@@ -133,20 +133,15 @@ def _saturation(result: ResultSet) -> list[Pair]:
     if "greedy_waf" not in sizes:
         return []
     waf, rate = sizes["greedy_waf"], sizes["page_writes_per_s"]
-    found = [
-        {
-            "title": "Over-provisioning that collection can use",
-            "value": percent(sizes["effective_op"], 1),
-            "note": f"steady random writes: WAF {number(waf, 2)} (greedy, closed form)",
-        }
-    ]
+    note = f"steady random writes: WAF {number(waf, 2)} (greedy, closed form)"
+    spare = percent(sizes["effective_op"], 1)
+    found = [fact("Over-provisioning that collection can use", spare, note)]
     asked = _page_writes_per_s(result)
     note = "" if asked is None else f"the trace writes {number(round(asked))} pages/s"
     if asked is not None and asked > rate:
         note += ": more, if they were random and none was absorbed"
     value = f"{number(round(rate))} random page writes/s"
-    found.append({"title": "Saturated at", "value": value, "note": note})
-    return found
+    return [*found, fact("Saturated at", value, note)]
 
 
 def _page_writes_per_s(result: ResultSet) -> float | None:
@@ -190,42 +185,24 @@ _WAITS = {
 }
 
 
-def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Pair]:
+def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Part]:
     """Cache and host, as far as they decide about response times."""
     found = []
     if cache.get("evict_wait"):
         wait = str(cache["evict_wait"])
         staging = finite(cache.get("staging_pages"))
         note = "" if staging is None else f"{_counted(int(staging), 'page')}, one a dirty victim"
-        found.append(
-            {"title": "A missed page", "value": _WAITS.get(wait, printable(wait)), "note": note}
-        )
+        found.append(fact("A missed page", _WAITS.get(wait, printable(wait)), note))
     hit_ns = finite(cache.get("hit_ns"))
     if hit_ns is not None:
-        found.append(
-            {
-                "title": "A page in DRAM",
-                "value": duration(hit_ns) if hit_ns else "no time",
-                "note": "",
-            }
-        )
+        found.append(fact("A page in DRAM", duration(hit_ns) if hit_ns else "no time"))
     if host.get("mode"):
         depth = finite(host.get("queue_depth"))
         closed = host["mode"] == "closed"
-        found.append(
-            {
-                "title": "Requests come",
-                "value": "when one before is done" if closed else "at their arrivals",
-                "note": f"{number(depth)} outstanding" if closed else "",
-            }
-        )
+        come = "when one before is done" if closed else "at their arrivals"
+        found.append(fact("Requests come", come, f"{number(depth)} outstanding" if closed else ""))
     ahead = finite(host.get("writer_low_pages"))
     if ahead is not None:
-        found.append(
-            {
-                "title": "Written ahead",
-                "value": f"{number(ahead)} pages",
-                "note": "by the host, while units are idle",
-            }
-        )
+        note = "by the host, while units are idle"
+        found.append(fact("Written ahead", f"{number(ahead)} pages", note))
     return found

@@ -3,84 +3,105 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from destage.model.words import printable
 from destage.show.charts.engine import engine
 from destage.show.charts.theme import DARK, LIGHT, VEGA_LITE, variables
+from destage.show.pages.blocks import Part
 from destage.show.pages.plain import policy
 
-__all__ = ["asset", "drawn", "page_of", "style_variables"]
+__all__ = ["asset", "page_of", "style_variables"]
 
 
 def page_of(
-    template: str,
-    scripts: Sequence[str],
+    articles: Sequence[Part],
     model: Mapping[str, Any],
     *,
-    styles: Sequence[str] = (),
+    eyebrow: str,
+    title: str,
+    version: str,
     command: str | None,
-    **parts: Any,
+    lead: str = "",
+    choice: Part | None = None,
+    bare: Part | None = None,
 ) -> str:
-    """The page of a template.
+    """The page of some articles.
 
     Parameters:
-        scripts, styles: names of files, beside those that every page has.
         model: what the scripts draw.
         command: the command line that makes the page again.
-        parts: what the template names.
+        choice: the filters of a page whose reader chooses runs.
+        bare: a table of the runs, where filters do not work without scripts.
     """
-    style = "\n".join([style_variables(), *map(asset, ("report.css", *styles))])
-    run = [vega(), *map(asset, ("page.js", *scripts))]
+    style = "\n".join(
+        [style_variables(), *map(asset, ["report.css", *["store.css"] * bool(choice)])]
+    )
+    run = [vega(), *map(asset, ("page.js", "store.js" if choice else "report.js"))]
     html: str = (
         _templates()
-        .get_template(template)
+        .get_template("page.html.j2")
         .render(
+            articles=articles,
+            eyebrow=eyebrow,
+            title=printable(title),
+            lead=lead,
+            version=version,
+            choice=choice,
+            bare=bare,
             command=printable(command) if command else None,
             policy=policy([style], run),
             style=Markup(style),
             scripts=[Markup(script) for script in run],
-            model=Markup(_script_json({**model, "paper": variables(LIGHT)})),
-            **parts,
+            model=Markup(_script_json({**_drawn(model), "paper": variables(LIGHT)})),
         )
     )
     # Lone surrogates, which file names may hold, have no place in UTF-8.
     return html.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def drawn(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Groups of charts as scripts take them: tables of points are for where none runs."""
-    return [
-        {
-            **group,
-            "charts": [
-                {k: v for k, v in chart.items() if k != "points"} for chart in group["charts"]
-            ],
-        }
-        for group in groups
+def _coded(line: str) -> Markup:
+    """A line of text in which commands stand between backticks, as the terminal shows it."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(line))))
+
+
+def _drawn(model: Mapping[str, Any]) -> dict[str, Any]:
+    """The model as scripts take it: tables of points are for where none runs."""
+    groups = [
+        {**g, "charts": [{k: v for k, v in c.items() if k != "points"} for c in g["charts"]]}
+        for g in model.get("groups", ())
     ]
+    return {**model, "groups": groups}
 
 
 def asset(name: str) -> str:
     """A file of the folder `templates`, as text."""
-    return (files("destage") / "templates" / name).read_text(encoding="utf-8")
+    text = (files("destage") / "templates" / name).read_text(encoding="utf-8")
+    if not name.endswith((".js", ".css")):
+        return text
+    # Readers of the page's source have ours: indentation and comments of a line are left out.
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    made = Environment(
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         loader=FunctionLoader(asset),
     )
+    made.filters["coded"] = _coded
+    return made
 
 
 @cache

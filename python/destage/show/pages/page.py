@@ -1,4 +1,4 @@
-"""Puts the report's page together: which parts there are, and what stands in them."""
+"""The report of a comparison: which sections there are, and what stands in them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,18 @@ from destage.model.run import prompts_of, trace_name
 from destage.model.run import warnings_of as warnings_of_runs
 from destage.model.series import names
 from destage.model.words import cell, counted, duration, join, number, percent, printable, size
-from destage.show.charts.comparison import Charts, same_axes
-from destage.show.charts.comparison_rows import chart_rows
+from destage.show.charts.comparison import same_axes
 from destage.show.charts.series_plots import series_chart, series_title
 from destage.show.charts.theme import PAGE
-from destage.show.pages.advice import table_part
-from destage.show.pages.comparison import Part, chart_part, chips, comparison, highlighted
-from destage.show.pages.contents import with_contents
-from destage.show.pages.drive import drive_facts, drive_name
-from destage.show.pages.layout import drawn, page_of
+from destage.show.pages.blocks import Part, article, charts, fact, pairs, section, table
+from destage.show.pages.comparison import chart_part, comparison, group_of, over_size
+from destage.show.pages.drive import device_section, drive_name
+from destage.show.pages.layout import page_of
 from destage.show.pages.part_names import named_parts
-from destage.show.pages.parts import parts_table
-from destage.show.pages.phases import phases_table
-from destage.show.pages.plain import points
-from destage.show.pages.provenance import made
-from destage.show.pages.tables import runs_table, wins_table
+from destage.show.pages.parts import parts_of_run
+from destage.show.pages.phases import phases_of_run
+from destage.show.pages.provenance import configuration
+from destage.show.pages.tables import all_runs, best_by_size
 from destage.show.pages.trace import facts, profile_charts
 from destage.show.pages.workload import workload
 from destage.show.tables.against import against_table
@@ -52,30 +49,26 @@ def page(
     command: str | None,
 ) -> str:
     """Return the whole page."""
-    sections: list[Part] = []
+    articles: list[Part] = []
     groups: list[Part] = []
     # Altair would hold every chart, and every part of it, against its schema: most of the time that
     # a report takes. The tests do that.
     with debug_mode(False), same_axes(results):
         for k, parts in enumerate(_matched(results, infos, curves, profiles)):
-            section = _section(k, *parts, groups)
-            if k < len(results) and k < len(series):
-                section["over_time"] = _over_time(f"o{k}", series[k], results[k], groups)
-            sections.append(section)
-    title, named = named_parts([s["name"] for s in sections], results) if sections else ("", [])
-    for section, name in zip(sections, named, strict=True):
-        section["name"] = name
-    html = page_of(
-        "report.html.j2",
-        ["report.js"],
-        {"groups": drawn(groups)},
+            periods = series[k] if k < len(results) and k < len(series) else ()
+            articles.append(_article(k, *parts, periods, groups))
+    title, named = named_parts([a["title"] for a in articles], results) if articles else ("", [])
+    for one, name in zip(articles, named, strict=True):
+        one["title"] = name
+    return page_of(
+        articles,
+        {"groups": groups},
+        eyebrow="Destage report",
         title=title or "No results",
-        lead=sections[0]["lead"] if len(sections) == 1 else "",
+        lead=articles[0]["lead"] if len(articles) == 1 else "",
         version=next((str(r.source.get("version", "")) for r in results), ""),
-        sections=sections,
         command=command,
     )
-    return with_contents(html)
 
 
 def _matched(
@@ -112,49 +105,67 @@ def _fingerprint(item: Mapping[str, Any] | ResultSet) -> str:
     return str(source.get("fingerprint") or "")
 
 
-def _section(
+def _article(
     k: int,
     result: ResultSet | None,
     info: Given,
     curve: ResultSet | None,
     profile: Given,
+    periods: Sequence[Mapping[str, int | float]],
     groups: list[Part],
 ) -> Part:
     """One trace: its comparison, its profile, its curves, as far as they are there."""
-    section: Part = {"id": f"t{k}", "name": _name(result, info, curve), "lead": "", "warnings": []}
-    section |= dict.fromkeys(("summary", "group", "tiles", "wins", "table", "made", "parts"))
-    section |= dict.fromkeys(("curves", "profile", "workload", "drive", "over_time", "phases"))
-    section["against"] = None
+    sections: list[Part | None] = []
+    lines: list[str] = []
+    warnings: list[str] = []
     if result is not None:
-        section["lead"] = _lead(result)
         stable = [f"{line[:1].upper()}{line[1:]}." for line in stability(result.runs)]
-        section["summary"] = verdict(result) + summary(result) + stable
-        section["warnings"] = _warnings(result)
-        section["group"] = comparison(f"c{k}", result, groups)
-        section["tiles"] = _tiles(result) if len(result.runs) == 1 else None
-        section["wins"] = wins_table(result)
-        section["phases"] = phases_table(result)
-        section["parts"] = parts_table(result)
-        section["table"] = runs_table(result) if result.runs else None
-        if result.baseline is not None and len(result.labels) > 1:
-            section["against"] = table_part(against_table(result.runs, result.baseline))
-        section["drive"] = drive_facts(result)
-        section["made"] = made(result)
-    if curve is not None:
-        section["curves"] = _curves(k, curve, groups)
-        section["summary"] = [*(section["summary"] or []), *curves_summary(curve)]
-        section["warnings"] += [printable(w) for w in curve.source["mrc"].get("warnings") or []]
-    if info is not None:
-        charts = [
-            chart_part(f"p{k}", name, title, chart) for name, title, chart in profile_charts(info)
+        lines += verdict(result) + summary(result) + stable
+        warnings += _warnings(result)
+        sections += comparison(f"c{k}", result, groups)
+        sections += [
+            _over_time(f"o{k}", periods, result, groups),
+            phases_of_run(result),
+            parts_of_run(result),
+            best_by_size(result),
+            _against(result),
+            all_runs(result),
         ]
-        if charts:
-            groups.append({"id": f"p{k}", "rows": [], "shown": [], "charts": charts})
-        section["profile"] = {"facts": facts(info), "charts": charts}
+    if curve is not None:
+        sections.append(_curves(k, curve, groups))
+        lines += curves_summary(curve)
+        warnings += [printable(w) for w in curve.source["mrc"].get("warnings") or []]
+    if info is not None:
+        sections.append(_trace(f"p{k}", info, groups))
     if profile is not None:
-        section["workload"] = workload(f"w{k}", profile, groups)
-        section["warnings"] += warnings_of(profile)
-    return section
+        sections += workload(f"w{k}", profile, groups)
+        warnings += warnings_of(profile)
+    if result is not None:
+        sections += [device_section(result), configuration(result)]
+    return article(
+        f"t{k}",
+        _name(result, info, curve),
+        sections,
+        lead=_lead(result) if result is not None else "",
+        summary=[lines],
+        warnings=warnings,
+        tiles=_tiles(result) if result is not None and len(result.runs) == 1 else None,
+    )
+
+
+def _against(result: ResultSet) -> Part | None:
+    if result.baseline is None or len(result.labels) < 2:
+        return None
+    made = against_table(result.runs, result.baseline)
+    return section(made.title, table(made))
+
+
+def _trace(group: str, info: Mapping[str, Any], groups: list[Part]) -> Part | None:
+    """The numbers of a trace, and three small charts."""
+    made = [chart_part(group, name, title, chart) for name, title, chart in profile_charts(info)]
+    if made:
+        groups.append(group_of(group, made))
+    return section("The trace", pairs("facts", facts(info)), charts(made, css="charts three"))
 
 
 def _over_time(
@@ -164,16 +175,17 @@ def _over_time(
     groups: list[Part],
 ) -> Part | None:
     """A single run, period by period; `None` if it was not recorded."""
-    first = min((run.measured or {}).get("first_access", 0) for run in result.runs)
-    charts = []
+    starts = ((run.measured or {}).get("first_access", 0) for run in result.runs)
+    first = min(starts, default=0)
+    made = []
     for name in names(periods):
         chart = series_chart(periods, name, PAGE, page=True, first_access=first)
-        charts.append(chart_part(group, name, series_title(name), chart))
-    if not charts:
+        made.append(chart_part(group, name, series_title(name), chart))
+    if not made:
         return None
-    charts[0]["wide"] = len(charts) % 2 == 1
-    groups.append({"id": group, "rows": [], "shown": [], "charts": charts})
-    return {"charts": charts}
+    made[0]["wide"] = len(made) % 2 == 1
+    groups.append(group_of(group, made))
+    return section("Over the run", charts(made))
 
 
 def _name(result: ResultSet | None, info: Given, curve: ResultSet | None) -> str:
@@ -224,7 +236,7 @@ def _warnings(result: ResultSet) -> list[str]:
     return found
 
 
-def _tiles(result: ResultSet) -> list[Part]:
+def _tiles(result: ResultSet) -> Part | None:
     """A single run: its numbers, large."""
     run = result.runs[0]
     tiles = []
@@ -234,33 +246,18 @@ def _tiles(result: ResultSet) -> list[Part]:
         if not asked or value is None:
             continue
         if metric.kind == "ratio":
-            tiles.append({"title": metric.title, "value": percent(value), "note": ""})
+            tiles.append(fact(metric.title, percent(value)))
         elif metric.kind == "time":
-            tiles.append({"title": metric.title, "value": duration(value), "note": ""})
+            tiles.append(fact(metric.title, duration(value)))
         else:
-            tiles.append({"title": metric.title, "value": cell(metric, value), "note": metric.unit})
-    return tiles
+            tiles.append(fact(metric.title, cell(metric, value), metric.unit))
+    return pairs("tiles", tiles)
 
 
 def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
     """The section of the curves of `mrc`; `None` without one."""
     if not curved.runs:
         return None
-    shown = highlighted(curved)
-    charts = Charts(curved, PAGE, page=True, shown=shown)
-    metrics = {m.name: m for m in curved.metrics()}
-    drawn = []
-    for name in ("hit_ratio", "physical_writes"):
-        if name in metrics:
-            chart = charts.over_size(metrics[name])
-            drawn.append(
-                chart_part(f"m{k}", name, metrics[name].title, chart, f"{curved.name}-mrc")
-            )
-    for part in drawn:
-        part["wide"] = True
-    # Both are of the same rows.
-    drawn[-1]["points"] = points(chart_rows(curved))
-    groups.append({"id": f"m{k}", "rows": chart_rows(curved), "shown": shown, "charts": drawn})
     sample = curved.source["mrc"].get("sample")
     note = ""
     if isinstance(sample, Mapping):
@@ -276,8 +273,5 @@ def _curves(k: int, curved: ResultSet, groups: list[Part]) -> Part | None:
             f" to {percent(samples[0]['rate'])} of the pages, {exact} of {len(curved.runs)} points"
             " from the whole trace; the bands are 95 % intervals."
         )
-    return groups[-1] | {
-        "title": "Hit-ratio curves",
-        "chips": chips(curved, shown),
-        "note": note,
-    }
+    names, file = ("hit_ratio", "physical_writes"), f"{curved.name}-mrc"
+    return over_size(f"m{k}", "Hit-ratio curves", curved, names, groups, file, note)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from destage.model.drive import telling_size
 from destage.model.metrics import METRICS
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.words import NONE, TimeUnit, ratio, size, time_unit
+from destage.show.pages.blocks import Part, grid, section
 
-__all__ = ["parts_table"]
+__all__ = ["parts_of_run"]
 
 PARTS = 10
 
 
-def parts_table(result: ResultSet) -> dict[str, Any] | None:
+def parts_of_run(result: ResultSet) -> Part | None:
     """A row a policy at the most telling size: mean response, or hit ratio, in tenths of the run.
 
     None where no run was long enough to be cut.
@@ -33,13 +33,12 @@ def parts_table(result: ResultSet) -> dict[str, Any] | None:
     unit = time_unit(v for some in values.values() for v in some) if timed else None
     what = f"{metric.title} ({unit.name if unit else '%'})"
     at = f", at {size(runs[0].cache_bytes)}" if result.has_cache else ""
-    return {
-        "title": f"{what} in parts of the run{at}",
-        "heads": [f"{k}0\u00a0%" for k in range(1, PARTS + 1)],
-        "rows": [_row(run, values[run.label], unit) for run in runs],
-        "note": "Ten parts of the measured requests, of equal length. A policy that postpones"
-        " writes is fast at first and slower later; compare its flash writes.",
-    }
+    heads = ["Policy", *(f"{k}0\u00a0%" for k in range(1, PARTS + 1)), "Cache"]
+    note = "Ten parts of the measured requests, of equal length. A policy that postpones"
+    note += " writes is fast at first and slower later; compare its flash writes."
+    rows = [_row(run, values[run.label], unit) for run in runs]
+    table = grid(heads, rows, notes=[note], css=" wins")
+    return section(f"{what} in parts of the run{at}", table, label="Parts of the run")
 
 
 def _tenths(run: Run, upper: str, lower: str) -> list[float | None]:
@@ -54,7 +53,7 @@ def _tenths(run: Run, upper: str, lower: str) -> list[float | None]:
     return found
 
 
-def _row(run: Run, values: Sequence[float | None], unit: TimeUnit | None) -> dict[str, Any]:
+def _row(run: Run, values: Sequence[float | None], unit: TimeUnit | None) -> list[str]:
     texts = [ratio(v) if unit is None else unit.text(v) for v in values]
     cache = NONE if run.has_no_cache else "still filling" if run.fills_late else "full"
-    return {"label": run.label, "cells": texts, "cache": cache}
+    return [run.label, *texts, cache]

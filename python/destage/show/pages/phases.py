@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from destage.model.results import ResultSet
 from destage.model.words import NBSP, number, ratio, time_unit
+from destage.show.pages.blocks import Part, grid, section
 
-__all__ = ["phases_table"]
+__all__ = ["phases_of_run"]
 
 #: Most phases after the cache is full, and windows of the shortest.
 MOST, SHORTEST = 4, 4
@@ -23,7 +23,7 @@ MOST, SHORTEST = 4, 4
 WORTH, DIFFERS = 0.2, 0.05
 
 
-def phases_table(result: ResultSet) -> dict[str, Any] | None:
+def phases_of_run(result: ResultSet) -> Part | None:
     """A row a phase; None for several runs, and for a run too short to be cut."""
     run = result.runs[0] if len(result.runs) == 1 else None
     windows = run.windows if run is not None else None
@@ -43,7 +43,7 @@ def phases_table(result: ResultSet) -> dict[str, Any] | None:
     stretches = [(a, b) for a, b in pairwise(cuts) if b > a]
     spans += [(f"phase {k}", a, b) for k, (a, b) in enumerate(stretches, start=1)]
     unit = time_unit(v for v in values if v) if timed else None
-    heads = ["Part of the run", "Hit ratio (%)"]
+    heads = ["Phase", "Part of the run", "Hit ratio (%)"]
     heads += [f"Mean response ({unit.name})"] if unit else []
     rows = []
     for label, first, last in spans:
@@ -54,13 +54,13 @@ def phases_table(result: ResultSet) -> dict[str, Any] | None:
             mean = total[upper] / total[lower] if total[lower] else None
             cells.append(unit.text(mean))
         written = sum(windows["physical_writes"][first:last]) / (last - first) * count / 100
-        rows.append({"label": label, "cells": [*cells, number(round(written))]})
+        rows.append([label, *cells, number(round(written))])
     heads.append(f"Flash writes per 1{NBSP}% of the requests")
     number_of = "mean response" if timed else "hit ratio"
     note = f"A phase begins where the {number_of} changes for long."
     if result.has_cache:
         note = "Filling ends when every frame of the cache has been taken. After that a" + note[1:]
-    return {"heads": heads, "rows": rows, "note": note}
+    return section("Phases of the run", grid(heads, rows, notes=[note]))
 
 
 def segments(values: Sequence[float], offset: int = 0) -> list[int]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage.model.drive import flat
+from destage.show.pages.blocks import Part, grid, head
 
 __all__ = ["lines", "means", "points", "policy"]
 
@@ -49,21 +50,18 @@ def _hashes(elements: Sequence[str]) -> str:
     return " ".join(found) or "'none'"
 
 
-def points(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """A table of a chart's points: headings, rows of text, and a note on omitted rows."""
+def points(rows: Sequence[Mapping[str, Any]]) -> Part | None:
+    """A table of a chart's points, with a note on omitted rows."""
     if len(rows) < 2:
         # A line that was ruled, no points.
         return None
     heads = [k for k in rows[0] if k not in _HIDDEN and not k.startswith("_")]
     step = -(-len(rows) // ROWS)
-    return {
-        "heads": heads,
-        "rows": [[_text(row.get(k)) for k in heads] for row in rows[::step]],
-        "note": f"every {step}th of {len(rows):,} rows" if step > 1 else "",
-    }
+    note = f"every {step}th of {len(rows):,} rows" if step > 1 else ""
+    return _table(heads, rows[::step], note)
 
 
-def lines(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def lines(rows: Sequence[Mapping[str, Any]]) -> Part | None:
     """The same of rows that hold lists, one a line: as many points of each."""
     if not rows:
         return None
@@ -76,14 +74,10 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     ]
     found = [row for row in flat(thinned) if any(v is not None for v in row.values())]
     heads = [k for k in found[0] if k not in _HIDDEN and not k.startswith("_")]
-    return {
-        "heads": heads,
-        "rows": [[_text(row.get(k)) for k in heads] for row in found],
-        "note": f"every {step}th point of each line" if step > 1 else "",
-    }
+    return _table(heads, found, f"every {step}th point of each line" if step > 1 else "")
 
 
-def means(rows: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any] | None:
+def means(rows: Sequence[Mapping[str, Any]], key: str) -> Part | None:
     """One row for each that holds a list: the mean of it, a share of time, in per cent."""
     held = ((row, [v for v in row[key] if v is not None]) for row in rows)
     found = [
@@ -93,6 +87,11 @@ def means(rows: Sequence[Mapping[str, Any]], key: str) -> dict[str, Any] | None:
         if values
     ]
     return points(found)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Mapping[str, Any]], note: str) -> Part:
+    cells = [[_text(row.get(k)) for k in heads] for row in rows]
+    return grid([head(k) for k in heads], cells, notes=[note], css=" points", plain=True)
 
 
 def _text(value: Any) -> str:

@@ -8,57 +8,53 @@ from typing import Any
 from destage.model.results import ResultSet
 from destage.model.run import Run, measured_text
 from destage.model.words import duration, join, number, plain_value, printable, size
+from destage.show.pages.blocks import Part, details, fact, pairs, section
 
-__all__ = ["made"]
-
-Pair = dict[str, Any]
+__all__ = ["configuration", "made"]
 
 
-def made(result: ResultSet) -> dict[str, Any]:
+def configuration(result: ResultSet) -> Part | None:
     """Version, trace, options of the run, reader options, and parameters after defaults."""
+    options = list(_flat(result.trace.options))
+    params = [_parameters(run) for run in _one_run_a_policy(result)]
+    given = details("Reader options", pairs("made", options)) if options else None
+    title = "Parameters of the policies, after defaults"
+    used = details(title, pairs("made", params)) if params else None
+    return section("Configuration", made(result), given, used)
+
+
+def made(result: ResultSet) -> Part | None:
+    """Version, trace and options of the run."""
     trace = result.trace
+    schema = f"{result.source['schema']} {result.source['schema_version']}"
     facts = [
         _pair("Destage", result.source.get("version", "unknown"), mono=True),
-        _pair(
-            "Result schema",
-            f"{result.source['schema']} {result.source['schema_version']}",
-            mono=True,
-        ),
-        _pair(
-            "Trace",
-            join([printable(s) for s in trace.sources]) or "unknown",
-            mono=True,
-        ),
+        _pair("Result schema", schema, mono=True),
+        _pair("Trace", join([printable(s) for s in trace.sources]) or "unknown", mono=True),
         _pair("Fingerprint", trace.fingerprint, mono=True),
         _pair("Format", trace.format),
         _pair("Page size", size(trace.page_bytes)),
     ]
-    facts += _run_options(result)
-    params = [_parameters(run) for run in _one_run_a_policy(result)]
-    return {
-        "facts": facts,
-        "options": list(_flat(trace.options)),
-        "params": params,
-    }
+    return pairs("made", facts + _run_options(result))
 
 
-def _pair(title: str, value: object, *, mono: bool = False) -> Pair:
-    return {"title": title, "value": printable(value), "mono": mono}
+def _pair(title: str, value: object, *, mono: bool | str = False) -> Part:
+    return fact(title, printable(value), mono=mono)
 
 
-def _run_options(result: ResultSet) -> list[Pair]:
+def _run_options(result: ResultSet) -> list[Part]:
     """Options that hold for the runs; where they differ, each with its policies."""
-    pairs = []
+    found = []
     for title, read in _RUN_OPTIONS.items():
         whose: dict[str, dict[str, None]] = {}
         for run in result.runs:
             whose.setdefault(read(run), {})[run.label] = None
         if len(whose) == 1:
-            pairs.append(_pair(title, next(iter(whose))))
+            found.append(_pair(title, next(iter(whose))))
         elif whose:
             texts = [f"{text} ({join(list(labels))})" for text, labels in whose.items()]
-            pairs.append(_pair(title, "; ".join(texts)))
-    return pairs
+            found.append(_pair(title, "; ".join(texts)))
+    return found
 
 
 def _warmup(warmup: object, requests: object) -> str:
@@ -110,21 +106,21 @@ def _one_run_a_policy(result: ResultSet) -> list[Run]:
 
 def _parameters(run: Run) -> dict[str, Any]:
     given = run.config.get("given") or {}
-    pairs = [
+    spans = [
         {"text": printable(f"{k}={_value(v)}"), "given": k in given} for k, v in run.params.items()
     ]
-    return {"title": run.label, "pairs": pairs}
+    return fact(run.label, "", mono=True, spans=spans)
 
 
-def _flat(options: Mapping[str, Any], before: str = "") -> list[Pair]:
+def _flat(options: Mapping[str, Any], before: str = "") -> list[Part]:
     """Nested options as `reader.format`; those that were left alone are not options."""
-    pairs = []
+    found = []
     for key, value in options.items():
         if isinstance(value, Mapping):
-            pairs += _flat(value, f"{before}{key}.")
+            found += _flat(value, f"{before}{key}.")
         elif value is not None and value != []:
-            pairs.append(_pair(f"{before}{printable(key)}", _value(value), mono=True))
-    return pairs
+            found.append(_pair(f"{before}{printable(key)}", _value(value), mono="both"))
+    return found
 
 
 def _value(value: object) -> str:

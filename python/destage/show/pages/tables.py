@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from itertools import pairwise
 
 from destage.model.marks import baseline_of, beside
-from destage.model.metrics import METRICS, ORACLE, WRITES, Metric
+from destage.model.metrics import ALL_HITS, METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import winners
-from destage.model.words import NONE, TimeUnit, cell, join, number, percent, size, time_unit
+from destage.model.words import NBSP, NONE, TimeUnit, join, number, percent, ratio, size, time_unit
+from destage.model.words import cell as cell_text
+from destage.show.pages.blocks import (
+    Part,
+    bar,
+    cell,
+    control,
+    grid,
+    head,
+    section,
+    select,
+)
 from destage.show.tables.results import RULE, life_texts, mark_meaning
 from destage.show.tables.table import WORDS
 
-__all__ = ["runs_table", "wins_table"]
+__all__ = ["all_runs", "best_by_size"]
 
 #: Metrics of the table of winners.
 CONTESTS = (
-    "response_ns_mean",
-    "response_ns_p99",
-    "read_response_ns_mean",
-    "write_response_ns_mean",
-    "hit_ratio",
-    "physical_reads",
-    "physical_writes",
-    WRITES,
-    "waf",
-    "erases",
-    "cost",
+    *("response_ns_mean", "response_ns_p99", "read_response_ns_mean", "write_response_ns_mean"),
+    *(ALL_HITS, "hit_ratio", "physical_reads", "physical_writes", WRITES, "waf", "erases", "cost"),
 )
 
 MIB = 1 << 20
 
 
-def runs_table(result: ResultSet) -> dict[str, Any]:
+def all_runs(result: ResultSet) -> Part | None:
     """One row a run; `v` is the value that sorting and the CSV take."""
+    if not result.runs:
+        return None
     metrics = [m for m in result.metrics() if m.name != "writes_vs_lru" or len(result.labels) > 1]
     best = {
         (w.metric.name, w.frames, w.labels[0])
@@ -50,49 +54,53 @@ def runs_table(result: ResultSet) -> dict[str, Any]:
     bases = {frames: baseline_of(result.at(frames), result.baseline) for frames in result.sizes}
     shares = [row.cache_share for row in result.by_size if row.cache_share]
     digits = 3 if shares and min(shares) < 0.001 else 2
-    rows, words = [], set[str]()
-    before: int | str | None = None
+    rows, words, sizes = [], set[str](), list[int | str]()
     for row in result.once:
-        frames = "" if row.has_no_cache and len(result.sizes) > 1 else row.frames
-        cells = [{"v": row.label, "text": row.label, "css": ""}]
+        sizes.append("" if row.has_no_cache and len(result.sizes) > 1 else row.frames)
+        cells = [cell(row.label, title=row.label, v=row.label)]
         cells += _size_cells(row, digits) if result.has_cache else []
         for m in metrics:
             css = [] if m.is_core(timed) else ["extra"]
             if (m.name, row.frames, row.label) in best:
                 css.append("best")
-            text = cell(m, row[m.name], units.get(m.name))
+            text = cell_text(m, row[m.name], units.get(m.name))
             word = _word(m, row, bases.get(row.frames), units.get(m.name))
             words.add(word)
             cells.append(_cell(row[m.name], text, " ".join([*css, word]).rstrip()))
         cells += _life_cells(row) if any(r.life for r in result.runs) else []
-        rows.append(
-            {
-                "frames": frames,
-                "first": before is not None and before != frames,
-                "cells": cells,
-            }
-        )
-        before = frames
-    sizes = {row.frames: size(row.cache_bytes) for row in result.by_size}
-    return {
-        "heads": [
-            *_fixed_heads()[: None if result.has_cache else 1],
-            *(_head(m, units.get(m.name), timed) for m in metrics),
-            *_life_heads(result),
-        ],
-        "rows": rows,
-        "sizes": [{"frames": f, "title": title} for f, title in sizes.items()],
-        "mark": mark_meaning(result.runs) if best else "",
-        "signs": _signs(bases.values()) if words - {""} else "",
-        "file": "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)[:80],
-    }
+        rows.append(cells)
+    heads = [
+        *_fixed_heads()[: None if result.has_cache else 1],
+        *(_head(m, units.get(m.name), timed) for m in metrics),
+        *_life_heads(result),
+    ]
+    first = [False, *(a != b for a, b in pairwise(sizes))]
+    mark = f"\u25cf {mark_meaning(result.runs)}. " if best else ""
+    mark += f"{_signs(bases.values())}. " if words - {""} else ""
+    made = grid(
+        heads, rows, css=" sorts", frames=sizes, first=first, low=False, title="All runs",
+        notes=[f"{mark}Click a heading to sort."],
+    )  # fmt: skip
+    return section("All runs", _choices(result), made)
+
+
+def _choices(result: ResultSet) -> Part:
+    """The cache size that the table shows, all of its columns, the file."""
+    named = {str(row.frames): size(row.cache_bytes) for row in result.by_size}
+    options = [("", "all", ""), *((frames, title, "") for frames, title in named.items())]
+    file = "".join(c if c.isalnum() or c in "-_." else "_" for c in result.name)[:80]
+    return bar(
+        select("Cache size", options, "", data_size="") if len(named) > 1 else None,
+        control("check", "all columns", data_all=""),
+        control("button", "Save as CSV", data_csv=file),
+    )
 
 
 def _word(metric: Metric, run: Run, base: Run | None, unit: TimeUnit | None) -> str:
     """How a value differs from the baseline's, if it does so significantly and visibly."""
-    if base is None or cell(metric, run[metric.name], unit) == cell(
-        metric, base[metric.name], unit
-    ):
+    if base is None:
+        return ""
+    if cell_text(metric, run[metric.name], unit) == cell_text(metric, base[metric.name], unit):
         return ""
     return WORDS.get(beside(metric, run, base), "")
 
@@ -104,7 +112,7 @@ def _signs(bases: Iterable[Run | None]) -> str:
     return f"better, worse: than {than}, {RULE}"
 
 
-def _life_cells(run: Run) -> list[dict[str, Any]]:
+def _life_cells(run: Run) -> list[Part]:
     writes, years = life_texts(run.life)
     life = run.life
     return [
@@ -113,88 +121,57 @@ def _life_cells(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _life_heads(result: ResultSet) -> list[dict[str, Any]]:
+def _life_heads(result: ResultSet) -> list[Part]:
     """Heads of what a device's life comes to, where its endurance is known."""
     cycles = next((run.life.pe_cycles for run in result.runs if run.life), None)
     if cycles is None:
         return []
     years = f"until every block was erased {number(cycles)} times, at the rate of this trace"
-    number_head = {"kind": "number", "css": "", "sort": ""}
+    about = "capacity written in a day, over the device's"
     return [
-        {"name": "drive_writes_per_day", "title": "Drive writes", "unit": "a day"}
-        | {"first": "ascending", "about": "capacity written in a day, over the device's"}
-        | number_head,
-        {"name": "years", "title": "Life", "unit": "years", "first": "descending"}
-        | {"about": f"{years}, with level wear"}
-        | number_head,
+        _number_head("drive_writes_per_day", "Drive writes", "a day", about),
+        _number_head("years", "Life", "years", f"{years}, with level wear", first="descending"),
     ]
 
 
-def _size_cells(run: Run, digits: int) -> list[dict[str, Any]]:
+def _size_cells(run: Run, digits: int) -> list[Part]:
     """The size of the cache; no cache has none, nor have its runs at sizes of earlier results."""
     sizes = (run.cache_bytes, run.frames, run.cache_share)
-    texts = (f"{run.cache_bytes / MIB:,.2f}", number(run.frames), _share(run.cache_share, digits))
+    texts = (f"{run.cache_bytes / MIB:,.2f}", number(run.frames), ratio(run.cache_share, digits))
     if run.policy == "none":
         texts = (NONE, NONE, NONE)
     known = (None, None, None) if run.has_no_cache else sizes
     return [_cell(value, text, "") for value, text in zip(known, texts, strict=True)]
 
 
-def _cell(value: float | int | None, text: str, css: str) -> dict[str, Any]:
-    return {"v": "" if value is None else repr(value), "text": text, "css": css}
+def _cell(value: float | int | None, text: str, css: str) -> Part:
+    return cell(text, css, v="" if value is None else repr(value))
 
 
-def _share(share: float | None, digits: int) -> str:
-    return NONE if share is None else number(100 * share, digits)
+def _number_head(name: str, title: str, unit: str, about: str, css: str = "", **sorts: str) -> Part:
+    sorts = {"kind": "number", "first": "ascending", "sort": "", **sorts}
+    return head(title, css, unit, name=name, about=about, **sorts)
 
 
-def _fixed_heads() -> list[dict[str, Any]]:
-    number_head = {"kind": "number", "first": "ascending", "css": "", "sort": ""}
+def _fixed_heads() -> list[Part]:
+    about = "policy, with the parameters that were given"
+    share = "cache size over the trace's unique pages"
     return [
-        {
-            "name": "label",
-            "title": "Policy",
-            "unit": "",
-            "kind": "text",
-            "first": "ascending",
-            "css": "text",
-            "sort": "",
-            "about": "policy, with the parameters that were given",
-        },
-        {"name": "cache_bytes", "title": "Cache", "unit": "MiB", "about": "cache size"}
-        | number_head,
-        {
-            "name": "frames",
-            "title": "Frames",
-            "unit": "pages",
-            "about": "cache size in pages",
-        }
-        | number_head
-        | {"sort": "ascending"},
-        {
-            "name": "cache_share",
-            "title": "Share",
-            "unit": "% of pages",
-            "about": "cache size over the trace's unique pages",
-        }
-        | number_head,
+        _number_head("label", "Policy", "", about, "text", kind="text"),
+        _number_head("cache_bytes", "Cache", "MiB", "cache size"),
+        _number_head("frames", "Frames", "pages", "cache size in pages", sort="ascending"),
+        _number_head("cache_share", "Share", "% of pages", share),
     ]
 
 
-def _head(metric: Metric, unit: TimeUnit | None, timed: bool) -> dict[str, Any]:
-    return {
-        "name": metric.name,
-        "title": metric.title,
-        "unit": unit.name if unit else metric.shown_unit,
-        "kind": "number",
-        "first": "descending" if metric.better == "higher" else "ascending",
-        "css": "" if metric.is_core(timed) else "extra",
-        "sort": "",
-        "about": metric.about,
-    }
+def _head(metric: Metric, unit: TimeUnit | None, timed: bool) -> Part:
+    first = "descending" if metric.better == "higher" else "ascending"
+    shown = unit.name if unit else metric.shown_unit
+    css = "" if metric.is_core(timed) else "extra"
+    return _number_head(metric.name, metric.title, shown, metric.about, css, first=first)
 
 
-def wins_table(result: ResultSet) -> dict[str, Any] | None:
+def best_by_size(result: ResultSet) -> Part | None:
     """A row a metric, a column a cache size; nothing where nothing competes."""
     if len(result.sizes) < 2:
         return None
@@ -211,35 +188,33 @@ def wins_table(result: ResultSet) -> dict[str, Any] | None:
         for frames in result.sizes:
             winner = found.get(frames)
             if winner is None:
-                cells.append({"who": NONE, "value": "", "full": ""})
+                cells.append(cell(NONE))
                 continue
-            cells.append(
-                {
-                    "who": _who(winner.labels, winner.of),
-                    "value": cell(metric, winner.value, unit),
-                    "full": join(winner.labels),
-                }
-            )
+            value = cell_text(metric, winner.value, unit)
+            who = _who(winner.labels, winner.of)
+            cells.append(cell(who, note=value, title=join(winner.labels)))
         shown = unit.name if unit else metric.shown_unit
         title = f"{metric.title} ({shown})" if shown else metric.title
-        rows.append({"title": title, "cells": cells})
+        rows.append([cell(title), *cells])
     if not rows:
         return None
     first: dict[int, Run] = {}
     for row in result.by_size:
         first.setdefault(row.frames, row)
-    heads = [
-        {
-            "title": size(first[f].cache_bytes),
-            "note": percent(first[f].cache_share, 1)
-            if (first[f].cache_share or 0) >= 0.01
-            else percent(first[f].cache_share, 2),
-        }
-        for f in result.sizes
-    ]
-    measured = any(run.differences for run in result.runs)
-    oracle = ORACLE in result.policies.values()
-    return {"heads": heads, "rows": rows, "oracle": oracle, "measured": measured}
+    heads = [head("Best in", "text")]
+    for frames in result.sizes:
+        share = first[frames].cache_share
+        note = percent(share, 1 if (share or 0) >= 0.01 else 2)
+        heads.append(head(size(first[frames].cache_bytes), note=note))
+    note = f"Values within 1{NBSP}% of the best are ties."
+    if any(run.differences for run in result.runs):
+        note = (
+            f"A tie: no significant difference from the best (95{NBSP}% interval of the difference,"
+        )
+        note += f" from the parts of the run). Numbers without an interval tie within 1{NBSP}%."
+    if ORACLE in result.policies.values():
+        note += " min is left out: it knows the future."
+    return section("Best at each cache size", grid(heads, rows, notes=[note], css=" wins"))
 
 
 def _who(labels: tuple[str, ...], of: int) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from destage.model.words import number, size
 from destage.show.charts.profile import chart
 from destage.show.charts.theme import PAGE
-from destage.show.pages.comparison import Part, chart_part
+from destage.show.pages.blocks import Part, charts, section, text
+from destage.show.pages.comparison import chart_part, group_of
 
 __all__ = ["workload"]
 
@@ -62,31 +63,31 @@ def _meaning(name: str, data: Mapping[str, Any]) -> str:
     return ""
 
 
-def workload(group: str, data: Mapping[str, Any], groups: list[Part]) -> Part:
+def workload(group: str, data: Mapping[str, Any], groups: list[Part]) -> list[Part | None]:
     """The charts of a profile, part by part; adds to `groups` what the page's script draws."""
-    parts, every = [], []
-    for title, figures in _PARTS:
-        drawn = []
-        for name, heading, note in figures:
-            made = chart(data, name, PAGE, page=True)
-            if made is not None:
-                part = chart_part(group, name, heading, made)
-                note += _meaning(name, data)
-                drawn.append(part | {"note": note, "wide": name in _WIDE})
-        if drawn:
-            parts.append({"title": title, "charts": drawn})
-            every += drawn
-    if every:
-        groups.append({"id": group, "rows": [], "shown": [], "charts": every})
+    parts: list[Part | None] = []
+    every: list[Part] = []
     options = data["options"]
     what = "page writes" if options["counted"] == "writes" else "page accesses, reads too"
     block = size(options["pages_per_block"] * data["page_bytes"])
-    return {
-        "parts": parts,
-        "note": (
-            f"References are {what}: {number(data['references'])} to {number(data['pages'])} pages"
-            f" of {number(data['blocks'])} erase blocks; a block has {options['pages_per_block']}"
-            f" pages ({block}). A distance is the number of references between two: to the same"
-            " page (PIRD), from a block's page to another of its pages (BIRD)."
-        ),
-    }
+    note = (
+        f"References are {what}: {number(data['references'])} to {number(data['pages'])} pages"
+        f" of {number(data['blocks'])} erase blocks; a block has {options['pages_per_block']}"
+        f" pages ({block}). A distance is the number of references between two: to the same"
+        " page (PIRD), from a block's page to another of its pages (BIRD)."
+    )
+    for title, figures in _PARTS:
+        drawn: list[Part] = []
+        for name, heading, source in figures:
+            made = chart(data, name, PAGE, page=True)
+            if made is not None:
+                part = chart_part(group, name, heading, made)
+                part |= {"note": source + _meaning(name, data), "wide": name in _WIDE}
+                drawn.append(part)
+        if drawn:
+            above = None if parts else text("note above", note)
+            parts.append(section(title, above, charts(drawn)))
+            every += drawn
+    if every:
+        groups.append(group_of(group, every))
+    return parts

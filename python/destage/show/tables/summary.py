@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from destage.model.metrics import BASELINE, ORACLE, WRITES
+from destage.model.metrics import ALL_HITS, BASELINE, ORACLE, WRITES
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import TIE, Winner, change, held_back, winners
@@ -19,6 +19,7 @@ STRIKING = 0.1
 _BEST = {
     "response_ns_p99": "the shortest p99 response",
     "hit_ratio": "the highest hit ratio",
+    ALL_HITS: "the highest hit ratio of all tiers",
     "physical_writes": "the fewest flash writes",
     WRITES: "the fewest flash writes",
     "erases": "the fewest erases",
@@ -32,10 +33,10 @@ def summary(result: ResultSet) -> list[str]:
     if not sizes:
         return ["The result set holds no runs."]
     metrics = {m.name: m for m in result.metrics()}
-    other = "physical_writes" if result.writes_metric == WRITES else WRITES
-    contests = {
-        name: winners(result, metrics[name]) for name in _BEST if name in metrics and name != other
-    }
+    rivals = {"hit_ratio", ALL_HITS, "physical_writes", WRITES}
+    others = rivals - {result.hits_metric, result.writes_metric}
+    asked = [name for name in _BEST if name in metrics and name not in others]
+    contests = {name: winners(result, metrics[name]) for name in asked}
     contests = {name: found for name, found in contests.items() if found and not _idle(found)}
     if not contests:
         sentences = [_single(result)]
@@ -83,8 +84,9 @@ def _single(result: ResultSet) -> str:
     parts = []
     if row["response_ns_mean"] is not None:
         parts.append(f"has a mean response time of {duration(row['response_ns_mean'])}")
-    if row["hit_ratio"] is not None:
-        parts.append(f"has a hit ratio of {percent(row['hit_ratio'])}")
+    if row[result.hits_metric] is not None:
+        of = " of all tiers" if result.hits_metric == ALL_HITS else ""
+        parts.append(f"has a hit ratio{of} of {percent(row[result.hits_metric])}")
     if row.writes is not None:
         parts.append(f"writes {number(row.writes)} pages to flash")
     if row["cost"] is not None:
