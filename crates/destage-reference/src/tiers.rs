@@ -1,6 +1,8 @@
 //! A DRAM cache over a flash cache, perhaps over a third tier, over a backing store. Mirrors
 //! `docs/spec/tiers.md`, 3 to 5.
 
+mod third;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
@@ -11,6 +13,7 @@ use crate::pgdsf::Pgdsf;
 use crate::through::Through;
 use crate::ttl::{Ages, add, leaves_first};
 use crate::{Decision, Model, Op, Params, Step, model_with_trims, ordered};
+use third::Reached;
 
 /// A decision of two tiers or three (4.7).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -341,57 +344,6 @@ impl Lower {
             self.count("tier2_reads");
             self.count("backing_writes");
             self.decision.written_back.push(page);
-        }
-    }
-}
-
-/// An access that missed tier 1, as it comes to tier 3 (4.8).
-struct Reached {
-    /// The page.
-    page: u64,
-    /// The operation.
-    op: Op,
-    /// Tier 2 did not have it.
-    missed: bool,
-    /// And it was looked up.
-    looked_up: bool,
-}
-
-impl Lower {
-    /// Tier 3, after tier 2 has done all of an access (4.8).
-    fn below_tier_2(&mut self, upper: &mut Lower, reached: &Reached) {
-        let &Reached { page, op, missed, looked_up } = reached;
-        if missed {
-            self.missed(page);
-        }
-        if missed && looked_up {
-            self.look_up(page);
-        }
-        let found = self.decision.tier == 2;
-        if op == Op::Write && self.move_up && self.pages.contains_key(&page) {
-            self.drop_copy(page);
-        }
-        self.take_over(upper);
-        if op == Op::Read && missed && !found {
-            self.inserted(page);
-        }
-    }
-
-    /// Nothing lies below, or it has been taken over.
-    pub(crate) fn forget_what_is_gone(&mut self) {
-        self.gone.clear();
-    }
-
-    /// Pages that tier 2 gave up or declined reach tier 3; a victim that is written below was read.
-    pub(crate) fn take_over(&mut self, upper: &mut Lower) {
-        for Leaves { page, dirty, was_in } in std::mem::take(&mut upper.gone) {
-            let written =
-                |lower: &Lower| lower.counters["tier2_writes"] + lower.counters["backing_writes"];
-            let before = written(self);
-            self.leaves(page, dirty);
-            if was_in && !dirty && written(self) > before {
-                upper.count("tier2_reads");
-            }
         }
     }
 }

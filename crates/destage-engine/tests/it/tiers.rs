@@ -282,8 +282,8 @@ fn model_with_ttl(case: &Case, times: (&[u64], Option<u64>)) -> models::TierOutc
     let tier = |tier: &LowerTierSpec| -> Map<String, Json> {
         let LowerTierSpec { policy, frames, admit, rules, .. } = tier;
         let tier = json!({
-            "policy": policy.name, "params": of_policy(policy.name, given(&policy.given)),
-            "frames": frames,
+            "policy": policy.name, "frames": frames,
+            "params": of_policy(policy.name, given(&policy.given)),
             "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
             "promote": rules.promote, "admit_dirty": rules.admit_dirty,
             "most_dirty": rules.most_dirty,
@@ -490,12 +490,11 @@ fn laws(
 
 #[test]
 fn acr_h_in_a_tier_counts_the_pages_of_the_trace_as_its_model() {
-    let access = |word: &str| {
-        let op = if word.starts_with('W') { models::Op::Write } else { models::Op::Read };
-        Step::Access(op, word[1..].parse().expect("a page"))
-    };
+    let op = |write| if write { models::Op::Write } else { models::Op::Read };
+    let page = |word: &str| word[1..].parse().expect("a page");
+    let access = |word: &str| Step::Access(op(word.starts_with('W')), page(word));
     let words = "R0 W3 W8 W6 R0 W1 W2 W13 W14 W4 W21 R0 R5 R5 R0 W9 R15 W10";
-    let (tier1, steps) = ("acr-h".to_owned(), words.split(' ').map(access).collect());
+    let (tier1, steps) = ("acr-h".into(), words.split(' ').map(access).collect());
     let lower = tier2("lru", 1, "always", TierRules::default());
     let case = Case { tier1, frames: 11, lower, flush_at_end: false, steps };
     assert_eq!(product(&case).0, model(&case).decisions);
