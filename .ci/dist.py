@@ -27,8 +27,6 @@ ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "dist"
 #: The oldest glibc that zig is asked to link for: what pip has known as manylinux since 2014.
 GLIBC = "manylinux2014"
-#: What pip knows of Alpine since 3.13 as.
-MUSL = "musllinux_1_2"
 #: What a wheel must have beside the modules.
 NEEDED = (
     *("destage/__init__.py", "destage/__init__.pyi", "destage/_destage.pyi"),
@@ -107,23 +105,18 @@ def has_zig() -> bool:
     return sys.platform == "linux" and importlib.util.find_spec("ziglang") is not None
 
 
-def build_wheel(*, musl: bool = False) -> Path:
-    """Build the sdist, and the wheel from it; for musl the wheel alone."""
+def build_wheel() -> Path:
+    """Build the sdist, and the wheel from it."""
     expected = tracked()  # Now: the tree may move on while the compiler works.
-    command = [sys.executable, "-m", "maturin", "build", "--release", "--strip"]
+    command = [sys.executable, "-m", "maturin", "build", "--release", "--strip", "--sdist"]
     command += ["--out", str(OUT)]
-    if musl:
-        target = f"{platform.machine()}-unknown-linux-musl"
-        if not has_zig():
-            raise SystemExit("dist: --musl needs zig: python -m pip install --group dist")
-        command += ["--zig", "--compatibility", MUSL, "--target", target]
-    else:
-        command += ["--sdist", *(["--zig", "--compatibility", GLIBC] if has_zig() else [])]
+    if has_zig():
+        command += ["--zig", "--compatibility", GLIBC]
     # This interpreter, which has zig; the folder that other builds use: crates of others need not
     # be compiled once more.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     run(command, env={**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(ROOT / "target")})
-    (wheel,) = (w for w in OUT.glob("*.whl") if musl == (MUSL in w.name))
+    (wheel,) = OUT.glob("*.whl")
     print(f"dist: {wheel.name}: {_runs_on(wheel)}")
     with zipfile.ZipFile(wheel) as opened:
         faults = wheel_faults(opened.namelist(), expected)
@@ -134,7 +127,7 @@ def build_wheel(*, musl: bool = False) -> Path:
 
 def _runs_on(wheel: Path) -> str:
     tag = wheel.stem.split("-")[-1]
-    if sys.platform != "linux" or MUSL in tag:
+    if sys.platform != "linux":
         return f"for {tag}"
     if has_zig():
         return "for Linux with glibc 2.17 or later (linked by zig)"
@@ -198,14 +191,9 @@ def main() -> int:
     parser.add_argument("--no-verify", action="store_true", help="do not compile packaged crates")
     parser.add_argument("--wheel-only", action="store_true", help="package no crates")
     parser.add_argument("--try-only", action="store_true", help="try the wheel that is in dist/")
-    parser.add_argument("--musl", action="store_true", help="add a wheel for musl, which is not tried")
     given = parser.parse_args()
-    if given.musl:
-        OUT.mkdir(exist_ok=True)
-        build_wheel(musl=True)
-        return 0
     if given.try_only:
-        (wheel,) = (w for w in OUT.glob("*.whl") if MUSL not in w.name)
+        (wheel,) = OUT.glob("*.whl")
     else:
         shutil.rmtree(OUT, ignore_errors=True)
         OUT.mkdir()

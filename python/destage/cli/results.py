@@ -34,7 +34,9 @@ PLACES = {
     "merge": Place("destage.cli.results", "merge", "Merge stores and list missing runs."),
     "pack": Place("destage.cli.results", "pack", "Compact the files of a store."),
     "diff": Place("destage.cli.results", "diff", "Compare two stores or results."),
-    "subset": Place("destage.cli.results", "subset", "Find the fewest traces with the ranking of all."),
+    "subset": Place(
+        "destage.cli.results", "subset", "Find the fewest traces with the ranking of all."
+    ),
 }
 
 
