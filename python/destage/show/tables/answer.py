@@ -116,8 +116,8 @@ def _take(advised: Advised) -> str:
         names = " or ".join(dict.fromkeys(one.title for one in products))
         runs = counted(len(deployable(advised.candidates, advised.products)), "run")
         return (
-            f"Take {place(run)} ({names}), the smallest {within} the best of {runs} that products can"
-            " be set to."
+            f"Take {place(run)} ({names}), the smallest {within} the best of {runs} that products"
+            " can be set to."
         )
     return f"Take {place(run)}, the smallest {within} {_count(advised.candidates)}."
 
