@@ -387,7 +387,7 @@ def test_the_command_alone_prints_its_help(destage: Destage) -> None:
             ("devices", "tlc"),
             "did you mean tlc-sata, tlc-nvme, tlc-client, tlc-dramless or tlc-dc?",
         ),
-        (("compare", "FILE", "-p", "lrru", "-c", "4p"), "did you mean lru? (nearest of 50: lru, "),
+        (("compare", "FILE", "-p", "lrru", "-c", "4p"), "did you mean lru? (nearest of 51: lru, "),
         (("compare", "FILE", "-p", "lrru", "-c", "4p"), "; `destage policies` lists all)"),
         (("compare", "FILE", "-p", "acr", "-c", "4p"), "did you mean acr-c, acr-o or acr-h?"),
         (("trace", "formats", "sysstor"), "; `destage trace formats` lists all)"),
