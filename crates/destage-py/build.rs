@@ -56,15 +56,19 @@ fn page_cache() {
         _ => "dev",
     };
     let (target, folder) = (given("TARGET"), out.join("pcache"));
-    let status = Command::new(given("CARGO"))
+    let mut cargo = Command::new(given("CARGO"));
+    cargo
         .args(["build", "--quiet", "--locked", "--profile", profile, "--target", &target])
         .arg("--manifest-path")
         .arg(crates.join("destage-pcache/Cargo.toml"))
         .arg("--target-dir")
         .arg(&folder)
         // What this build asks of its own compiler calls is not meant for another crate.
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .status();
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    if target.ends_with("musl") {
+        cargo.env("RUSTFLAGS", "-C target-feature=-crt-static"); // else it makes no libraries
+    }
+    let status = cargo.status();
     assert!(status.is_ok_and(|status| status.success()), "destage-pcache was not built");
     let built = folder.join(&target).join(if profile == "dev" { "debug" } else { profile });
     let suffix = if given("CARGO_CFG_TARGET_VENDOR") == "apple" { "dylib" } else { "so" };
