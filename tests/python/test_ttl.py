@@ -32,8 +32,8 @@ def lru(rows: list[tuple[int, str, int]], frames: int) -> dict[str, int]:
     cache: OrderedDict[int, bool] = OrderedDict()
     since: dict[int, int] = {}
     hits = expired = dirty = 0
-    for now, op, page in rows:
-        if page in cache and now - since[page] > TTL:
+    for second, op, page in rows:
+        if page in cache and second - since[page] > TTL:
             expired += 1
             dirty += cache.pop(page)
         if page in cache:
@@ -41,7 +41,7 @@ def lru(rows: list[tuple[int, str, int]], frames: int) -> dict[str, int]:
         elif len(cache) == frames:
             cache.popitem(last=False)
         if page not in cache or op == "w":
-            since[page] = now
+            since[page] = second
         cache[page] = cache.pop(page, False) or op == "w"
     return {"all_hits": hits, "expired_hits": expired, "expired_writes": dirty}
 
@@ -92,8 +92,27 @@ def test_a_file_and_tiers_have_it(
     assert same["backing_reads"] > without["backing_reads"]
 
 
+def test_every_policy_runs_or_says_why_not(
+    accesses: tuple[Path, list[tuple[int, str, int]]],
+) -> None:
+    trace = read(accesses[0])
+    ran = set()
+    for policy in ds.policies():
+        try:
+            (run,) = ds.compare(trace, policy.name, cache="6p", ttl=f"{TTL}s")
+        except ds.UsageError as error:
+            assert policy.name in str(error)
+        else:
+            assert run["expired_hits"] > 0, policy.name
+            ran.add(policy.name)
+    assert {"lru", "arc", "s3-fifo", "w-tinylfu", "ace"} <= ran
+    assert not {"min", "larc", "bplru", "aalru"} & ran
+
+
 def test_prompts_expire_by_block(prompts: Path) -> None:
     trace = ds.open_trace(prompts, bytes_per_token=8)
+    with pytest.raises(ds.UsageError, match="excludes prefix-min: it expects"):
+        ds.compare(trace, "prefix-min", cache="100p", kv=True, ttl="2500ms")
     (run,) = ds.compare(trace, "lru", cache="100p", kv=True, ttl="2500ms")
     since: dict[int, int] = {}
     hit = expired = 0
@@ -118,6 +137,7 @@ def test_prompts_expire_by_block(prompts: Path) -> None:
         (("--ttl", "0s"), "expected a duration such as 60s"),
         (("--ttl", "5s", "-p", "min"), "excludes min"),
         (("--ttl", "5s", "-p", "larc"), "it bypasses pages"),
+        (("--ttl", "5s", "-p", "bplru"), "its pages leave by erase blocks"),
     ],
 )
 def test_an_option_that_does_not_apply_is_an_error(

@@ -1,4 +1,4 @@
-//! PGDSF: of blocks of prompts, the one that is cheapest to compute again goes.
+//! PGDSF: evicts the block of a prompt that is cheapest to compute again.
 //!
 //! Jin, Zhang, Jiang, Liu, Liu, Liu, Jin. RAGCache: efficient knowledge caching for
 //! retrieval-augmented generation. arXiv 2404.12457, 2024. GreedyDual: Young, SODA 1991.
@@ -31,7 +31,7 @@ pub static INFO: Info = Info {
     name: "pgdsf",
     title: "Prefix-aware GreedyDual-Size-Frequency",
     source: "Jin, Zhang, Jiang, Liu, Liu, Liu, Jin, RAGCache, arXiv 2404.12457, 2024",
-    about: "Of blocks of prompts, evict the one that is cheapest to compute again.",
+    about: "Evict the block of a prompt that is cheapest to compute again.",
     time: "O(log s)",
     tail_first: true,
     params: &[Param {

@@ -1,4 +1,4 @@
-//! PGDSF: of blocks of prompts, the one that is cheapest to compute again goes.
+//! PGDSF: evicts the block of a prompt that is cheapest to compute again.
 //!
 //! Mirrors `docs/spec/tiers.md`, 7.6.
 
