@@ -88,6 +88,16 @@ def test_a_file_and_rerun_have_the_disk(destage: Destage, tmp_path: Path) -> Non
     assert done.status == 0, (done.out, done.err)
 
 
+def refused(destage: Destage, folder: Path, flags: tuple[str, ...], said: str) -> Path:
+    """A run with these flags is an error that says this; its trace."""
+    trace = folder / "hm.csv"
+    trace.write_text("".join(msr_lines(50)))
+    done = destage("compare", trace, *FLAGS, *flags)
+    assert done.status == 2, (done.out, done.err)
+    assert said in " ".join(done.err.split()), done.err
+    return trace
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -103,11 +113,7 @@ def test_a_file_and_rerun_have_the_disk(destage: Destage, tmp_path: Path) -> Non
 def test_mistakes_name_the_key_and_what_to_type(
     destage: Destage, tmp_path: Path, flags: tuple[str, ...], said: str
 ) -> None:
-    trace = tmp_path / "hm.csv"
-    trace.write_text("".join(msr_lines(50)))
-    done = destage("compare", trace, *FLAGS, *flags)
-    assert done.status == 2, (done.out, done.err)
-    assert said in " ".join(done.err.split()), done.err
+    refused(destage, tmp_path, flags, said)
 
 
 def test_a_disk_needs_a_tier_and_a_device(zipf: ds.Trace) -> None:
@@ -182,11 +188,7 @@ def test_at_most_a_share_of_the_flash_tier_is_dirty(zipf: ds.Trace) -> None:
 def test_mistakes_of_a_share_say_what_to_type(
     destage: Destage, tmp_path: Path, flags: tuple[str, ...], said: str
 ) -> None:
-    trace = tmp_path / "hm.csv"
-    trace.write_text("".join(msr_lines(50)))
-    done = destage("compare", trace, *FLAGS, *flags)
-    assert done.status == 2, (done.out, done.err)
-    assert said in " ".join(done.err.split()), done.err
+    trace = refused(destage, tmp_path, flags, said)
     alone = destage("compare", trace, "-p", "lru", "-c", "10p", "--tier2-clean", "dirty")
     assert alone.status == 2
     assert "tier2_clean (--tier2-clean) is of a flash tier: add tier2 (--tier2)" in alone.err

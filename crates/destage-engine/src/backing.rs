@@ -20,7 +20,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Bytes a second: the slowest disk.
 const LEAST_RATE: u64 = 1_000_000;
 
-/// Keys of a disk. The defaults are those of a disk of 7,200 rpm, see the specification.
+/// Keys of a disk; `docs/spec/tiers.md` 6.1 has the source of the defaults, a disk of 7,200 rpm.
 pub static DISK_KEYS: &[Param] = &[
     Param {
         name: "rpm",

@@ -56,7 +56,7 @@ pub struct KvOptions {
     pub warmup_requests: usize,
     /// Time of computing the first token of a prompt (7.5).
     pub token_ns: Option<u64>,
-    /// Tokens before one that double its time.
+    /// Depth at which a token takes twice the time, tokens.
     pub double_tokens: Option<u64>,
     /// Time to live of a block (4.10), and the time between two requests.
     pub ttl_and_gap_ns: Option<(u64, u64)>,

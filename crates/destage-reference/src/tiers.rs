@@ -191,7 +191,7 @@ impl Lower {
 
     /// P2 sees an access.
     fn sees(&mut self, op: Op, page: u64) -> Vec<u64> {
-        // Only the one with an order can be told what was cleaned.
+        // Only an ordered policy is told that a page was cleaned.
         let decision = match &mut self.order {
             Some(order) if self.most_dirty.is_some() => order.access(op, page),
             order => {

@@ -14,7 +14,7 @@ pub const MOST_NS: u64 = 1 << 40;
 pub struct TokenTime {
     /// Of the first token of a prompt, nanoseconds.
     pub token_ns: u64,
-    /// Tokens before one that double its time; `None`: depth costs nothing.
+    /// Depth at which a token takes twice the time, tokens; `None`: depth costs nothing.
     pub double_tokens: Option<u64>,
 }
 

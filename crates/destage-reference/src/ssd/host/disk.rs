@@ -65,8 +65,7 @@ impl Disk {
         low as u64
     }
 
-    /// All pages whose arrival is known, in the order of arrival; those of one instant in that of
-    /// sending.
+    /// All pages whose arrival is known, by arrival, then in the order in which they were sent.
     fn serve(&self, ssd: &Ssd) -> Vec<Served> {
         let mut arrived: Vec<(u64, usize, u64)> = Vec::new();
         for (number, (arrival, page)) in self.sent.iter().enumerate() {
