@@ -8,6 +8,8 @@
 
 mod deciding;
 mod quick;
+#[cfg(test)]
+mod tests;
 
 use super::serve::{Class, Submission};
 use crate::ftl::Need;
@@ -28,6 +30,31 @@ const NO_UNIT: UnitId = UnitId(u32::MAX);
 const ON: usize = 0;
 const PROGRAMS: usize = 1;
 const FROM: usize = 2;
+
+/// How many programs and erases wait, by their block's number modulo [`Busy::SLOTS`]: small enough
+/// for the nearest cache, while the chains of all blocks are not.
+#[derive(Clone, Debug)]
+struct Busy(Box<[u32; Busy::SLOTS]>);
+
+impl Busy {
+    const SLOTS: usize = 1 << 11;
+
+    fn new() -> Self {
+        Busy(Box::new([0; Busy::SLOTS]))
+    }
+
+    /// Those of a block, and of others.
+    #[inline(always)]
+    fn of(&mut self, block: u32) -> &mut u32 {
+        &mut self.0[block as usize % Busy::SLOTS]
+    }
+
+    /// No program or erase of a block waits, as far as this table knows.
+    #[inline(always)]
+    fn has_none(&self, block: u32) -> bool {
+        self.0[block as usize % Busy::SLOTS] == 0
+    }
+}
 
 /// An operation that waits.
 #[derive(Clone, Debug)]
@@ -98,8 +125,10 @@ pub(super) struct Waits {
     late: VecDeque<Option<Late>>,
     /// By number, as `late`: the one before it in each chain; 0 before the first.
     before: VecDeque<[u64; 3]>,
-    /// By block: the last of each chain.
-    chains: Vec<[u64; 3]>,
+    /// By block: the last of each chain, if one of them waits; perhaps of other blocks too.
+    chains: FxHashMap<u32, [u64; 3]>,
+    most_chains: usize, // before those of which none waits are forgotten
+    busy: Busy,
     edges: Edges,
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
     /// Ends of reads that others need and that have been submitted after they had waited.
@@ -129,7 +158,9 @@ impl Waits {
             first: 1,
             late: VecDeque::new(),
             before: VecDeque::new(),
-            chains: vec![[0; 3]; blocks],
+            chains: FxHashMap::default(),
+            most_chains: 1024,
+            busy: Busy::new(),
             edges: Edges::new(),
             due: BinaryHeap::new(),
             ends: FxHashMap::default(),
@@ -173,7 +204,10 @@ impl Waits {
     /// No program or erase of a block waits.
     #[inline(always)]
     fn may_program(&self, block: u32) -> bool {
-        let last = self.chains.get(block as usize).map_or(0, |chains| chains[PROGRAMS]);
+        if self.busy.has_none(block) {
+            return true;
+        }
+        let last = self.last(PROGRAMS, block);
         last < self.first || self.late[(last - self.first) as usize].is_none()
     }
 
@@ -181,7 +215,7 @@ impl Waits {
     /// being programmed on another unit.
     #[inline(always)]
     fn may_erase(&self, block: u32, now: Nanos) -> bool {
-        let [on, _, from] = self.chains[block as usize];
+        let [on, _, from] = self.chains.get(&block).copied().unwrap_or_default();
         on < self.first && from < self.first && self.copied[block as usize] <= now
     }
 
@@ -205,20 +239,39 @@ impl Waits {
         let mut before = [0; 3];
         if let Some(late) = &late {
             let is_read = late.op.kind == OperationKind::Read;
-            let block = |of: usize| match of {
-                PROGRAMS if is_read => NO_BLOCK,
-                FROM => late.source,
-                _ => late.block,
-            };
-            for of in [ON, PROGRAMS, FROM] {
-                if let Some(chains) = self.chains.get_mut(block(of) as usize) {
-                    before[of] = std::mem::replace(&mut chains[of], number);
+            *self.busy.of(late.block) += u32::from(!is_read);
+            if late.block != NO_BLOCK {
+                let chains = self.chains.entry(late.block).or_default();
+                before[ON] = std::mem::replace(&mut chains[ON], number);
+                if !is_read {
+                    before[PROGRAMS] = std::mem::replace(&mut chains[PROGRAMS], number);
                 }
+            }
+            if late.source != NO_BLOCK {
+                let chains = self.chains.entry(late.source).or_default();
+                before[FROM] = std::mem::replace(&mut chains[FROM], number);
+            }
+            if self.chains.len() > self.most_chains {
+                self.forget_chains();
             }
         }
         self.late.push_back(late);
         self.before.push_back(before);
         number
+    }
+
+    /// Chains of which no operation waits are of no use.
+    #[cold]
+    fn forget_chains(&mut self) {
+        let first = self.first;
+        self.chains.retain(|_, chains| chains.iter().any(|&last| last >= first));
+        self.most_chains = 1024.max(2 * self.chains.len());
+    }
+
+    /// The last of a chain; 0 if it is empty.
+    #[inline(always)]
+    fn last(&self, of: usize, block: u32) -> u64 {
+        self.chains.get(&block).map_or(0, |chains| chains[of])
     }
 
     /// The end of a read that others need, and that has waited.
@@ -228,6 +281,16 @@ impl Waits {
             self.ends.retain(|_, end| *end > now);
             self.most_ends = 1024.max(2 * self.ends.len());
         }
+    }
+
+    /// An operation waits no more.
+    #[inline(always)]
+    fn take(&mut self, number: u64) -> Late {
+        let at = (number - self.first) as usize;
+        let late = self.late[at].take().expect("what is due waits");
+        *self.busy.of(late.block) -= u32::from(late.op.kind != OperationKind::Read);
+        self.drop_front();
+        late
     }
 
     fn drop_front(&mut self) {
@@ -251,7 +314,7 @@ impl Waits {
 
     /// A chain from its end: the operations, and nothing for each that waits no more.
     fn chain(&self, of: usize, block: u32) -> impl Iterator<Item = Option<(u64, &Late)>> {
-        let mut next = self.chains.get(block as usize).map_or(0, |chains| chains[of]);
+        let mut next = self.last(of, block);
         std::iter::from_fn(move || {
             let number = next;
             let at = number.checked_sub(self.first)? as usize;

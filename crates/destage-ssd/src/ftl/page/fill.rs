@@ -17,6 +17,7 @@ use super::points::Point;
 use super::state::PageFtl;
 use crate::config::Alloc;
 use crate::filling::{Interrupted, Writing};
+use crate::ftl::layer::Ftl;
 use crate::ftl::sink::Instantly;
 use crate::ftl::tournament::OUT;
 use crate::geometry::{BlockId, DriveLpn};
@@ -83,10 +84,18 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// Page by page, in order.
     fn write_each(
         &mut self,
-        lpns: impl Iterator<Item = DriveLpn>,
+        lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
+        let mut far = lpns.clone().skip(AHEAD);
+        let mut near = lpns.clone().skip(AHEAD / 2);
         for lpn in lpns {
+            if let Some(lpn) = far.next() {
+                self.prefetch(lpn);
+            }
+            if let Some(lpn) = near.next() {
+                self.prefetch_old(lpn);
+            }
             self.write_filling(lpn, &mut Instantly);
             writing.wrote(1)?;
         }
@@ -185,15 +194,8 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
         lpns: impl Iterator<Item = DriveLpn> + Clone,
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
-        let Some(handle) = self.handle_of_filling() else {
-            return self.write_each(lpns, writing);
-        };
-        if self.alloc == Alloc::Dynamic {
-            let lpns: Vec<u32> = lpns.map(|lpn| lpn.0).collect();
-            return self.write_looking_ahead(&lpns, writing, |ftl, lpn| {
-                ftl.write_filling(DriveLpn(lpn), &mut Instantly);
-            });
-        }
+        let handle = self.handle_of_filling().filter(|_| self.alloc == Alloc::Static);
+        let Some(handle) = handle else { return self.write_each(lpns, writing) };
         let mut ends = vec![0usize; self.planes.len()];
         let mut writes = 0;
         for lpn in lpns.clone() {
@@ -224,7 +226,7 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
         Ok(())
     }
 
-    /// Writes slots, which are LPNs under dynamic allocation.
+    /// Writes slots.
     fn write_looking_ahead(
         &mut self,
         slots: &[u32],

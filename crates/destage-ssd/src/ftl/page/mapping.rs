@@ -43,7 +43,18 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
         let map = self.map_cache();
         let entry = map.items.insert(item);
         map.fetches[entry as usize] = need;
+        self.prefetch_next_victim();
         need
+    }
+
+    /// Brings near what changes when the next victim's map page is written.
+    #[inline(always)]
+    fn prefetch_next_victim(&self) {
+        let Some(map) = &self.map_cache else { return };
+        if let Some(victim) = map.items.victim().filter(|&victim| map.items.is_dirty(victim)) {
+            let map_page = map.items.tvpn(map.items.lpn(victim));
+            self.prefetch_place(map.places[map_page as usize]);
+        }
     }
 
     /// Reads the version of a map page, if there is one.

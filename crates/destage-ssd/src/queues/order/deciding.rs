@@ -300,11 +300,8 @@ impl Queues {
         if self.quick && self.release_quickly(number) {
             return Some(None);
         }
-        let waits = self.order();
-        let at = (number - waits.first) as usize;
-        let late = waits.late[at].take().expect("what is due waits");
-        waits.drop_front();
-        let Late { op, mut submission, unit, source, mut dependents, .. } = late;
+        let Late { op, mut submission, unit, source, mut dependents, .. } =
+            self.order().take(number);
         submission.was_late = true;
         if submission.class == Class::Zeros {
             let name = submission.end.expect("zeros have a name");

@@ -114,10 +114,7 @@ impl Queues {
         if class == Class::Zeros || class.is_copy() || (of_host != NEVER && self.fronted) {
             return false;
         }
-        let (op, submission, unit) = (late.op, late.submission, late.unit);
-        let mut dependents = late.dependents;
-        waits.late[at] = None;
-        waits.drop_front();
+        let Late { op, submission, unit, mut dependents, .. } = waits.take(number);
         let served = self.serve_quickly(&op, &submission);
         let end = served.end.known().unwrap_or(NEVER);
         let Some(waits) = self.waits.as_deref_mut() else { return true };
