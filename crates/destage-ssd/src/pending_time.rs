@@ -57,7 +57,16 @@ pub struct PendingTimes {
     known: usize, // nodes in front that have been evaluated: each is a known instant
     frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the node after these
     staging: Staging, // ditto
-    foreseen: Vec<Option<Nanos>>, // by node after these, as of the last look ahead
+    /// The last look ahead, with all that is unknown at its earliest and at its latest.
+    ahead: [Ahead; 2],
+}
+
+/// What the nodes after those that have been evaluated would stand for.
+#[derive(Clone, Default, Debug)]
+struct Ahead {
+    frames: BinaryHeap<Reverse<(Nanos, u32)>>,
+    staging: Staging,
+    values: Vec<Nanos>, // by node
 }
 
 impl PendingTimes {
@@ -184,51 +193,43 @@ impl PendingTimes {
     /// `least` or later: those that have the same one however late these are.
     pub fn foresee(&mut self, least: Nanos) {
         self.evaluate();
-        let mut foreseen = std::mem::take(&mut self.foreseen);
-        foreseen.clear();
-        if !self.is_current() {
-            self.replay(least, |ns| foreseen.push(Some(ns)));
-            let mut at = 0;
-            self.replay(NAMED - 1, |ns| {
-                foreseen[at] = foreseen[at].filter(|&earliest| earliest == ns);
-                at += 1;
-            });
+        let PendingTimes { nodes, known, forgotten, frames, staging, ahead } = self;
+        for (ahead, unknown) in ahead.iter_mut().zip([least, NAMED - 1]) {
+            ahead.values.clear();
+            if *known == nodes.len() {
+                continue;
+            }
+            ahead.frames.clone_from(frames);
+            ahead.staging.copy_from(staging);
+            for &node in &nodes[*known..] {
+                let values = &ahead.values;
+                let of = |pending_time: PendingTime| match pending_time.known() {
+                    Some(ns) => ns,
+                    None => {
+                        let at = ((pending_time.0 & !NAMED) - *forgotten) as usize;
+                        match nodes[at] {
+                            Node::Known(ns) => ns,
+                            _ => values[at - *known],
+                        }
+                    }
+                };
+                let ns = match node {
+                    Node::Unknown => unknown,
+                    node => instant_of(node, of, &mut ahead.frames, &mut ahead.staging),
+                };
+                ahead.values.push(ns);
+            }
         }
-        self.foreseen = foreseen;
     }
 
     /// The instant, if it is known by the last call of [`foresee`](PendingTimes::foresee).
     #[inline]
     pub fn foreseen(&self, pending_time: PendingTime) -> Option<Nanos> {
         self.instant(pending_time).or_else(|| {
-            let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize;
-            self.foreseen.get(at - self.known).copied().flatten()
+            let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize - self.known;
+            let [earliest, latest] = self.ahead.each_ref().map(|ahead| ahead.values.get(at));
+            earliest.filter(|_| earliest == latest).copied()
         })
-    }
-
-    /// Instants of all names from the first on that has no meaning, with this one for each of
-    /// these.
-    fn replay(&self, unknown: Nanos, mut found: impl FnMut(Nanos)) {
-        let (mut frames, mut staging) = (self.frames.clone(), self.staging.clone());
-        let mut values: Vec<Nanos> = Vec::with_capacity(self.nodes.len() - self.known);
-        for &node in &self.nodes[self.known..] {
-            let of = |pending_time: PendingTime| match pending_time.known() {
-                Some(ns) => ns,
-                None => {
-                    let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize;
-                    match self.nodes[at] {
-                        Node::Known(ns) => ns,
-                        _ => values[at - self.known],
-                    }
-                }
-            };
-            let ns = match node {
-                Node::Unknown => unknown,
-                node => instant_of(node, of, &mut frames, &mut staging),
-            };
-            values.push(ns);
-            found(ns);
-        }
     }
 
     /// Resolves and forgets all names that were given before the first that has no meaning yet.

@@ -15,6 +15,11 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
+    /// Becomes what another one is, in the memory that it has.
+    pub(crate) fn copy_from(&mut self, other: &Staging) {
+        self.latest.clone_from(&other.latest);
+    }
+
     /// The program of a victim that is evicted now ends at this instant; there are K pages.
     pub(crate) fn push(&mut self, end: Nanos, now: Nanos, pages: u32) {
         while self.latest.peek().is_some_and(|&Reverse(earliest)| earliest <= now) {
