@@ -8,6 +8,9 @@
 //! most in it, lowest first: page i goes to unit i mod U, and there to plane (i / U) mod planes. No
 //! plane reaches cap before its last page, because L < planes * cap.
 //!
+//! With a map cache of whole map pages, nothing but the pages of one map page is written between two
+//! of its changes: they are written plane by plane.
+//!
 //! **At random, under static allocation.** A plane's state depends on the order of its own writes
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
 //! processor's cache.
@@ -34,7 +37,10 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
         writing: &mut Writing,
     ) -> Result<(), Interrupted> {
         let Some(handle) = self.handle_of_filling() else {
-            return self.write_each((0..logical_pages).map(DriveLpn), writing);
+            return match self.handle_by_map_pages() {
+                Some(handle) => self.fill_by_map_pages(handle, logical_pages, writing),
+                None => self.write_each((0..logical_pages).map(DriveLpn), writing),
+            };
         };
         debug_assert!(self.planes.iter().all(|plane| plane.valid == 0), "the drive is empty");
         let filled = match self.alloc {
@@ -77,8 +83,60 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
     /// them, the collector looks at the clock, or a part of the map alone is in memory: then each
     /// write counts in its turn.
     fn handle_of_filling(&self) -> Option<u32> {
+        self.handle_of_any_filling().filter(|_| self.map_cache.is_none())
+    }
+
+    /// The same, whatever part of the map is in memory.
+    fn handle_of_any_filling(&self) -> Option<u32> {
         let handle = self.points.placement.of_filling(self.page_bytes);
-        handle.filter(|_| !self.collector.uses_clock() && self.map_cache.is_none())
+        handle.filter(|_| !self.collector.uses_clock())
+    }
+
+    /// The same, if whole map pages are in memory and planes do not depend on each other.
+    fn handle_by_map_pages(&self) -> Option<u32> {
+        let of_pages = self.map_cache.as_ref().is_some_and(|map| map.is_of_pages());
+        let is_static = self.alloc == Alloc::Static;
+        self.handle_of_any_filling().filter(|_| of_pages && is_static)
+    }
+
+    /// In order, on an empty drive, with a map cache of map pages. The first write of a map page
+    /// brings its item in, the second makes it the most recent, further ones change nothing there.
+    /// The last page is written as any other, so that it is the one written last.
+    fn fill_by_map_pages(
+        &mut self,
+        handle: u32,
+        logical_pages: u32,
+        writing: &mut Writing,
+    ) -> Result<(), Interrupted> {
+        let mut slots: Vec<Vec<u32>> = vec![Vec::new(); self.planes.len()];
+        let last = logical_pages - 1;
+        let mut start = 0;
+        while start < last {
+            let map = self.map_cache.as_ref().expect("only a part of the map is in memory");
+            let end = map.end_of_map_page(DriveLpn(start)).min(last);
+            for lpn in (start..end).map(DriveLpn) {
+                let (plane, slot) = self.home_and_slot(lpn);
+                slots[plane.index()].push(slot);
+            }
+            for lpn in (start..end).take(2).map(DriveLpn) {
+                self.look_up(lpn, &mut Instantly);
+            }
+            for (plane, slots) in (0..).map(PlaneId).zip(&mut slots) {
+                self.planes[plane.index()].valid += slots.len() as u32;
+                let mut left = &slots[..];
+                while !left.is_empty() {
+                    // Where they come from is nothing to a sink that takes no time.
+                    let written = self.program_moved(plane, handle, left, left, &mut Instantly);
+                    left = &left[written..];
+                }
+                slots.clear();
+            }
+            self.note_written(DriveLpn(start));
+            writing.wrote((end - start).into())?;
+            start = end;
+        }
+        self.points.assigned(last.into(), handle);
+        self.write_each((last..logical_pages).map(DriveLpn), writing)
     }
 
     /// Page by page, in order.

@@ -19,6 +19,7 @@ pub(super) struct MapCache {
     pub(super) places: Vec<u32>, // by map page: its physical page + 1
     pub(super) deferred: Vec<u32>,
     pub(super) is_deferred: Vec<bool>, // by map page
+    per_page: u32,                     // E
     by_entries: Divisor,
     granularity: MapGranularity,
     takes_all: bool, // a map page that is written takes all its dirty items along
@@ -55,6 +56,7 @@ impl MapCache {
             places: vec![UNWRITTEN; map_pages as usize],
             deferred: Vec::new(),
             is_deferred: vec![false; map_pages as usize],
+            per_page,
             by_entries: Divisor::new(per_page),
             granularity: map.map_granularity,
             takes_all: is_page || map.map_batch_update,
@@ -87,6 +89,16 @@ impl MapCache {
     #[inline(always)]
     pub(super) fn map_page(&self, lpn: DriveLpn) -> u32 {
         self.by_entries.quotient(lpn.0)
+    }
+
+    /// The items are whole map pages.
+    pub(super) fn is_of_pages(&self) -> bool {
+        self.granularity == MapGranularity::Page
+    }
+
+    /// The first page behind those of a page's map page, perhaps beyond the drive.
+    pub(super) fn end_of_map_page(&self, lpn: DriveLpn) -> u32 {
+        (self.map_page(lpn) + 1).saturating_mul(self.per_page)
     }
 
     /// The item of a page.

@@ -8,6 +8,11 @@ use crate::precondition::{SplitMix64, precondition};
 
 /// Configurations of all kinds: those that the checks refuse are left out.
 fn configurations() -> impl Iterator<Item = DeviceConfig> {
+    tables().filter_map(|table| DeviceConfig::from_table(&table).ok())
+}
+
+/// Their keys.
+fn tables() -> impl Iterator<Item = Table> {
     let mut random = SplitMix64::new(2026);
     (0..400).filter_map(move |_| {
         let mut pick = |most: u32| i128::from(1 + random.below(most));
@@ -44,7 +49,7 @@ fn configurations() -> impl Iterator<Item = DeviceConfig> {
             table.insert("logical_pages".into(), Value::Int((most - pick(9)).max(1)));
         }
         table.insert("precondition_writes".into(), Value::Int(pick(3 * config.logical_pages)));
-        DeviceConfig::from_table(&table).ok()
+        Some(table)
     })
 }
 
@@ -90,4 +95,35 @@ fn writing_plane_by_plane_gives_the_state_of_writing_in_order() {
         collected += u32::from(at_once.flash_state().erases > 0);
     }
     assert!(tried > 50 && collected > tried / 2, "{collected} of {tried} collected");
+}
+
+#[test]
+fn filling_by_map_pages_gives_the_state_of_writing_page_by_page() {
+    let (mut tried, mut written_back) = (0, 0);
+    for (number, mut table) in (0_u32..).zip(tables()) {
+        table.remove("logical_pages"); // map pages need room too
+        let entry_bytes = [4, 300, 1_000][number as usize % 3];
+        let cached = 4_096 * (1 + i128::from(number % 5));
+        table.insert("map_cache".into(), Value::Int(cached));
+        table.insert("map_entry_bytes".into(), Value::Int(entry_bytes));
+        let policy = if number % 2 == 0 { "lru" } else { "slru" };
+        table.insert("map_policy".into(), Value::Text(policy.into()));
+        let victim = ["greedy", "fifo", "d-choices", "windowed-greedy", "2r-fifo"];
+        table.insert("gc_victim".into(), Value::Text(victim[number as usize % 5].into()));
+        table.insert("precondition_writes".into(), Value::Int(0));
+        let Ok(config) = DeviceConfig::from_table(&table) else { continue };
+        let build = || PageFtl::<true>::build(&config, &Geometry::new(&config));
+        let mut filled = build();
+        precondition(&mut filled, &config, &mut |_, _| true).expect("no interruption");
+        filled.check();
+        let mut written = build();
+        for lpn in (0..config.logical_pages).map(DriveLpn) {
+            written.write(lpn, &mut Instantly);
+        }
+        written_back += u32::from(written.map_counts().is_some_and(|map| map.map_writes > 0));
+        written.begin();
+        assert!(filled == written, "{config:?}");
+        tried += 1;
+    }
+    assert!(tried > 50 && written_back > tried / 3, "{written_back} of {tried}");
 }
