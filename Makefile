@@ -25,21 +25,35 @@ PYTHON_DIRS := python examples tests/python benches fuzz docs/site .ci
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
-$(VENV)/.tools: pyproject.toml
+$(VENV)/.maturin: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or later with venv was not found (set PYTHON=...)" >&2; exit 1; }
 	@$(CARGO) --version >/dev/null 2>&1 || { echo "make: cargo was not found: install Rust 1.88 or later" >&2; exit 1; }
-	@echo "Setting up $(VENV), with the tools that build and test (once, about a minute) ..."
+	@echo "Setting up $(VENV), with the tools that build and test ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(PIP) install --upgrade pip
-	@$(PIP) install --group dev "maturin>=1.16,<2"
+	@$(PIP) install "maturin>=1.16,<2"
 	@touch $@
 
-# The package itself, with all extras; an unchanged crate is not compiled again.
-$(VENV)/.built: $(VENV)/.tools $(RUST_SOURCES)
-	@echo "Building Destage (the first time three to five minutes: the Rust half, optimised; then what has changed) ..."
-	@. $(BIN)/activate && { PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TERM_COLOR=never \
-		maturin develop --profile setup --features pyo3/extension-module --extras report,tune,polars,pandas,sql,cluster,docs 2>&1; \
-		echo "status $$?"; } | awk -f .ci/progress.awk
+# What the package needs and what tests it: from the network, while Rust compiles.
+EXTRAS := report,tune,polars,pandas,sql,cluster,docs
+$(VENV)/.tools: $(VENV)/.maturin
+	@$(PIP) install --group dev $$($(BIN)/python -c 'import sys, tomllib; \
+		project = tomllib.load(open("pyproject.toml", "rb"))["project"]; extras = project["optional-dependencies"]; \
+		print(*{need.replace(" ", "") for extra in sys.argv[1].split(",") for need in extras[extra]}, *project["dependencies"])' $(EXTRAS))
+	@touch $@
+
+# The Rust half; an unchanged crate is not compiled again.
+MATURIN := PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TERM_COLOR=never \
+	maturin develop --profile setup --features pyo3/extension-module
+$(VENV)/.compiled: $(VENV)/.maturin $(RUST_SOURCES)
+	@echo "Building Destage (the first time about three minutes: the Rust half, optimised; then what has changed) ..."
+	@. $(BIN)/activate && { $(MATURIN) --skip-install 2>&1; echo "status $$?"; } | awk -f .ci/progress.awk
+	@touch $@
+
+# The package itself, with all extras.
+$(VENV)/.built: $(VENV)/.maturin $(RUST_SOURCES)
+	@$(MAKE) -s --no-print-directory -j2 $(VENV)/.tools $(VENV)/.compiled
+	@. $(BIN)/activate && { $(MATURIN) --extras $(EXTRAS) 2>&1; echo "status $$?"; } | awk -f .ci/progress.awk
 	@# Where Python may not write bytecode, every start of the command would compile the package anew.
 	@$(BIN)/python -m compileall -q python/destage
 	@touch $@
