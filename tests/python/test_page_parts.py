@@ -17,6 +17,7 @@ from destage.show.charts.theme import DARK, LIGHT, styles
 from destage.show.charts.value_axes import ROOM
 from destage.show.pages.blocks import article, section, text
 from destage.show.pages.layout import page_of
+from destage.show.pages.parts import parts_of_run
 from destage.show.pages.phases import phases_of_run, segments
 from destage.show.tables.summary import summary
 
@@ -188,6 +189,25 @@ def test_two_tiers_are_judged_by_the_hits_of_both() -> None:
         assert f"{100 * max(run['overall_hit_ratio'] for run in results):.2f}" in first
     text = several.report()
     assert text.index("<span>Overall hits<") < text.index("<span>Hit ratio<")
+
+
+def test_parts_and_phases_of_two_tiers_have_the_hits_of_both() -> None:
+    trace = ds.synth("zipf", requests=6000, pages=300, read_ratio=0.7, seed=3)
+    how: Any = {"tier2": "lru", "tier2_cache": "40%", "warmup": "none"}
+    (run,) = results = ds.compare(trace, "lru", cache="5%", **how)
+    parts, phases = (make(results.result_sets[0]) for make in (parts_of_run, phases_of_run))
+    assert parts is not None
+    assert phases is not None
+    assert parts["title"].startswith("Overall hits (%) in parts of the run")
+    (row,) = parts["blocks"][0]["rows"]
+    tenths = [float(text) for text in row[1:-1]]
+    # Ten parts of equal length: their mean is that of the run.
+    assert sum(tenths) / len(tenths) == pytest.approx(100 * run["overall_hit_ratio"], abs=0.2)
+    assert run["overall_hit_ratio"] > run["hit_ratio"] + 0.05
+    heads = [one if isinstance(one, str) else one["text"] for one in phases["blocks"][0]["heads"]]
+    assert "Overall hits (%)" in heads
+    ratios = [float(row[2]) for row in phases["blocks"][0]["rows"]]
+    assert min(ratios) <= 100 * run["overall_hit_ratio"] <= max(ratios)
 
 
 @pytest.mark.parametrize("room", [ROOM, 1.0])
