@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.model.choice import chosen, metric_named
+from destage.model.host_interface import repeats_waf
 from destage.model.life import Life
 from destage.model.marks import (
     BETTER,
@@ -161,6 +162,7 @@ def results_table(
     asked, life = chosen(show, view, sort)
     if view is not None and asked is not None:
         asked = [m for m in asked if not m.group.is_rare or any(r[m.name] for r in runs)]
+        asked = [m for m in asked if not repeats_waf(m, runs)]
     said, zeros = _shown(runs) if asked is None else (asked, [])
     if order is not None and order not in said:
         said = [*said, order]
