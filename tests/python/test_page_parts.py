@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Destage
 
 import destage as ds
 from destage.model.metrics import ORACLE
+from destage.model.words import ordinal
 from destage.show.charts.series import names_axis
 from destage.show.charts.theme import DARK, LIGHT, styles
 from destage.show.charts.value_axes import ROOM
@@ -48,6 +50,30 @@ def test_the_contents_lead_to_every_section(page: str) -> None:
         section = page.split(f'<section id="{target}" ')[1]
         assert section.split("<h3>")[1].startswith(title)
     assert "<!--contents-->" not in page
+
+
+def test_every_so_many_th_is_an_ordinal() -> None:
+    counts = (2, 3, 4, 11, 12, 13, 21, 22, 23, 101, 111)
+    ends = ("nd", "rd", "th", "th", "th", "th", "st", "nd", "rd", "st", "th")
+    assert [ordinal(n) for n in counts] == [f"{n}{e}" for n, e in zip(counts, ends, strict=True)]
+
+
+def test_what_differs_between_sizes_is_said_of_the_sizes() -> None:
+    trace = ds.synth("zipf", requests=3000, pages=500, read_ratio=0.5, seed=3)
+    results = ds.compare(trace, "lru,arc", cache=["5%", "20%"], device="small")
+    first, second = (run.warmup_requests for run in results if run.label == "lru")
+    text = results.report().replace("\u00a0", " ")
+    full = "auto: until the caches are full"
+    assert f"5%: {full}, {first:,} requests; 20%: {full}, {second:,} requests" in text
+
+
+def test_a_run_says_what_was_measured(destage: Destage) -> None:
+    keys = ("--requests", "3000", "--pages", "500", "--seed", "3", "-o", "t.csv")
+    assert destage("trace", "synth", "zipf", *keys).status == 0
+    base = ("run", "t.csv", "-p", "lru", "-c", "10%")
+    with_device = destage(*base, "-d", "small").out
+    assert re.search(r"^measured: requests [1-9]\d* to 3,000$", with_device, re.MULTILINE)
+    assert "measured" not in destage(*base).out, "without a device all requests are"
 
 
 def test_contents_of_little_are_left_out() -> None:

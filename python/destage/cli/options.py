@@ -499,7 +499,7 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
     ]
 
 
-#: Options of tiers that few runs have; `docs/reference/tiers.md` has them all.
+#: Options that few runs have; `--help-all` shows them.
 _RARE = (
     *("tier2_clean", "backing", "backing_read_ns", "backing_write_ns"),
     *("tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),

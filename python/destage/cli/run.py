@@ -33,7 +33,7 @@ from destage.model.choice import grouped
 from destage.model.host_interface import repeats_waf
 from destage.model.metrics import Metric, metrics
 from destage.model.naming import parts
-from destage.model.run import Run
+from destage.model.run import Run, measured_text
 from destage.model.words import cell, counted, plain, size, time_unit
 from destage.questions.runs import Recorded
 from destage.questions.runs import run as run_policy
@@ -166,6 +166,8 @@ def _text(run: Run, every: bool) -> str:
     if run.queue_depth is not None:
         head += f", {run.queue_depth} outstanding"
     lines = [head]
+    if run.warmup_requests and run.measured is not None:
+        lines.append(f"measured: {measured_text(run)}")
     known = {m.name: m for m in metrics() if run[m.name] is not None}
     if not every:
         summary = [known[name] for name in SUMMARY if name in known][:8]
