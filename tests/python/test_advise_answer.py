@@ -199,7 +199,7 @@ def test_the_page_says_of_which_policies_each_choice_is(
     page = (tmp_path / "a.html").read_text(encoding="utf-8").replace("&#39;", "'")
     for of in ("products' policies", "all policies"):
         assert f"Of {of}, for " in page
-        assert re.search(rf"<h3>Certainty: [\w ]+ over cache size, {of}", page), of
+        assert f"<h3>Certainty: {of}" in page
     alike = next(key for key, some in shown.items() if len(some) == 1)
     advices[alike].write_page(tmp_path / "b.html")
     assert "Of all policies, " not in (tmp_path / "b.html").read_text(encoding="utf-8")

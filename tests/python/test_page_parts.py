@@ -64,7 +64,7 @@ def test_what_differs_between_sizes_is_said_of_the_sizes() -> None:
     first, second = (run.warmup_requests for run in results if run.label == "lru")
     text = results.report().replace("\u00a0", " ")
     full = "auto: until the caches are full"
-    assert f"5%: {full}, {first:,} requests; 20%: {full}, {second:,} requests" in text
+    assert f"{full}, {first:,} requests (5%); {full}, {second:,} requests (20%)" in text
 
 
 def test_a_run_says_what_was_measured(destage: Destage) -> None:

@@ -110,7 +110,7 @@ def _choice(
     near = share_text(advised.within)
     note = f"dashed: within {near} of the best; diamond: advised"
     alone(groups, part, note, [_point(p, choice) for p in choice.curve])
-    of = f": {title}" if among or len(advised.choices) > 1 else ""
+    of = f": {title}" if len(advised.choices) > 1 else f": {among}" if among else ""
     parts = said.parts_table(choice)
     in_parts = [] if parts is None else [text("title", parts.title), table(parts)]
     sure = text("lines", *said.sure_lines(choice))

@@ -56,7 +56,7 @@ def _run_options(result: ResultSet) -> list[Part]:
         if len(whose) == 1:
             found.append(_pair(title, next(iter(whose))))
         elif whose:
-            texts = [f"{join(list(those))}: {text}" for text, those in whose.items()]
+            texts = [f"{text} ({join(list(those))})" for text, those in whose.items()]
             found.append(_pair(title, "; ".join(texts)))
     return found
 
