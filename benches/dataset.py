@@ -86,7 +86,7 @@ part of it; `trace_fingerprint` tells which file a row needs.
 
 * A rank holds for these traces. Public traces are short, old, or prefixes; generated ones are ours.
 * Sizes in per cent differ in bytes from trace to trace: compare within a trace.
-* In an open loop response times are the length of a queue where the device does not keep up
+* In an open loop response times are mostly waiting in a queue where the device does not keep up
   (`queue_share`).
 * Policies have their papers' parameters. None is tuned for a trace.
 * `min` knows the future and ignores dirty pages: a bound for hits, not for times or writes.

@@ -136,6 +136,87 @@ def test_the_answer_is_five_lines_and_a_table(
         assert len(advice.text()) < len(advice.text(explain=True))
 
 
+def test_the_answer_has_the_number_of_each_product_and_names_none_as_the_only_one(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    """An owner of any product finds it in the first lines, whichever is ahead."""
+    from destage.show.tables.answer import answer_lines
+
+    advice = advices["zipf", "hit"]
+    take = answer_lines(advice)[1]
+    head, _, values = take.partition(" At that size: ")
+    assert "products' policies" in head
+    assert not any(system.name in head for system in systems())
+    near = 1.05 * advice.run.cache_bytes
+    fits = {s.system.name: 0.0 for s in advice.settings if s.run and s.size_bytes <= near}
+    for setting in advice.settings:
+        if setting.system.name in fits and setting.values[0] is not None:
+            best = max(fits[setting.system.name], setting.values[0])
+            fits[setting.system.name] = best
+    named = {name: value for name, value in fits.items() if value}
+    assert len(named) > 1
+    assert {"dm-cache", "PostgreSQL"} <= named.keys()
+    for name, value in named.items():
+        # One text for those that are alike: `Open-CAS and bcache 42.96 %`.
+        assert re.search(rf"{name}\b[^%]* {100 * value:.2f} %", values), (name, values)
+    order = [float(text) for text in re.findall(r"([\d.]+) %", values)]
+    assert order == sorted(order, reverse=True)
+    # One product to enlarge: it is named.
+    alone = ds.advise(trace("zipf"), "hit", seeds=1, force=True, now="shared_buffers=1GB")
+    assert "(PostgreSQL, shared_buffers" in answer_lines(alone)[1]
+
+
+def test_the_largest_size_that_was_tried_is_said_with_the_flag_that_tries_more(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    """Of products' policies few sizes may have been run: a larger budget would try no more."""
+    from destage.show.tables.advice import choice_lines
+    from destage.show.tables.answer import answer_lines
+
+    advice = advices["zipf", "mean"]
+    top = advice.deployed[0].curve[-1]
+    for points, says in ((2, "size tried with products' policies (--finalists)"), (3, "--budget")):
+        curve = advice.deployed[0].curve[:points]
+        choice = replace(advice.deployed[0], curve=curve, best=curve[-1].run, run=curve[-1].run)
+        cut = replace(advice, deployed=(choice,))
+        line = answer_lines(cut)[0]
+        assert not cut.rises or says in line, line
+        largest = max(run.frames for run in advice.candidates)
+        said = " ".join(choice_lines(choice, 0.02, largest))
+        assert ("(--finalists)" in said) is (curve[-1] is not top), said
+
+
+def test_the_page_says_of_which_policies_each_choice_is(
+    advices: dict[tuple[str, str], ds.Advice], tmp_path: Path
+) -> None:
+    from destage.show.tables.advice import shown_choices
+
+    pytest.importorskip("altair")
+    shown = {key: shown_choices(advice) for key, advice in advices.items()}
+    key = next(key for key, some in shown.items() if len(some) == 2)
+    assert [of for _, of in shown[key]] == ["products' policies", "all policies"]
+    advices[key].write_page(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8").replace("&#39;", "'")
+    for of in ("products' policies", "all policies"):
+        assert f"Of {of}, for " in page
+        assert f"<h3>Certainty: {of}" in page
+    alike = next(key for key, some in shown.items() if len(some) == 1)
+    advices[alike].write_page(tmp_path / "b.html")
+    assert "Of all policies, " not in (tmp_path / "b.html").read_text(encoding="utf-8")
+
+
+def test_the_page_of_several_objectives_has_its_sentence_whole(tmp_path: Path) -> None:
+    """It stood there letter by letter."""
+    pytest.importorskip("altair")
+    advice = ds.advise(trace("zipf", alpha=1.2), "hit,writes", cache="10%,40%", seeds=1)
+    advice.write_page(tmp_path / "a.html")
+    from destage.model.words import plain
+    from destage.show.tables.advice import joint_line
+
+    page = (tmp_path / "a.html").read_text(encoding="utf-8").replace("&#39;", "'")
+    assert plain(joint_line(advice)) in plain(page)
+
+
 def test_the_tail_stands_beside_the_advice_and_its_alternatives(
     advices: dict[tuple[str, str], ds.Advice],
 ) -> None:
@@ -162,7 +243,7 @@ def test_a_far_distance_is_a_factor_and_a_tie_has_an_interval() -> None:
     how: dict[str, Any] = {"policies": "lru,lirs,arc", "cache": ["20p", "39p"], "force": True}
     text = ds.advise(loop, "min:physical_reads", **how).text(explain=True)
     assert re.search(r" 1,594 +747\.9 % ", text)
-    assert "lru, the usual choice, at that size: 3,000, 16 times the advice." in text
+    assert "lru, the usual choice, at that size: 3,000, 16 times this choice." in text
     # The products ran apart from the candidates: these differences have no interval.
     assert re.search(r"bcache +fifo, writeback +\S+ KiB +fifo +3,000 +16 times +-", text)
     assert "(tie)" not in text

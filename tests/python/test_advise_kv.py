@@ -55,6 +55,19 @@ def trace(prompts: Path) -> ds.Trace:
     return ds.open_trace(prompts, bytes_per_token=1024)
 
 
+def test_the_most_hits_are_those_of_ssds_that_last(trace: ds.Trace) -> None:
+    """Rows with more hits stand in the table, of SSDs that wear out: the note says which count."""
+    from destage.show.tables.answer import kv_table
+
+    seen = set()
+    for tbw in ("1TB", "20TB", "100PB"):
+        advice = ds.advise_kv(trace, price=f"tbw={tbw}", **GRID)
+        more = any(one.hits > advice.best.hits for one in advice.candidates)
+        assert ("with an SSD that lasts" in kv_table(advice).notes[0]) is more
+        seen.add(more)
+    assert seen == {True, False}
+
+
 def key(row: dict[str, Any]) -> tuple[float, ...]:
     priced = () if row["dollars"] is None else (row["dollars"],)
     return (*priced, row["cache_bytes"], row["flash_bytes"], row["tier2_writes"] or 0)

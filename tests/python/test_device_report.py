@@ -326,6 +326,23 @@ def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
     ]
 
 
+def test_the_verdict_on_tiers_weighs_the_hits_of_all() -> None:
+    """Tier 1 alone hits less, both together more: that is what goes with the faster run."""
+    ms = 1e6
+    behind = said(
+        [
+            made_up("lru", 1000, 500_000, 1000, response_ns_mean=2 * ms, overall_hit_ratio=0.6,
+                    tier2_writes=3000),
+            made_up("arc", 1000, 400_000, 1000, response_ns_mean=1.5 * ms, overall_hit_ratio=0.7,
+                    tier2_writes=2000),
+        ]
+    )[1:]  # fmt: skip
+    assert behind == [
+        "Correlated: a higher hit ratio of all tiers (70.00 %, lru 60.00 %) and fewer writes to the"
+        " flash tier (2,000, lru 3,000)."
+    ]
+
+
 def test_the_verdict_tells_of_slower_writes_and_of_a_tail_that_only_seems_to_differ() -> None:
     ms = 1e6
     sentences = said(

@@ -169,8 +169,8 @@ HELD = {
         "read-a-result",
         "start-store",
         "start-drive",
-        "start-paper",
         "start-builder",
+        "kv-on-flash",
     },
 }
 #: Blocks that no test runs, each with the reason.

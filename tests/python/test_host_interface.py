@@ -416,6 +416,25 @@ def test_waf_of_each_handle_is_a_figure_and_its_parts_sum_up(trace: Path, drive:
     assert "handle_wafs" not in ds.compare(opened, "lru", **where).plot.names()
 
 
+def test_the_waf_of_handles_that_are_alike_is_that_of_the_device(
+    destage: Destage, trace: Path, drive: Path
+) -> None:
+    """One handle writes all: its WAF is the device's, and a column of it would say nothing."""
+    base = (trace, "-p", "lru", "-c", "64p", "-d", drive, *CLOSED)
+    two = ("--placement", "by-size[thresholds=[65536]]")
+    for more, is_shown in (((), False), (two, True)):
+        done = destage("run", *base, *more, "--all")
+        assert ("waf_handle_" in done.out) is is_shown
+        assert re.search(r"^  waf +[1-9]", done.out, re.M)
+        table = destage("compare", *base, *more, "--view", "endurance").out
+        assert ("handle" in table) is is_shown, table
+        destage("compare", *base, *more, "--report", "page.html")
+        page = (trace.parent / "page.html").read_text(encoding="utf-8")
+        assert ("WAF of handle" in page) is is_shown
+    done = destage("run", *base, "--json", "-")
+    assert json.loads(done.out)["runs"][0]["metrics"]["waf_handle_0"] is not None, "data have it"
+
+
 def test_the_page_of_a_grid_tells_its_drives_apart(trace: Path, drive: Path) -> None:
     opened = ds.open_trace(trace, device=drive)
     ways = ["none", "by-size[thresholds=[65536]]"]

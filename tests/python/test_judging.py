@@ -144,6 +144,18 @@ def test_a_wide_difference_that_does_not_count_is_said() -> None:
     assert said([-0.02, 0.3], lru=0.49) == said(None) == "no significant difference"
 
 
+def test_of_three_policies_two_may_differ_where_none_is_ahead() -> None:
+    """A `no significant difference` of all would contradict a mark between two of them."""
+    runs = judged(None)
+    best = winner(runs, metric("hit_ratio"))
+    assert best is not None
+    third = replace(best, runs=(*best.runs, best.runs[-1]), of=3)
+    result_set = ResultSet(runs[0].config, runs[0].trace, tuple(runs))
+    assert outcome(result_set, [replace(third, measured=True)]) == (
+        "no policy is significantly ahead"
+    )
+
+
 def test_no_lead_counts_that_lies_within_pending_writes() -> None:
     clear = judged([0, 0])
     assert winner(clear, metric("physical_writes")).sole  # type: ignore[union-attr]

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Destage
 
 import destage as ds
 from destage.model.metrics import ORACLE
+from destage.model.words import ordinal
 from destage.show.charts.series import names_axis
 from destage.show.charts.theme import DARK, LIGHT, styles
 from destage.show.charts.value_axes import ROOM
 from destage.show.pages.blocks import article, section, text
 from destage.show.pages.layout import page_of
+from destage.show.pages.parts import parts_of_run
 from destage.show.pages.phases import phases_of_run, segments
 from destage.show.tables.summary import summary
 
@@ -47,6 +50,30 @@ def test_the_contents_lead_to_every_section(page: str) -> None:
         section = page.split(f'<section id="{target}" ')[1]
         assert section.split("<h3>")[1].startswith(title)
     assert "<!--contents-->" not in page
+
+
+def test_every_so_many_th_is_an_ordinal() -> None:
+    counts = (2, 3, 4, 11, 12, 13, 21, 22, 23, 101, 111)
+    ends = ("nd", "rd", "th", "th", "th", "th", "st", "nd", "rd", "st", "th")
+    assert [ordinal(n) for n in counts] == [f"{n}{e}" for n, e in zip(counts, ends, strict=True)]
+
+
+def test_what_differs_between_sizes_is_said_of_the_sizes() -> None:
+    trace = ds.synth("zipf", requests=3000, pages=500, read_ratio=0.5, seed=3)
+    results = ds.compare(trace, "lru,arc", cache=["5%", "20%"], device="small")
+    first, second = (run.warmup_requests for run in results if run.label == "lru")
+    text = results.report().replace("\u00a0", " ")
+    full = "auto: until the caches are full"
+    assert f"{full}, {first:,} requests (5%); {full}, {second:,} requests (20%)" in text
+
+
+def test_a_run_says_what_was_measured(destage: Destage) -> None:
+    keys = ("--requests", "3000", "--pages", "500", "--seed", "3", "-o", "t.csv")
+    assert destage("trace", "synth", "zipf", *keys).status == 0
+    base = ("run", "t.csv", "-p", "lru", "-c", "10%")
+    with_device = destage(*base, "-d", "small").out
+    assert re.search(r"^measured: requests [1-9]\d* to 3,000$", with_device, re.MULTILINE)
+    assert "measured" not in destage(*base).out, "without a device all requests are"
 
 
 def test_contents_of_little_are_left_out() -> None:
@@ -188,6 +215,25 @@ def test_two_tiers_are_judged_by_the_hits_of_both() -> None:
         assert f"{100 * max(run['overall_hit_ratio'] for run in results):.2f}" in first
     text = several.report()
     assert text.index("<span>Overall hits<") < text.index("<span>Hit ratio<")
+
+
+def test_parts_and_phases_of_two_tiers_have_the_hits_of_both() -> None:
+    trace = ds.synth("zipf", requests=6000, pages=300, read_ratio=0.7, seed=3)
+    how: Any = {"tier2": "lru", "tier2_cache": "40%", "warmup": "none"}
+    (run,) = results = ds.compare(trace, "lru", cache="5%", **how)
+    parts, phases = (make(results.result_sets[0]) for make in (parts_of_run, phases_of_run))
+    assert parts is not None
+    assert phases is not None
+    assert parts["title"].startswith("Overall hits (%) in parts of the run")
+    (row,) = parts["blocks"][0]["rows"]
+    tenths = [float(text) for text in row[1:-1]]
+    # Ten parts of equal length: their mean is that of the run.
+    assert sum(tenths) / len(tenths) == pytest.approx(100 * run["overall_hit_ratio"], abs=0.2)
+    assert run["overall_hit_ratio"] > run["hit_ratio"] + 0.05
+    heads = [one if isinstance(one, str) else one["text"] for one in phases["blocks"][0]["heads"]]
+    assert "Overall hits (%)" in heads
+    ratios = [float(row[2]) for row in phases["blocks"][0]["rows"]]
+    assert min(ratios) <= 100 * run["overall_hit_ratio"] <= max(ratios)
 
 
 @pytest.mark.parametrize("room", [ROOM, 1.0])

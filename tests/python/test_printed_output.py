@@ -1,6 +1,7 @@
 """The output that README, tutorial and start pages print is what their commands print.
 
-A block marked `console` holds commands (`$ destage ...`, also with `| head -N`) and their output.
+A block marked `console` holds commands (`$ destage ...`, also with `| head -N` or
+`| grep -A12 '^Settings of'`) and their output.
 `DESTAGE_WRITE_DOCS=1` writes the present output into the pages.
 """
 
@@ -15,12 +16,14 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Destage
+from test_advise_kv import write_prompts
 
 from destage.questions.demonstration import TRACE
 
 PAGES = [
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in ("cookbook", "tutorial", "read-a-result", "asking")),
+    ROOT / "docs" / "kv-on-flash.md",
     *sorted((ROOT / "docs").glob("start-*.md")),
     *(ROOT / "docs" / "reference" / f"{name}.md" for name in ("advise", "experts", "tiers")),
 ]
@@ -28,6 +31,7 @@ PAGES = [
 WRITE = "DESTAGE_WRITE_DOCS" in os.environ
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEAD = re.compile(r"(.*?) \| head -(\d+)$", re.DOTALL)
+GREP = re.compile(r"(.*?) \| grep -A(\d+) '([^']+)'$", re.DOTALL)
 
 
 def steps(block: str) -> list[tuple[str, str]]:
@@ -41,14 +45,17 @@ def steps(block: str) -> list[tuple[str, str]]:
 
 
 def printed(destage: Destage, command: str) -> str:
-    """Output of a command, `| head -N` included."""
-    cut = HEAD.match(command)
-    line = cut[1] if cut else command
+    """Output of a command, `| head -N` and `| grep -AN` included."""
+    cut, found = HEAD.match(command), GREP.match(command)
+    line = cut[1] if cut else found[1] if found else command
     words = shlex.split(line.replace("\\\n", " "), comments=True)
     assert words[0] == "destage", command
     done = destage(*words[1:])
     assert done.status == 0, (command, done)
     lines = [line.rstrip() for line in done.out.splitlines()]
+    if found:
+        (first,) = (k for k, line in enumerate(lines) if re.search(found[3], line))
+        lines = lines[first : first + int(found[2]) + 1]
     return "".join(f"{line}\n" for line in (lines[: int(cut[2])] if cut else lines))
 
 
@@ -71,6 +78,8 @@ def test_a_page_prints_what_its_commands_print(
     if page.stem == "experts":
         routing = runpy.run_path(str(ROOT / "examples" / "routing_trace.py"))
         routing["write"](tmp_path / "routing.jsonl")
+    if page.stem == "kv-on-flash":
+        write_prompts(tmp_path / "prompts.jsonl", 1_500, 1_000, 1)
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.findall(text):
         shown = [(command, printed(destage, command)) for command, _ in steps(block)]

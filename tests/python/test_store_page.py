@@ -162,6 +162,14 @@ def test_every_run_is_in_it_done_failed_or_missing(page_file: Path, found: ds.Re
         assert of_each(model, name)[place] == found.rows[row][name]
 
 
+def test_metrics_of_one_name_have_their_unit(page_file: Path) -> None:
+    """A share and its count are `Read hits` both."""
+    (select,) = re.findall(r'<select[^>]*id="metric".*?</select>', page_file.read_text(), re.S)
+    names = [name.strip() for name in re.findall(r"<option[^>]*>([^<]*)", select)]
+    assert {"Read hits (%)", "Read hits (accesses)"} <= set(names)
+    assert len(names) == len(set(names))
+
+
 def test_the_missing_runs_know_what_they_would_have_been(found: ds.Results) -> None:
     for run in found.missing:
         alike = [r for r in found.rows if (r["trace"], r["cache"]) == (run["trace"], run["cache"])]

@@ -226,6 +226,26 @@ def test_the_share_is_a_key_of_a_file_and_an_axis_of_a_sweep(
     assert {run.label for run in stored} == {row["label"] for row in stored.rows}
 
 
+def test_no_write_back_is_the_same_whether_it_is_named_or_not(
+    destage: Destage, tmp_path: Path, zipf: ds.Trace
+) -> None:
+    tier2 = {"tier2": "lru", "tier2_cache": "400p", "device": None}
+    plain, named = run_of(zipf, **tier2), run_of(zipf, **tier2, tier2_clean="none")
+    assert named["tier2_cleaned"] is None
+    assert "tier2_clean" not in named.config
+    assert (named.label, named.metrics) == (plain.label, plain.metrics)
+    once = {"traces": [{"synth": "zipf", "requests": 2_000, "pages": 300}], "policies": ["lru"]}
+    once |= {"cache": ["20p"], "tier2": ["lru"], "tier2_cache": ["100p"]}
+    for asked in (once, once | {"tier2_clean": ["none"]}):
+        ds.sweep({"sweep": asked}, tmp_path / "store", resume=True)
+    assert len(ds.load_results(tmp_path / "store")) == 1, "a store knows it as the same run"
+    trace = tmp_path / "hm.csv"
+    trace.write_text("".join(msr_lines(40)))
+    alone = destage("compare", trace, "-p", "lru", "-c", "10p", "--tier2-clean", "none")
+    assert alone.status == 2
+    assert "tier2_clean (--tier2-clean) is of a flash tier: add tier2 (--tier2)" in alone.err
+
+
 def test_the_vectors_of_a_share_of_dirty_pages_pass() -> None:
     vectors = Path(__file__).parents[1] / "vectors" / "tiers-clean.jsonl"
     report = ds.conform([vectors])

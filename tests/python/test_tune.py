@@ -201,7 +201,7 @@ def test_the_command_shows_the_curve_marks_the_best_and_warns(
         *("--objective", "destages", "--csv", curve),
     )
     assert done.status == 0, done.err
-    assert "best at 32p: alpha = " in done.out
+    assert "\n* best at 32p: alpha = " in done.out
     assert "evaluated on the same trace" in done.err
     rows = list(csv.DictReader(curve.read_text().splitlines()))
     assert [row["alpha"] for row in rows] == ["0", "0.25", "0.5", "0.75", "1"]

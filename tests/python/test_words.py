@@ -117,6 +117,31 @@ def test_a_reader_option_that_the_help_leaves_out_is_taken(destage: Destage, msr
     assert cut.out != destage("compare", msr, "-p", "lru", "-c", "2p").out
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "advise"])
+def test_the_help_says_how_to_see_the_flags_that_it_leaves_out(
+    command: str, destage: Destage
+) -> None:
+    short, whole = (destage(command, flag).out for flag in ("--help", "--help-all"))
+    found = root.get_command(click.Context(root), command)
+    assert found is not None
+    options = [param for param in found.params if isinstance(param, click.Option)]
+    rest = [max(p.opts, key=len) for p in options if p.hidden and "--help-all" not in p.opts]
+    assert "--ttl" in rest
+    assert "--ttl" not in short
+    counts = [int(n) for n in re.findall(r"^  and (\d+) more ", short, re.MULTILINE)]
+    assert sum(counts) == len(rest)
+    assert re.search(rf"and \d+ more +`destage {command} --help-all` shows them", short)
+    assert [name for name in rest if not re.search(rf"^  {name}\b", whole, re.MULTILINE)] == []
+    assert " more " not in whole.partition("Advanced:")[2].partition("Common flags")[0]
+
+
+def test_a_misspelt_rare_flag_leads_to_it(destage: Destage, msr: Path) -> None:
+    for typed, meant in (("--tier3-cahce", "tier3-cache"), ("--tlt", "ttl"), ("--ttl-s", "ttl")):
+        done = destage("run", msr, "-p", "lru", "-c", "1%", typed, "9p")
+        assert done.status == 2
+        assert f"unknown flag {typed}, did you mean --{meant}?" in done.err
+
+
 def test_names_of_policies_are_taken_in_any_case(destage: Destage, msr: Path) -> None:
     given = ("compare", msr, "-c", "4p", "--csv", "-", "-q", "-p")
     capital = destage(*given, "LRU,CFLRU[window_fraction=0.5]")

@@ -100,7 +100,7 @@ TYPED = [
     flag(
         "--now",
         metavar="SETTING=SIZE,...",
-        help="Present cache size. Such as shared_buffers=16GB, zfs_arc_max=8GB.",
+        help="Present cache: shared_buffers=16GB, zfs_arc_max=8GB.",
     ),
     flag("--explain", is_flag=True, help="Print certainty, other choices and commands."),
     flag("--force", is_flag=True, help="Give settings even for a short trace or few hits."),
@@ -140,7 +140,7 @@ FLEET = [
         type=float,
         metavar="TOKENS/S",
         section="KV caches",
-        help="Tokens that a server computes in a second.",
+        help="Tokens that a server computes per second.",
     ),
 ]
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -65,6 +67,9 @@ LAST = "Common flags"
 
 #: Key of a context's notes: the `--config` file that is a device, and its keys that are not.
 SHARED = "destage.shared_file"
+
+#: Key of a context's notes: whether the help has every flag.
+EVERY_FLAG = "destage.every_flag"
 
 #: Key of a context's notes: the `--config` file.
 CONFIG = "destage.config"
@@ -195,6 +200,22 @@ class Command(click.Command):
                     raise
                 raise type(e)(named) from e
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take all that click takes; with flags that the help leaves out, `--help-all` too."""
+        super().__init__(*args, **kwargs)
+        if any(isinstance(param, Flag) and param.hidden for param in self.params):
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    hidden=True,
+                    callback=_help_all,
+                    help="Show every flag and exit.",
+                )
+            )
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the nearest flag."""
         try:
@@ -221,7 +242,7 @@ class Command(click.Command):
             if record is not None:
                 section = getattr(param, "section", "Flags")
                 sections.setdefault(section, []).append(record)
-        self._point_to_the_rest(sections)
+        self._point_to_the_rest(ctx, sections)
         helps = self.get_help_option(ctx)
         record = helps.get_help_record(ctx) if helps else None
         if record:
@@ -231,13 +252,25 @@ class Command(click.Command):
             with formatter.section(section):
                 formatter.write_dl(records)
 
-    def _point_to_the_rest(self, sections: dict[str, list[tuple[str, str]]]) -> None:
+    def _point_to_the_rest(
+        self, ctx: click.Context, sections: dict[str, list[tuple[str, str]]]
+    ) -> None:
         """Say where the flags are that the help leaves out."""
-        hidden = sum(p.hidden for p in self.params if isinstance(p, Flag) and p.section == READING)
-        if hidden:
-            sections.setdefault(READING, []).append(
-                (f"and {hidden} more", "`destage trace options` lists them by format.")
-            )
+        if ctx.meta.get(EVERY_FLAG):
+            return
+        left = Counter(p.section for p in self.params if isinstance(p, Flag) and p.hidden)
+        for section, count in left.items():
+            where = "`destage trace options` lists them."
+            where = where if section == READING else f"`{ctx.command_path} --help-all` shows them."
+            sections.setdefault(section, []).append((f"and {count} more", where))
+
+
+def _help_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Print the help with the flags that it leaves out otherwise."""
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[EVERY_FLAG] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 class _Whole(click.IntRange):
@@ -263,6 +296,14 @@ class Flag(click.Option):
         long = max(self.opts, key=len).lstrip("-").replace("-", "_").upper()
         if self.envvar is None:
             self.envvar = "DESTAGE_" + ("CACHE_SIZE" if long == "CACHE" else long)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return its line of the help, also of a flag that only `--help-all` shows."""
+        if not self.hidden or not ctx.meta.get(EVERY_FLAG):
+            return super().get_help_record(ctx)
+        shown = copy(self)
+        shown.hidden = False
+        return shown.get_help_record(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Offer the names that the flag takes."""
@@ -458,7 +499,7 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
     ]
 
 
-#: Options of tiers that few runs have; `docs/reference/tiers.md` has them all.
+#: Options that few runs have; `--help-all` shows them.
 _RARE = (
     *("tier2_clean", "backing", "backing_read_ns", "backing_write_ns"),
     *("tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),

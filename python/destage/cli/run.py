@@ -30,9 +30,10 @@ from destage.cli.reading import TRACE
 from destage.cli.screen import progress
 from destage.lab.checks import check_run
 from destage.model.choice import grouped
+from destage.model.host_interface import repeats_waf
 from destage.model.metrics import Metric, metrics
 from destage.model.naming import parts
-from destage.model.run import Run
+from destage.model.run import Run, measured_text
 from destage.model.words import cell, counted, plain, size, time_unit
 from destage.questions.runs import Recorded
 from destage.questions.runs import run as run_policy
@@ -165,12 +166,15 @@ def _text(run: Run, every: bool) -> str:
     if run.queue_depth is not None:
         head += f", {run.queue_depth} outstanding"
     lines = [head]
+    if run.warmup_requests and run.measured is not None:
+        lines.append(f"measured: {measured_text(run)}")
     known = {m.name: m for m in metrics() if run[m.name] is not None}
     if not every:
         summary = [known[name] for name in SUMMARY if name in known][:8]
         lines += ["", *(_line(metric, run) for metric in summary)]
         return plain("\n".join([*lines, "", f"--all prints all {len(known)} metrics."]))
-    for group, members in grouped(list(known.values())):
+    listed = [metric for metric in known.values() if not repeats_waf(metric, [run])]
+    for group, members in grouped(listed):
         if group.is_rare and not any(run[metric.name] for metric in members):
             continue
         # Without a flash tier, the flash writes of a day belong to the prompts above.

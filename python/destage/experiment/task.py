@@ -269,6 +269,8 @@ def _cut(entries: Iterable[Entry]) -> Iterator[Entry]:
 def given_options(options: Mapping[str, Any]) -> str:
     """Run options as JSON, those that have their default left out."""
     kept = {k: v for k, v in options.items() if v is not None and v is not False}
+    if kept.get("tier2") and kept.get("tier2_clean") == "none":
+        del kept["tier2_clean"]  # Without a flash tier it stays: there it is an error.
     return json.dumps(kept, sort_keys=True)
 
 

@@ -5,15 +5,19 @@ Rows have the form of `model.drive`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from destage.model.drive import MOST_PERIODS
+from destage.model.metrics import Metric
 from destage.model.results import ResultSet, Row
 from destage.model.run import Run
 from destage.model.words import counted, finite, number, percent, plain, printable, size
 
-__all__ = ["handle_wafs", "interface_facts", "slc_developments", "steady_rule"]
+__all__ = ["handle_wafs", "interface_facts", "repeats_waf", "slc_developments", "steady_rule"]
+
+#: How the name of the WAF of each placement handle begins.
+OF_HANDLE = "waf_handle_"
 
 
 def steady_rule(device: Mapping[str, Any]) -> str:
@@ -109,6 +113,17 @@ def _slc_pages(device: Mapping[str, Any]) -> float:
     return pages
 
 
+def repeats_waf(metric: Metric, runs: Iterable[Run]) -> bool:
+    """Whether a metric is the WAF of a handle, and in every run that of all handles is the same.
+
+    The device's own WAF says it then: tables leave out these columns.
+    """
+    if not metric.name.startswith(OF_HANDLE):
+        return False
+    wafs = ({v for k, v in run.metrics.items() if k.startswith(OF_HANDLE)} for run in runs)
+    return all(len(some - {None}) < 2 for some in wafs)
+
+
 def handle_wafs(result: ResultSet) -> list[Row]:
     """A row for each handle of runs that wrote with several: `waf`, `share` of the programs."""
     rows = []
@@ -118,7 +133,7 @@ def handle_wafs(result: ResultSet) -> list[Row]:
         if sum(map(bool, programs)) < 2:
             continue  # The device's own WAF says it.
         for handle, count in enumerate(programs):
-            waf = run.metrics.get(f"waf_handle_{handle}")
+            waf = run.metrics.get(f"{OF_HANDLE}{handle}")
             if waf is None:
                 continue
             share = float(f"{count / sum(programs):.4g}")

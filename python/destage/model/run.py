@@ -258,7 +258,7 @@ class Run:
 
     @property
     def queue_grows(self) -> bool:
-        """Whether response times are the length of a queue that the trace's times built up."""
+        """Whether requests mostly wait in a queue that the trace's times built up."""
         return self.queue is not None and bool(self.queue["grows"])
 
     @property

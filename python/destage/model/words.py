@@ -26,6 +26,7 @@ __all__ = [
     "finite",
     "join",
     "number",
+    "ordinal",
     "percent",
     "plain",
     "plain_value",
@@ -69,6 +70,12 @@ def finite(value: object) -> float | int | None:
 def number(value: float | int | None, digits: int = 0) -> str:
     """`1,234,567`."""
     return NONE if value is None else f"{value:,.{digits}f}"
+
+
+def ordinal(count: int) -> str:
+    """`2nd`, `3rd`, `11th`, `21st`."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{count}{'th' if count % 100 in (11, 12, 13) else ends.get(count % 10, 'th')}"
 
 
 def significant(value: float | int | None, digits: int = 3) -> str:

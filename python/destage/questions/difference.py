@@ -307,7 +307,7 @@ def _table(found: Differences) -> Table:
     several = [n for n in SHARED if len({one.run[n] for one in found.every}) > 1]
     keys = [n for n in SHARED if n in several or n in ("label", "cache")]
     columns = [Column({"label": "policy"}.get(n, n), right=False, key=True) for n in keys]
-    columns += [Column("metric", right=False), Column("A"), Column("B"), Column("B - A")]
+    columns += [Column("metric", right=False), Column("A"), Column("B"), Column("B\u00a0-\u00a0A")]
     columns += [Column("%"), Column("95 % interval")]
     rows = []
     for one in differing:

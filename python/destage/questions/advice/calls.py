@@ -317,7 +317,7 @@ class _Search:
         return replace(advice, notes=notes)
 
     def _closed(self, frames: Sequence[int]) -> str:
-        """Close the loop where response times would be the length of a queue; what to say of it.
+        """Close the loop where requests would mostly wait in a queue; what to say of it.
 
         A depth that was asked for stays, and so do times that dollars a year are made of.
         """
@@ -326,11 +326,11 @@ class _Search:
         if not timed or not runner.queues(frames):
             return ""
         if self.asked_depth or any(goal.name == COST for goal in self.goals):
-            return f"{QUEUED}: these are the length of a queue; --queue-depth {DEPTH} shows more."
+            return f"{QUEUED}: requests mostly wait in a queue; --queue-depth {DEPTH} shows more."
         runner.drive = drive_of(runner.drive, {"queue_depth": DEPTH})
         return (
-            f"{QUEUED}: response times would be the length of a queue. The answer is for {DEPTH}"
-            " requests outstanding (closed loop); --queue-depth trace keeps the trace's times."
+            f"{QUEUED}: requests would mostly wait in a queue. The answer is for {DEPTH} requests"
+            " outstanding (closed loop); --queue-depth trace keeps the trace's times."
         )
 
     def _writing(self, kept: Sequence[Spec]) -> list[Spec]:

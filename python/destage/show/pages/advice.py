@@ -18,7 +18,7 @@ from destage.show.pages.comparison import alone, chart_part, over_size
 from destage.show.pages.layout import page_of
 from destage.show.pages.provenance import made
 from destage.show.tables import advice as said
-from destage.show.tables import answer
+from destage.show.tables import answer, products
 from destage.show.tables.results import results_table
 from destage.show.tables.table import Table
 from destage.show.tables.words import share_text
@@ -30,18 +30,19 @@ def advice_page(advised: Advised, result: ResultSet, command: str | None) -> str
     """The whole page, as text; `result` is every run of the grid."""
     groups: list[Part] = []
     with debug_mode(False):
-        choices = [s for k, c in enumerate(advised.choices) for s in _choice(k, c, advised, groups)]
+        shown = enumerate(said.shown_choices(advised))
+        choices = [s for k, (c, of) in shown for s in _choice(k, c, of, advised, groups)]
         front = _front(advised, groups) if len(advised.goals) > 1 else None
         policies = _policies(advised, result, groups)
     how = method(advised.notes, result, results_table(result.runs))
     joint = said.joint_line(advised) if len(advised.goals) > 1 else ""
-    lines = [line for c in advised.choices for line in said.choice_lines(c, advised.within)]
+    lines = [line for c, of in said.shown_choices(advised) for line in _lines(c, of, advised)]
     return advised_page(
         f"{advised.trace.name}: which cache",
         said.head_of(advised),
         [
             answer.answer_lines(advised),
-            [line for line in (*joint, *lines, advised.life_said) if line],
+            [line for line in (joint, *lines, advised.life_said) if line],
         ],
         [front, *choices, _settings(advised), policies, how],
         groups,
@@ -82,22 +83,34 @@ def _settings(advised: Advised) -> Part | None:
     if not advised.settings:
         return None
     typed = []
-    for name, line, lacks, source in said.typed_lines(advised):
+    for name, line, lacks, source in products.typed_lines(advised):
         note = text("note", f"Nearest only: {lacks}. Source: {source}.")
         typed.append(details(name, text("typed", line), note))
     return section(
-        "Settings", text("note above", said.NEAREST), table(said.settings_table(advised)), *typed
+        "Settings",
+        text("note above", products.NEAREST),
+        table(products.settings_table(advised)),
+        *typed,
     )
 
 
-def _choice(k: int, choice: Choice, advised: Advised, groups: list[Part]) -> list[Part | None]:
+def _lines(choice: Choice, of: str, advised: Advised) -> list[str]:
+    """A choice in sentences, the first with what it is of."""
+    first, *rest = said.first_lines(choice, advised)
+    return [f"Of {of}, {first[0].lower()}{first[1:]}" if of else first, *rest]
+
+
+def _choice(
+    k: int, choice: Choice, among: str, advised: Advised, groups: list[Part]
+) -> list[Part | None]:
     name, title = f"a{k}", f"{choice.goal.title} over cache size"
+    title += f", {among}" if among else ""
     chart = drawing.best_chart(choice, advised.within, PAGE)
     part = chart_part(name, "best", title, chart, f"{advised.trace.name}-advice")
     near = share_text(advised.within)
     note = f"dashed: within {near} of the best; diamond: advised"
     alone(groups, part, note, [_point(p, choice) for p in choice.curve])
-    of = f": {title}" if len(advised.choices) > 1 else ""
+    of = f": {title}" if len(advised.choices) > 1 else f": {among}" if among else ""
     parts = said.parts_table(choice)
     in_parts = [] if parts is None else [text("title", parts.title), table(parts)]
     sure = text("lines", *said.sure_lines(choice))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,8 +114,12 @@ class Choices:
 
     def _named(self, metrics: Sequence[Metric]) -> list[tuple[str, str, str]]:
         timed = any(self.columns["device"].values)
-        usual = [(m.name, m.title, "Usual") for m in metrics if m.is_core(timed)]
-        return usual + [(m.name, m.title, "More") for m in metrics if not m.is_core(timed)]
+        counts = Counter(m.title for m in metrics)
+        # A share and its count may have one title.
+        titles = [m.title + f" ({m.shown_unit})" * (counts[m.title] > 1) for m in metrics]
+        every = list(zip(metrics, titles, strict=True))
+        usual = [(m.name, title, "Usual") for m, title in every if m.is_core(timed)]
+        return usual + [(m.name, title, "More") for m, title in every if not m.is_core(timed)]
 
     def sections(self) -> list[Part | None]:
         """Charts of what is chosen, and the runs."""

@@ -191,7 +191,11 @@ def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Part]:
     if cache.get("evict_wait"):
         wait = str(cache["evict_wait"])
         staging = finite(cache.get("staging_pages"))
-        note = "" if staging is None else f"{_counted(int(staging), 'page')}, one a dirty victim"
+        note = (
+            ""
+            if staging is None
+            else f"{_counted(int(staging), 'page')}, one for each dirty victim"
+        )
         found.append(fact("A missed page", _WAITS.get(wait, printable(wait)), note))
     hit_ns = finite(cache.get("hit_ns"))
     if hit_ns is not None:
@@ -199,7 +203,7 @@ def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Part]:
     if host.get("mode"):
         depth = finite(host.get("queue_depth"))
         closed = host["mode"] == "closed"
-        come = "when one before is done" if closed else "at their arrivals"
+        come = "when an earlier one completes" if closed else "at their arrivals"
         found.append(fact("Requests come", come, f"{number(depth)} outstanding" if closed else ""))
     ahead = finite(host.get("writer_low_pages"))
     if ahead is not None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from destage.model.metrics import METRICS
 from destage.model.results import ResultSet
 from destage.model.words import NBSP, number, ratio, time_unit
 from destage.show.pages.blocks import Part, grid, section
+from destage.show.pages.parts import hits_of
 
 __all__ = ["phases_of_run"]
 
@@ -27,10 +29,10 @@ def phases_of_run(result: ResultSet) -> Part | None:
     """A row a phase; None for several runs, and for a run too short to be cut."""
     run = result.runs[0] if len(result.runs) == 1 else None
     windows = run.windows if run is not None else None
-    if not windows:
+    if run is None or not windows:
         return None
-    timed = "response_ns_sum" in windows
-    upper, lower = ("response_ns_sum", "requests") if timed else ("hits", "accesses")
+    timed, hits = "response_ns_sum" in windows, hits_of(result, run)
+    upper, lower = ("response_ns_sum", "requests") if timed else (hits, "accesses")
     count = len(windows[lower])
     after = windows.get("filled_after")
     full = count if after is None else min(count, -int(-after * count // 1))
@@ -43,13 +45,14 @@ def phases_of_run(result: ResultSet) -> Part | None:
     stretches = [(a, b) for a, b in pairwise(cuts) if b > a]
     spans += [(f"phase {k}", a, b) for k, (a, b) in enumerate(stretches, start=1)]
     unit = time_unit(v for v in values if v) if timed else None
-    heads = ["Phase", "Part of the run", "Hit ratio (%)"]
+    title = next(m.title for m in METRICS if m.name == result.hits_metric)
+    heads = ["Phase", "Part of the run", f"{title} (%)"]
     heads += [f"Mean response ({unit.name})"] if unit else []
     rows = []
     for label, first, last in spans:
-        total = {k: sum(windows[k][first:last]) for k in (upper, lower, "hits", "accesses")}
+        total = {k: sum(windows[k][first:last]) for k in (upper, lower, hits, "accesses")}
         at = f"{100 * first / count:.0f} to {100 * last / count:.0f}{NBSP}%"
-        cells = [at, ratio(total["hits"] / total["accesses"] if total["accesses"] else None)]
+        cells = [at, ratio(total[hits] / total["accesses"] if total["accesses"] else None)]
         if unit:
             mean = total[upper] / total[lower] if total[lower] else None
             cells.append(unit.text(mean))

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from destage.model.drive import flat
+from destage.model.words import ordinal
 from destage.show.pages.blocks import Part, grid, head
 
 __all__ = ["lines", "means", "points", "policy"]
@@ -57,7 +58,7 @@ def points(rows: Sequence[Mapping[str, Any]]) -> Part | None:
         return None
     heads = [k for k in rows[0] if k not in _HIDDEN and not k.startswith("_")]
     step = -(-len(rows) // ROWS)
-    note = f"every {step}th of {len(rows):,} rows" if step > 1 else ""
+    note = f"every {ordinal(step)} of {len(rows):,} rows" if step > 1 else ""
     return _table(heads, rows[::step], note)
 
 
@@ -74,7 +75,7 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Part | None:
     ]
     found = [row for row in flat(thinned) if any(v is not None for v in row.values())]
     heads = [k for k in found[0] if k not in _HIDDEN and not k.startswith("_")]
-    return _table(heads, found, f"every {step}th point of each line" if step > 1 else "")
+    return _table(heads, found, f"every {ordinal(step)} point of each line" if step > 1 else "")
 
 
 def means(rows: Sequence[Mapping[str, Any]], key: str) -> Part | None:

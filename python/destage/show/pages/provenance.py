@@ -43,22 +43,26 @@ def _pair(title: str, value: object, *, mono: bool | str = False) -> Part:
 
 
 def _run_options(result: ResultSet) -> list[Part]:
-    """Options that hold for the runs; where they differ, each with its policies."""
+    """Options that hold for the runs; where they differ, each with its policies, or its sizes."""
     found = []
     for title, read in _RUN_OPTIONS.items():
         whose: dict[str, dict[str, None]] = {}
+        sizes: dict[str, dict[str, None]] = {}
         for run in result.runs:
             whose.setdefault(read(run), {})[run.label] = None
+            sizes.setdefault(read(run), {})[run.cache] = None
+        by_size = len({tuple(labels) for labels in whose.values()}) < len(whose)
+        whose = sizes if by_size else whose
         if len(whose) == 1:
             found.append(_pair(title, next(iter(whose))))
         elif whose:
-            texts = [f"{text} ({join(list(labels))})" for text, labels in whose.items()]
+            texts = [f"{text} ({join(list(those))})" for text, those in whose.items()]
             found.append(_pair(title, "; ".join(texts)))
     return found
 
 
 def _warmup(warmup: object, requests: object) -> str:
-    counted = f" ({number(requests)} requests)" if isinstance(requests, int) and requests else ""
+    counted = f", {number(requests)} requests" if isinstance(requests, int) and requests else ""
     if isinstance(warmup, Mapping) and len(warmup) == 1:
         kind, value = next(iter(warmup.items()))
         if kind == "percent":

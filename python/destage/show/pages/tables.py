@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
+from destage.model.host_interface import repeats_waf
 from destage.model.marks import baseline_of, beside
 from destage.model.metrics import ALL_HITS, METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
@@ -41,6 +42,7 @@ def all_runs(result: ResultSet) -> Part | None:
     if not result.runs:
         return None
     metrics = [m for m in result.metrics() if m.name != "writes_vs_lru" or len(result.labels) > 1]
+    metrics = [m for m in metrics if not repeats_waf(m, result.runs)]
     best = {
         (w.metric.name, w.frames, w.labels[0])
         for m in metrics

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from destage.model.advice import Choice, Rival, Setting, Wrong
+from destage.model.advice import Choice, Rival, Wrong
 from destage.model.advised import Advised, KvAdvised
-from destage.model.goals import CENT, Goal
+from destage.model.goals import Goal
 from destage.model.metrics import METRICS
 from destage.model.run import Run
 from destage.model.words import (
@@ -31,6 +31,7 @@ from destage.show.tables.answer import (
     settings_line,
     settings_of,
 )
+from destage.show.tables.products import NEAREST, settings_table, sign, signed_share, typed_lines
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import (
     FACTOR,
@@ -49,15 +50,15 @@ __all__ = [
     "advice_tables",
     "advice_text",
     "choice_lines",
+    "first_lines",
     "front_table",
     "head_of",
     "joint_line",
     "kv_text",
     "method_lines",
     "parts_table",
-    "settings_table",
+    "shown_choices",
     "sure_lines",
-    "typed_lines",
     "wrong_lines",
 ]
 
@@ -67,13 +68,6 @@ FINE = 5
 MOST = 4
 #: Columns of a sentence in plain text.
 WIDE = 100
-
-#: Note on settings: deployed systems are approximated.
-NEAREST = (
-    "Each product is simulated by its nearest policy, at the size that its setting allows. The"
-    " products cache a store in memory or on a faster device; the cost of filling that device is"
-    " not counted."
-)
 
 
 def _whole(run: Run) -> str:
@@ -101,8 +95,11 @@ def _behind(share: float | None, than: str) -> str:
     return f"{far_text(share)} {word} than {than}"
 
 
-def choice_lines(choice: Choice, within: float) -> list[str]:
-    """The advice for one objective, and its numbers."""
+def choice_lines(choice: Choice, within: float, largest: int | None = None) -> list[str]:
+    """The advice for one objective, and its numbers.
+
+    `largest` is the size, in pages, up to which any policy ran; by default this choice's.
+    """
     goal, run, best = choice.goal, choice.run, choice.best
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
     lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}{_tail(goal, run)}"
@@ -125,8 +122,11 @@ def choice_lines(choice: Choice, within: float) -> list[str]:
             f" {share_text(within)} (--cache)."
         )
     elif run is best and run is choice.curve[-1].run and len(choice.curve) > 1:
+        few = largest is not None and largest > run.frames
+        tried = " with these policies" if few else ""
+        how = "--finalists" if few else "--budget"
         said.append(
-            "This is the largest size tried; a larger cache may be better still (--budget)."
+            f"This is the largest size tried{tried}; a larger cache may be better still ({how})."
         )
     ties = choice.point.ties
     if ties:
@@ -147,12 +147,8 @@ def _tail(goal: Goal, run: Run) -> str:
 
 def _signed(goal: Goal, value: float) -> str:
     if goal.metric is not None and goal.metric.kind == "ratio":
-        return f"{_sign(value)}{significant(100 * abs(value), 2)} points"
-    return f"{_sign(value)}{goal.text(abs(value))}"
-
-
-def _sign(value: float) -> str:
-    return "\u2212" if value < 0 else "+" if value > 0 else ""
+        return f"{sign(value)}{significant(100 * abs(value), 2)} points"
+    return f"{sign(value)}{goal.text(abs(value))}"
 
 
 def sure_lines(choice: Choice) -> list[str]:
@@ -167,7 +163,7 @@ def sure_lines(choice: Choice) -> list[str]:
     said = [f"The next best at that size, {theirs}, is {differs} different"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
-        said[0] += f" (advice minus it: {low} to {high}, 95{NBSP}% CI)"
+        said[0] += f" (this choice minus it: {low} to {high}, 95{NBSP}% CI)"
     elif rival.significant:
         said[0] += " (by more than 1\u00a0%; the run is too short for an interval)"
     said[0] += "."
@@ -183,7 +179,8 @@ def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
     whole = choice.goal.metric is not None and rival.parts_name != choice.goal.metric.name
     of = title_of(rival.parts_name)
     ahead, parts = rival.ahead(largest), len(rival.parts)
-    said = f"The advice is ahead in {ahead} of {parts} equal parts of the trace"
+    mine, theirs = choice.run.label, rival.run.label
+    said = f"{mine} is ahead of {theirs} in {ahead} of {parts} equal parts of the trace"
     shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
     said += f" ({of}"
     if shares:
@@ -194,15 +191,11 @@ def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
     yield said + "."
 
 
-def _share(value: float) -> str:
-    return far_text(value, _sign(value))
-
-
 def _span(low: float, high: float) -> str:
     """Two differences as shares of a value; both as factors of it if one is far."""
     if 1 + high >= FACTOR:
         return f"{factor(1 + low)} to {factor(1 + high)} times"
-    return f"{_share(low)} to {_share(high)}"
+    return f"{signed_share(low)} to {signed_share(high)}"
 
 
 def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
@@ -217,7 +210,7 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     ends = list(dict.fromkeys(goal.text(v) for v in (min(values), max(values)))) if values else []
     spread = f": {' to '.join(ends)}" if ends else ""
     yield (
-        f"The advice is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
+        f"{choice.run.label} is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
         f" {len(rival.seeds)} seeds of {rival.seeds_of}{spread}."
     )
 
@@ -230,10 +223,10 @@ def wrong_lines(choice: Choice) -> list[str]:
 def _wrong(choice: Choice, wrong: Wrong) -> str:
     goal, run = choice.goal, wrong.run
     value = goal.text(goal.value(run)) + _tail(goal, run)
-    far = _behind(wrong.worse_by, "the advice")
+    far = _behind(wrong.worse_by, "this choice")
     if not wrong.significant and run.frames == choice.run.frames:
         known = choice.run.has_intervals_against(run)
-        far = "not significantly different from the advice" if known else f"{far} (no interval)"
+        far = "not significantly different from this choice" if known else f"{far} (no interval)"
     names = {
         "the usual": f"{run.label}, the usual choice, at that size",
         "the worst": f"{run.label}, the worst at that size",
@@ -265,7 +258,29 @@ def advice_lines(advised: Advised) -> list[list[str]]:
 
 def _lines_of(choice: Choice, advised: Advised) -> list[str]:
     """A choice, its certainty, and the costs of others."""
-    return [*choice_lines(choice, advised.within), *sure_lines(choice), *wrong_lines(choice)]
+    return [*first_lines(choice, advised), *sure_lines(choice), *wrong_lines(choice)]
+
+
+def first_lines(choice: Choice, advised: Advised) -> list[str]:
+    """A choice and its numbers, of all policies that ran."""
+    largest = max(run.frames for run in advised.candidates)
+    return choice_lines(choice, advised.within, largest)
+
+
+def shown_choices(advised: Advised) -> list[tuple[Choice, str]]:
+    """The choices to show, each with what it is of: products' policies, or all policies.
+
+    What it is of is empty where both are the same run, and where policies were named.
+    """
+    if not advised.deployed:
+        return [(choice, "") for choice in advised.choices]
+    found = []
+    for sold, every in zip(advised.deployed, advised.choices, strict=True):
+        if sold.run is every.run:
+            found.append((every, ""))
+        else:
+            found += [(sold, "products' policies"), (every, "all policies")]
+    return found
 
 
 def joint_line(advised: Advised) -> str:
@@ -285,7 +300,9 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
     goal = choice.goal
     heads = ["size", "pages", "of pages", "policy", goal.name, "from best", f"lru {goal.name}"]
     columns = [Column(head, right=head != "policy", key=head == "size") for head in heads]
-    columns += [Column("hit %", spare=True), Column("ties with", right=False)]
+    has_hits = goal.column != "hit_ratio"
+    columns += [Column("hit %", spare=True)] if has_hits else []
+    columns += [Column("ties with", right=False)]
     table = Table(f"{goal.title} over cache size, the best policy at each", columns, [[]])
     top = goal.judged(choice.best)
     for point in choice.curve:
@@ -299,7 +316,8 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
                 Cell(goal.text(point.value)),
                 Cell(NONE if far is None else far_text(far)),
                 Cell(NONE if lru is None else goal.text(goal.value(lru))),
-                *(Cell(ratio(run.hit_ratio)), Cell(several(point.ties))),
+                *([Cell(ratio(run.hit_ratio))] if has_hits else []),
+                Cell(several(point.ties)),
             ]
         )
     table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
@@ -342,67 +360,6 @@ def front_table(advised: Advised) -> Table:
     if any(run is advised.joint for run in advised.front):
         table.notes.append("* near the best in all of them")
     return table
-
-
-def settings_table(advised: Advised) -> Table:
-    """How far each deployed system's nearest policy is from the best."""
-    heads = ["system", "setting", "size", "simulated as"]
-    columns = [Column(head, right=head == "size", key=head == "system") for head in heads]
-    for goal in advised.goals:
-        columns += [Column(goal.name), Column("from best"), Column("near from")]
-    columns.append(Column("hit %"))
-    table = Table("Settings of products, and their distance from the best", columns)
-    table.groups.append([_setting_row(setting, advised) for setting in advised.settings])
-    table.notes.append(
-        plain(
-            "near from: smallest size tried at which this policy is within"
-            f" {share_text(advised.within)} of the best"
-        )
-    )
-    why = dict.fromkeys(s.why_not for s in advised.settings if s.why_not)
-    table.notes += [f"not run: {one}" for one in why]
-    return table
-
-
-def _is_tie(setting: Setting, k: int, best: Run) -> bool:
-    """Whether the distance from the best is one that the trace does not decide."""
-    far, run = setting.worse_by[k], setting.run
-    if not far or run is None or setting.significant[k]:
-        return False
-    return abs(far) < CENT or run.has_intervals_against(best)
-
-
-def _setting_row(setting: Setting, advised: Advised) -> list[Cell]:
-    system, run = setting.system, setting.run
-    named = system.label
-    cells = [Cell(t) for t in (system.name, system.setting, size(setting.size_bytes), named)]
-    for k, goal in enumerate(advised.goals):
-        far, near = setting.worse_by[k], setting.near_from[k]
-        tie = " (tie)" if _is_tie(setting, k, advised.choices[k].best) else ""
-        text = NONE if far is None else _share(far) + tie
-        cells += [
-            Cell(goal.text(setting.values[k])),
-            Cell(text),
-            Cell(NONE if near is None else size(near.cache_bytes)),
-        ]
-    hit = NONE if run is None else ratio(run["read_hit_ratio" if system.reads_only else "hit"])
-    return [*cells, Cell(f"{hit} (reads)" if system.reads_only and run else hit)]
-
-
-def typed_lines(advised: Advised) -> list[tuple[str, str, str, str]]:
-    """Name and setting of each system, the command, its limits, and the source."""
-    if advised.withheld:
-        return []
-    return [
-        (
-            f"{s.system.name} ({s.system.setting})",
-            s.typed,
-            s.system.lacks,
-            s.system.source,
-        )
-        for s in advised.settings
-        if s.typed
-    ]
 
 
 def advice_tables(advised: Advised) -> list[Table]:

@@ -38,6 +38,8 @@ __all__ = [
 
 #: How to record a trace that says more.
 RECORD = "Record a longer one: `destage record DEVICE -o trace.csv.zst` for a day."
+#: A product's size is about the advised one up to this ratio.
+ROUNDED = 1.05
 #: Percentiles that are one garbage collection: all runs within this share of each other.
 ALIKE = 0.05
 
@@ -65,7 +67,7 @@ def _worth(advised: Advised) -> str:
     if advised.rises:
         rises = (
             f"; a larger one may be better: {size(choice.curve[-1].run.cache_bytes)} is the largest"
-            " size tried (--budget)"
+            f" size tried{_of_few(advised)}"
         )
     value, here = goal.text(goal.value(run)), size(run.cache_bytes)
     said = f"Worth it: {'yes' if advised.worth else 'no'}; a cache of {here}"
@@ -81,14 +83,23 @@ def _worth(advised: Advised) -> str:
     return f"{said} saves {share} of {title}: {value} in place of {before}{rises}."
 
 
+def _of_few(advised: Advised) -> str:
+    """Which flag tries larger sizes: of products' policies, few sizes may have been run."""
+    largest = max(run.frames for run in advised.candidates)
+    if advised.deployed and largest > advised.first.curve[-1].run.frames:
+        return " with products' policies (--finalists)"
+    return " (--budget)"
+
+
 def not_worth(advised: Advised) -> str:
     """The one sentence where no cache helps."""
     choice = advised.first
     goal, best = choice.goal, choice.best
     if goal.column in HITS or advised.nothing is None:
         most = goal.text(goal.value(best))
+        who = "both tiers serve" if advised.below else "a cache serves"
         return (
-            f"Worth it: no, or the trace is too short; a cache serves at most {most} of the"
+            f"Worth it: no, or the trace is too short; {who} at most {most} of the"
             f" accesses at any size up to {size(choice.curve[-1].run.cache_bytes)}."
         )
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
@@ -113,13 +124,37 @@ def _take(advised: Advised) -> str:
         return f"No run is near the best in each of {names}. For {first} take {place(run)}."
     products = products_of(advised, run) if advised.deployed else []
     if products:
-        names = " or ".join(dict.fromkeys(one.title for one in products))
         runs = counted(len(deployable(advised.candidates, advised.products)), "run")
-        return (
-            f"Take {place(run)} ({names}), the smallest {within} the best of {runs} that products"
-            " can be set to."
-        )
+        best = f"the smallest {within} the best of {runs} of products' policies"
+        values = _of_products(advised)
+        if values:
+            return f"Take {place(run)}, {best}. At that size: {values}."
+        names = " or ".join(dict.fromkeys(one.title for one in products))
+        return f"Take {place(run)} ({names}), {best}."
     return f"Take {place(run)}, the smallest {within} {_count(advised.candidates)}."
+
+
+def _of_products(advised: Advised) -> str:
+    """The objective with each product at about the advised size, the best first.
+
+    Empty where there are not several products of that size.
+    """
+    goal, most = advised.first.goal, ROUNDED * advised.run.cache_bytes
+    best: dict[str, float] = {}
+    for setting in advised.settings:
+        value, name = setting.values[0], setting.system.name
+        is_near = setting.run is not None and setting.size_bytes <= most
+        if value is None or not is_near or setting.system not in advised.products:
+            continue
+        if name not in best or goal.better(value, best[name]):
+            best[name] = value
+    if len(best) < 2:
+        return ""
+    ranked = sorted(best.items(), key=lambda item: item[1], reverse=goal.largest)
+    alike: dict[str, list[str]] = {}
+    for name, value in ranked:
+        alike.setdefault(goal.text(value), []).append(name)
+    return ", ".join(f"{join(names)} {text}" for text, names in alike.items())
 
 
 def _possible(advised: Advised) -> str | None:
@@ -158,7 +193,9 @@ def _type(advised: Advised) -> str | None:
     mine = [s for s in advised.settings if s.system.name + s.system.setting in names and s.typed]
     if not mine:
         return None
-    return f"Type: {mine[0].typed}" + (f" (--explain: {len(mine) - 1} more)" if mine[1:] else "")
+    if all(one.name == mine[0].system.name for one in advised.products):
+        return f"Type: {mine[0].typed}" + (f" (--explain: {len(mine) - 1} more)" * bool(mine[1:]))
+    return f"Type, for {mine[0].system.name}: {mine[0].typed} (other products: --explain)"
 
 
 def _one_collection(advised: Advised) -> str | None:
@@ -241,12 +278,10 @@ def answer_table(advised: Advised) -> Table:
     table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
     if apart:
         table.notes.append(
-            "possible: a policy that no product has at that size, if it is significantly better"
+            "possible: a policy that no product has, if significantly better at that size; =: none"
         )
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
-        table.notes.append(
-            "from best: distance from the best, as if each pending write had cost a mean write"
-        )
+        table.notes.append("from best: as if each pending write had cost as much as a mean write")
     table.notes = [plain(note).replace(NBSP, " ") for note in table.notes]
     return table
 
@@ -418,7 +453,8 @@ def _endurance(chosen: Configuration) -> str:
     drive = f"a drive of {volume(chosen.sold_bytes)}"
     line = f"{years} years take {writes} writes a day of {drive}, rated writes of {volume(needed)}"
     if chosen.drives is not None:
-        line += f": {counted(chosen.drives, 'drive')} of {volume(chosen.rated_bytes)} each"
+        each = " each" * (chosen.drives != 1)
+        line += f": {counted(chosen.drives, 'drive')} of {volume(chosen.rated_bytes)}{each}"
     return f"{line}."
 
 
@@ -462,6 +498,8 @@ def kv_table(advised: KvAdvised) -> Table:
     """The choice at each pair of sizes; a star marks the advice."""
     table = _table(advised, advised.curve)
     near = f"{100 * advised.within:g} % of the most hits ({percent(advised.best.hits, 2)})"
+    if any(one.hits > advised.best.hits for one in advised.candidates):
+        near += " with an SSD that lasts"
     prices = advised.prices
     if advised.chosen.dollars is not None:
         rule = "the lowest cost a year"

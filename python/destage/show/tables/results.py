@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.model.choice import chosen, metric_named
+from destage.model.host_interface import repeats_waf
 from destage.model.life import Life
 from destage.model.marks import (
     BETTER,
@@ -161,6 +162,7 @@ def results_table(
     asked, life = chosen(show, view, sort)
     if view is not None and asked is not None:
         asked = [m for m in asked if not m.group.is_rare or any(r[m.name] for r in runs)]
+        asked = [m for m in asked if not repeats_waf(m, runs)]
     said, zeros = _shown(runs) if asked is None else (asked, [])
     if order is not None and order not in said:
         said = [*said, order]
@@ -329,7 +331,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
 def _marks(
     table: Table, groups: Sequence[tuple[Sequence[Run], Run | None]], shown: Sequence[Numbers]
 ) -> list[str]:
-    """The meaning of the marks; why there are none; and response times that are of a queue."""
+    """The meaning of the marks; why there are none; and response times that are mostly waiting."""
     notes, runs = [], [run for group, _ in groups for run in group]
     if any(c.best for row in table.rows() for c in row):
         notes.append(f"{MARK} {mark_meaning(runs)}")
@@ -358,7 +360,7 @@ def _unmarked(
 
 
 def queued(runs: Sequence[Run]) -> list[str]:
-    """Runs of an open loop whose response times are the length of a queue, in a line."""
+    """Runs of an open loop whose requests mostly wait in a queue, in a line."""
     found = [run for run in runs if run.queue_grows]
     if not found:
         return []
@@ -366,7 +368,7 @@ def queued(runs: Sequence[Run]) -> list[str]:
     who = ", ".join(labels[:4]) + (f" and {len(labels) - 4} more" if len(labels) > 4 else "")
     most = max(float((run.queue or {})["outstanding_max"]) for run in found)
     return [
-        f"open loop: response times of {who} are the length of a queue (up to {most:,.0f}"
+        f"open loop: response times of {who} are mostly waiting in a queue (up to {most:,.0f}"
         " requests); --queue-depth 8 shows the device's own limit"
     ]
 

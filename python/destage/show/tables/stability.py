@@ -40,7 +40,7 @@ def stability(runs: Sequence[Run]) -> list[str]:
     if len(orders) == 1:
         said = f"{best} is fastest ({'' if alone else 'not '}significantly)"
         if known:
-            said += f", {'and' if both else 'but not'} in both halves of the trace"
+            said += f", {'also in each half' if both else 'but not in both halves'} of the trace"
     else:
         every = counted(len(orders), "configuration")
         said = f"{best} is fastest in {number(lowest)} of {every}: significantly in {alone}"

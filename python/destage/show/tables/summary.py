@@ -163,7 +163,9 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
         always = set.intersection(*(set(w.labels) for w in found))
         if all(len(w.labels) == w.of for w in found):
             alike = "all within 1\u00a0% at every size"
-            return alike if tie == "a tie" else tie + _in_doubt(found)
+            # Two of several may differ: none is ahead of all others.
+            ahead = "no policy is significantly ahead" if found[0].of > 2 else tie
+            return alike if tie == "a tie" else ahead + _in_doubt(found)
         among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
         return f"{tie} at {'every' if tie == 'a tie' else 'any'} size{among}"
     spans = _spans(found)

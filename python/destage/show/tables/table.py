@@ -131,7 +131,12 @@ class Table:
         return tables
 
     def text(self) -> str:
-        """Plain text, one space and the marks to the right of each number."""
+        """Plain text, one space and the marks to the right of each number.
+
+        Without rows it is the notes, if there are any.
+        """
+        if self.notes and not self.groups:
+            return "\n".join([self.title, *self.notes] if self.title else self.notes)
         heads = self._heads()
         height = len(heads[0])
         widths, marks = self._widths(heads), self._room_for_marks()
@@ -168,6 +173,7 @@ class Table:
             box=box.SIMPLE_HEAD,
             pad_edge=False,
             padding=0,
+            show_header=bool(self.groups or not self.notes),
             caption=Text("\n".join(self.notes), style="dim") if self.notes else None,
             caption_justify="left",
         )

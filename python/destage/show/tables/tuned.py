@@ -36,5 +36,6 @@ def tuned_table(tuned: TunedCurve) -> Table:
             f"{key} = {plain_value(value)}" for key, value in best.point.values.items()
         )
         also = f"; {best.equal} others are equal" if best.equal else ""
-        table.notes.append(f"best at {size}: {values}{also}")
+        is_marked = len(tuned.by_size()[size]) > 1
+        table.notes.append(f"{'* ' * is_marked}best at {size}: {values}{also}")
     return table

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from destage.model.drive import telling_size
-from destage.model.metrics import BASELINE, LARGEST_PENDING, METRICS, WRITES, Metric, offline
+from destage.model.metrics import (
+    ALL_HITS,
+    BASELINE,
+    LARGEST_PENDING,
+    METRICS,
+    WRITES,
+    Metric,
+    offline,
+)
 from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import Winner, change, winners
@@ -37,6 +45,7 @@ class _Sign:
 _SIGNS = (
     _Sign("read_response_ns_mean", "faster reads", "slower reads"),
     _Sign("write_response_ns_mean", "faster writes", "slower writes"),
+    _Sign(ALL_HITS, "a lower hit ratio of all tiers", "a higher hit ratio of all tiers"),
     _Sign("hit_ratio", "a lower hit ratio", "a higher hit ratio"),
     _Sign("eviction_wait_ns_mean", "shorter waits of write-backs", "longer waits of write-backs"),
     _Sign(
@@ -47,6 +56,7 @@ _SIGNS = (
     _Sign("dirty_victim_ratio", "fewer victims that are dirty", "more victims that are dirty"),
     _Sign("unbalance_rate_mean", "more even queues", "less even queues"),
     _Sign(WRITES, "fewer flash writes", "more flash writes"),
+    _Sign("tier2_writes", "fewer writes to the flash tier", "more writes to the flash tier"),
 )
 
 
@@ -145,8 +155,9 @@ def _behind(best: Run, other: Run) -> list[str]:
     """Metrics that moved with the response time, for and against."""
     gains: list[str] = []
     pains: list[str] = []
+    tiered = best.metrics.get(ALL_HITS) is not None
     for sign in _SIGNS:
-        if sign.metric not in best.metrics:
+        if sign.metric not in best.metrics or (tiered and sign.metric == "hit_ratio"):
             continue
         moved_by = change(sign.metric, best, other)
         if moved_by is None:
@@ -198,7 +209,7 @@ def _how_large(result: ResultSet) -> str:
     least = min(map(mean, best.values()))
     first, last = best[min(best)], best[max(best)]
     enough = next(row for _, row in sorted(best.items()) if mean(row) <= (1 + NEAR) * least)
-    over = f", from request {start + 1:,} on" if len({r.warmup_requests for r in rows}) > 1 else ""
+    over = f" (from request {start + 1:,} on)" if len({r.warmup_requests for r in rows}) > 1 else ""
     if enough is last:
         return (
             f"A larger cache keeps helping: from {size(first.cache_bytes)} to "
