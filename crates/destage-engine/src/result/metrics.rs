@@ -318,7 +318,7 @@ static OF_TIME: &[Metric] = &[
     metric!(Hits, "accesses", "Accesses", Count "accesses", Neither,
         "page accesses that were counted", |r| Some(Number::Count(r.counters.accesses()))),
     timed!(Response, "iops", "IOPS", Real "requests/s", Higher,
-        "requests / makespan; with timestamps at most the trace's rate",
+        "requests / makespan; with timestamps about the trace's rate",
         |t| per_second(t.counters.requests as f64, t.counters.makespan_ns))
         .views(&[(View::Latency, 8)]).rank(2),
     metric!(Response, "mb_per_s", "Throughput", Real "MB/s", Higher,
@@ -338,7 +338,7 @@ static OF_TIME: &[Metric] = &[
         |r| Some(r.queue?.outstanding_max.into())).rank(2),
     metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
         "open loop: share of the response time of sixtieths with more requests outstanding than 32 \
-         and than the device has units; half or more: response times are the length of a queue",
+         and than the device has units; half or more: response times are mostly waiting in a queue",
         |r| Some(r.queue?.share.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",
         "population standard deviation of response times"),

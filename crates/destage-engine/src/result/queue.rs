@@ -1,5 +1,5 @@
-//! The queue of an open loop: whether response times are those of a device, or the length of a
-//! queue that the trace's times built up in front of it.
+//! The queue of an open loop: whether response times are those of a device, or mostly waiting in
+//! a queue that the trace's times built up in front of it.
 //!
 //! By Little's law (Operations Research 9, 1961) the requests outstanding are the sum of the
 //! response times over the time that they span. A trace keeps to its times however far the device
@@ -27,7 +27,7 @@ pub struct Queue {
     /// Share of the response time, 0..1, of windows with a queue: more requests outstanding than 32
     /// and than the device has units.
     pub share: f64,
-    /// Whether that is half or more: response times are the length of a queue.
+    /// Whether that is half or more: response times are mostly waiting in a queue.
     pub grows: bool,
 }
 

@@ -285,8 +285,8 @@ pub static SCHEMA: &[Object] = &[
         outstanding_max: "number", "the same of the window with the most";
         share: "number", "share of the response time, 0..1, of windows with a queue: more requests \
             outstanding than 32 and than the device has units";
-        grows: "true or false", "that share is half or more: response times are the length of a \
-            queue";
+        grows: "true or false", "that share is half or more: response times are mostly \
+            waiting in a queue";
     ),
     object!("windows", "What was counted, in sixty parts of equal requests: six are a tenth of it. \
         Every list has a number for each.",

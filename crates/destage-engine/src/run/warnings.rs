@@ -21,7 +21,8 @@ const UNWRITTEN_SHARE: u64 = 10;
 /// Said of an open loop whose queue makes up the response time. An application of some threads has
 /// eight requests outstanding.
 const QUEUE_GROWS: &str = "the device does not keep up with the trace's times (open loop): \
-    response times are the length of a queue; --queue-depth 8 (closed loop) shows what it can do";
+    response times are mostly waiting in a queue; --queue-depth 8 (closed loop) shows what it \
+    can do";
 
 /// The sentences about one run.
 pub(crate) fn of(
