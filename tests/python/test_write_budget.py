@@ -165,7 +165,7 @@ def test_a_trace_without_times_and_wrong_parameters_are_refused(
     path.write_text("".join(f"{k} 1 0 {k}\n" for k in range(40)))
     tier2 = ("-p", "none", "--tier2", "lru", "--tier2-cache", "1p", "--admit")
     for admit, said in [
-        ("rate[bytes_per_day=1GB]", "admit=rate needs arrival times, and the trace has none: take"),
+        ("rate[bytes_per_day=1GB]", "admit=rate needs arrival times, and the trace has none, or"),
         ("reject-first", "admit=reject-first needs arrival times"),
         ("rate", "rate: bytes_per_day is missing: expected an amount such as 300GB, as in"),
         ("rate[bytes_per_day=fast]", 'rate: bytes_per_day = "fast": expected an amount such as'),
