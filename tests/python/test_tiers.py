@@ -238,6 +238,15 @@ def test_a_file_may_name_the_flash_tier_and_the_semantics(
     assert {k: run["metrics"][named.get(k, k)] for k in expected} == expected
 
 
+@pytest.mark.parametrize("name", ["tier2", "tier2_cache", "admit", "offer", "promote"])
+def test_a_value_of_a_list_is_given_once(zipf: ds.Trace, name: str) -> None:
+    values = {"tier2": "lru", "tier2_cache": "9p", "admit": "nth", "offer": "evicted"}
+    tiers = values | {"promote": "copy"}
+    twice = f"{tiers[name]}, {tiers[name]}"
+    with pytest.raises(ds.UsageError, match=f"^{name}: {tiers[name]} is given twice$"):
+        ds.compare(zipf, "lru", cache="5p", **{**tiers, name: twice})  # type: ignore[arg-type]
+
+
 def test_results_are_read_and_run_again(
     zipf: ds.Trace, destage: Destage, trace_file: Path, tmp_path: Path
 ) -> None:

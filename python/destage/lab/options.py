@@ -305,8 +305,15 @@ def _axes() -> list[str]:
 
 
 def tier_grid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the options of every combination of flash tiers, the last axis first."""
+    """Return the options of every combination of flash tiers, the last axis first.
+
+    Raises `UsageError` for a value that is given twice.
+    """
     axes = {name: _values(options[name]) for name in _axes() if options.get(name) is not None}
+    for name, values in axes.items():
+        twice = next((one for k, one in enumerate(values) if one in values[:k]), None)
+        if twice is not None:
+            raise UsageError(f"{name}: {twice} is given twice")
     return [{**options, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
 
