@@ -235,3 +235,20 @@ def test_the_vectors_with_a_device_behind_the_flash_tier_pass() -> None:
     report = ds.conform([vectors])
     assert report.ok, report
     assert (report.passed, report.skipped) == (25, 0)
+
+
+@pytest.mark.parametrize(("unit", "read_ns"), [("s", 5 * 10**9), ("ms", 5 * 10**6), ("ns", 1)])
+def test_a_heading_has_the_unit_of_its_times(
+    unit: str, read_ns: int, zipf: ds.Trace, tmp_path: Path
+) -> None:
+    """Letters of a title are no unit: "response" has an s, and ns."""
+    path = tmp_path / "at-once.toml"
+    device = "[device]\nread_ns = [0]\nprogram_ns = [0]\nbus_ps_per_byte = 0\n"
+    path.write_text(device + '[cache]\nevict_wait = "none"\n')
+    store = {"backing_read_ns": read_ns, "backing_write_ns": read_ns}
+    results = ds.compare(zipf, "lru", cache="50p", **TIER2, device=path, warmup="none", **store)
+    _, *headings = str(results).split("\n-", 1)[0].splitlines()
+    titles = " ".join(headings).split()
+    assert f"({unit})" in titles
+    assert sum(one in ("(s)", "(ms)", "(µs)", "(ns)") for one in titles) == 3  # and eviction wait
+    assert titles.count("response") == 2
