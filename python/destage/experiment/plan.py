@@ -144,10 +144,10 @@ class _Maker:
         key = json.dumps(given, sort_keys=True, default=str)
         if key not in self.options_of:
             try:
-                options_json("run", given)
+                options = json.loads(options_json("run", given))
             except (DestageError, TypeError) as e:
                 raise DataError(f"{self.spec.called}: run options: {e}") from e
-            self.options_of[key] = given_options(given)
+            self.options_of[key] = given_options(options)
         return self.options_of[key]
 
     def _entries(
