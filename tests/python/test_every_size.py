@@ -177,3 +177,14 @@ def test_all_of_min_hits_what_single_runs_hit_and_says_nothing_of_writes(
     assert {name: frame[name].to_list() for name in frame.columns} == columns
     assert curves.to_csv().splitlines()[-1].endswith(",")
     assert "min" in curves.to_markdown()
+
+
+def test_a_hit_ratio_is_to_the_last_bit_that_of_a_run() -> None:
+    """One less the miss ratio may differ in its last bit from hits over accesses."""
+    trace = ds.synth("zipf", requests=153, pages=40, seed=2)
+    policies, sizes = "lru,arc", ",".join(f"{n}p" for n in range(1, 40))
+    rows = ds.mrc(trace, policies, cache=sizes).to_dicts()
+    curves = {(row["policy"], row["frames"]): row["hit_ratio"] for row in rows}
+    assert any(row["hit_ratio"] != 1 - row["miss_ratio"] for row in rows)
+    for run in ds.compare(trace, policies, cache=sizes):
+        assert curves[run.policy, run.frames] == run.hit_ratio

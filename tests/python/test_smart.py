@@ -142,6 +142,7 @@ def test_the_command_prints_a_line_a_number_and_writes_files(
     reading, file = nvme(tmp_path / "a.json"), tmp_path / "out.json"
     done = destage("advise", "--smart", reading, "--price", "tbw=600TB", "--json", file)
     assert done.status == 0, done.err
+    assert done.out.startswith("Example 1TB: 9 years left at 140 GB a day, by wear\n")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["host", "writes", "51.2", "TB"] in lines
     assert ["years", "left,", "by", "wear", "9"] in lines

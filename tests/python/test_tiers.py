@@ -238,6 +238,30 @@ def test_a_file_may_name_the_flash_tier_and_the_semantics(
     assert {k: run["metrics"][named.get(k, k)] for k in expected} == expected
 
 
+@pytest.mark.parametrize("name", ["tier2", "tier2_cache", "admit", "offer", "promote"])
+def test_a_value_of_a_list_is_given_once(zipf: ds.Trace, name: str) -> None:
+    values = {"tier2": "lru", "tier2_cache": "9p", "admit": "nth", "offer": "evicted"}
+    tiers = values | {"promote": "copy"}
+    twice = f"{tiers[name]}, {tiers[name]}"
+    with pytest.raises(ds.UsageError, match=f"^{name}: {tiers[name]} is given twice$"):
+        ds.compare(zipf, "lru", cache="5p", **{**tiers, name: twice})
+
+
+def test_policies_below_are_written_in_any_case(zipf: ds.Trace, tmp_path: Path) -> None:
+    tiers = {"tier2": "LRU, Sieve", "tier2_cache": "9p", "tier3": "Arc", "tier3_cache": "20p"}
+    labels = ["lru over lru 9p over arc 20p", "lru over sieve 9p over arc 20p"]
+    results = ds.compare(zipf, "LRU", cache="5p", **tiers)
+    assert [run.label for run in results] == labels
+    assert ds.run(zipf, "LRU", cache="5p", **{**tiers, "tier2": "Sieve"}).run.label == labels[1]
+    path = tmp_path / "t.lis"
+    path.write_text("".join(f"{k * k % 31} 1 0 {k}\n" for k in range(90)))
+    grid = {"traces": [{"path": str(path)}], "policies": ["LRU"], "cache": ["5p"], **tiers}
+    ds.sweep({"sweep": {**grid, "tier2": ["LRU", "Sieve"]}}, tmp_path / "store")
+    kept = ds.load_results(tmp_path / "store")
+    assert sorted(run.label for run in kept) == labels
+    assert sorted(row["label"] for row in kept.to_dicts()) == labels
+
+
 def test_results_are_read_and_run_again(
     zipf: ds.Trace, destage: Destage, trace_file: Path, tmp_path: Path
 ) -> None:

@@ -51,6 +51,39 @@ def test_decisions_are_those_without_a_device_and_times_are_added(zipf: ds.Trace
         assert timed["average_latency_ns"] is None, "a miss may be read from the store below"
 
 
+@pytest.mark.parametrize("wait", ["program", "transfer", "none", "staged"])
+@pytest.mark.parametrize("read_wait", ["frame", "data"])
+def test_without_dram_a_write_waits_for_its_own_write(
+    wait: str, read_wait: str, tmp_path: Path
+) -> None:
+    """A program takes 100 us on the one unit, a page of the store below 1 ms."""
+    path = tmp_path / "one-unit.toml"
+    device = "blocks_per_plane = 64\nread_ns = [0]\nprogram_ns = [100000]\nbus_ps_per_byte = 0\n"
+    cache = f'[cache]\nevict_wait = "{wait}"\nread_wait = "{read_wait}"\n'
+    path.write_text(f"[device]\n{device}{cache}")
+    at = [0, 0, 10**7, 2 * 10**7]
+    trace = ds.open_trace({"time_ns": at, "page": [0, 1, 0, 0], "op": ["w", "w", "r", "w"]})
+
+    def means(admit: str, fetches: bool) -> tuple[float, float]:
+        (run,) = ds.compare(
+            trace,
+            "none",
+            tier2="lru",
+            tier2_cache="2p",
+            admit=admit,
+            fetch_on_write_miss=fetches,
+            device=path,
+            warmup="none",
+        )
+        return run["read_response_ns_mean"], run["write_response_ns_mean"]
+
+    assert means("always", fetches=False) == (0, (100_000 + 200_000 + 100_000) / 3)
+    # The fetch of 1 ms ends after both programs.
+    assert means("always", fetches=True) == (0, (10**6 + 10**6 + 100_000) / 3)
+    for fetches in (False, True):
+        assert means("probability[p=0]", fetches) == (10**6, 10**6)
+
+
 def test_times_of_the_store_below_and_the_life_of_the_device_are_shown(
     zipf: ds.Trace,
 ) -> None:
@@ -202,3 +235,20 @@ def test_the_vectors_with_a_device_behind_the_flash_tier_pass() -> None:
     report = ds.conform([vectors])
     assert report.ok, report
     assert (report.passed, report.skipped) == (25, 0)
+
+
+@pytest.mark.parametrize(("unit", "read_ns"), [("s", 5 * 10**9), ("ms", 5 * 10**6), ("ns", 1)])
+def test_a_heading_has_the_unit_of_its_times(
+    unit: str, read_ns: int, zipf: ds.Trace, tmp_path: Path
+) -> None:
+    """Letters of a title are no unit: "response" has an s, and ns."""
+    path = tmp_path / "at-once.toml"
+    device = "[device]\nread_ns = [0]\nprogram_ns = [0]\nbus_ps_per_byte = 0\n"
+    path.write_text(device + '[cache]\nevict_wait = "none"\n')
+    store = {"backing_read_ns": read_ns, "backing_write_ns": read_ns}
+    results = ds.compare(zipf, "lru", cache="50p", **TIER2, device=path, warmup="none", **store)
+    _, *headings = str(results).split("\n-", 1)[0].splitlines()
+    titles = " ".join(headings).split()
+    assert f"({unit})" in titles
+    assert sum(one in ("(s)", "(ms)", "(µs)", "(ns)") for one in titles) == 3  # and eviction wait
+    assert titles.count("response") == 2

@@ -163,3 +163,17 @@ def test_a_trace_without_times_and_a_curve_have_none(destage: Destage, tmp_path:
     done = destage("mrc", path, "--ttl", "1h")
     assert done.status == 2
     assert "--ttl" in done.err
+
+
+@pytest.mark.parametrize("group", ["all", "classic", "flash"])
+def test_a_group_of_policies_leaves_out_what_a_time_to_live_excludes(
+    destage: Destage, accesses: tuple[Path, list[tuple[int, str, int]]], group: str
+) -> None:
+    flags = ("--format", "spc", "-p", group, "-c", "6p", "--ttl", "5s", "--json", "-")
+    done = destage("compare", accesses[0], *flags)
+    assert done.status == 0, done.err
+    run = {one["config"]["policy"] for one in json.loads(done.out)["runs"]}
+    assert not run & {"min", "larc", "fab", "bplru", "lb-clock"}
+    assert "skipped, since --ttl excludes them: " in done.err.replace("\n", " ")
+    results = ds.compare(read(accesses[0]), group, cache="6p", ttl="5s")
+    assert {one.policy for one in results} == run

@@ -165,7 +165,7 @@ def test_a_trace_without_times_and_wrong_parameters_are_refused(
     path.write_text("".join(f"{k} 1 0 {k}\n" for k in range(40)))
     tier2 = ("-p", "none", "--tier2", "lru", "--tier2-cache", "1p", "--admit")
     for admit, said in [
-        ("rate[bytes_per_day=1GB]", "admit=rate needs arrival times, and the trace has none: take"),
+        ("rate[bytes_per_day=1GB]", "admit=rate needs arrival times, and the trace has none, or"),
         ("reject-first", "admit=reject-first needs arrival times"),
         ("rate", "rate: bytes_per_day is missing: expected an amount such as 300GB, as in"),
         ("rate[bytes_per_day=fast]", 'rate: bytes_per_day = "fast": expected an amount such as'),
@@ -290,3 +290,17 @@ def test_the_command_prints_and_draws_the_curve(destage: Destage, tmp_path: Path
         done = destage("advise", path, *wrong)
         assert done.status == 2
         assert reason in done.err
+
+
+def test_a_row_of_a_sweep_is_named_as_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    requests = (f"{k * 1000},d,read,{4096 * (k * k % 17)},4096," for k in range(60))
+    path.write_text("\n".join([HEAD, *requests]) + "\n")
+    admit = ["rate[bytes_per_day=300GB;window=1ms]", " nth[n=3]"]
+    tiers = {"tier2": ["lru"], "tier2_cache": ["5p"], "admit": admit}
+    grid = {"traces": [{"path": str(path)}], "policies": ["lru"], "cache": ["3p"], **tiers}
+    ds.sweep({"sweep": grid}, tmp_path / "store")
+    kept = ds.load_results(tmp_path / "store")
+    named = {f"lru over lru 5p, admit {one.strip()}" for one in admit}
+    assert {run.label for run in kept} == named
+    assert {row["label"] for row in kept.to_dicts()} == named

@@ -191,7 +191,8 @@ impl LowerTierSpec {
                  would be offered again"
             ));
         }
-        admission::suits(admit.name, &admit.params()?, policy.name).map_err(RunError::Impossible)
+        let filter = (&*format!("{of_tier}admit"), admit.name, &admit.params()?);
+        admission::suits(filter, (key, policy.name)).map_err(RunError::Impossible)
     }
 
     /// The parts of an empty tier over pages with these LPNs, with what the run `says` to its

@@ -258,19 +258,23 @@ pub fn check_params<'a>(
     }
 }
 
-/// A filter suits the policy of tier 2 (`docs/spec/tiers.md` 2).
+/// A filter, the value of this key (`admit`), suits the policy of its tier (`tier2`;
+/// `docs/spec/tiers.md` 2).
 ///
 /// # Errors
 ///
 /// A sentence that names both.
-pub fn suits(name: &str, params: &Params, tier2: &str) -> Result<(), String> {
-    let is_ordered = ORDERED.iter().any(|info| info.name == tier2);
+pub fn suits(
+    (key, name, params): (&str, &str, &Params),
+    (tier, policy): (&str, &str),
+) -> Result<(), String> {
+    let is_ordered = ORDERED.iter().any(|info| info.name == policy);
     if name != tiny_lfu::INFO.name || is_ordered || params.optional_int("threshold").is_some() {
         return Ok(());
     }
     let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
     Err(format!(
-        "admit=tinylfu without threshold excludes tier2={tier2}, which has no eviction order: \
+        "{key}=tinylfu without threshold excludes {tier}={policy}, which has no eviction order: \
          there is no next victim to compare with. Give tinylfu[threshold=2], or one of {}",
         ordered.join(", ")
     ))
@@ -349,7 +353,9 @@ mod tests {
             assert!(error.contains(said), "{error}");
         }
         let params = check_params("tinylfu", []).expect("defaults");
-        assert!(suits("tinylfu", &params, "lru").is_ok());
-        assert!(suits("tinylfu", &params, "arc").unwrap_err().contains("excludes tier2=arc"));
+        let filter = ("tier3_admit", "tinylfu", &params);
+        assert!(suits(filter, ("tier3", "lru")).is_ok());
+        let error = suits(filter, ("tier3", "arc")).unwrap_err();
+        assert!(error.starts_with("tier3_admit=tinylfu without threshold excludes tier3=arc"));
     }
 }

@@ -144,10 +144,10 @@ class _Maker:
         key = json.dumps(given, sort_keys=True, default=str)
         if key not in self.options_of:
             try:
-                options_json("run", given)
+                options = json.loads(options_json("run", given))
             except (DestageError, TypeError) as e:
                 raise DataError(f"{self.spec.called}: run options: {e}") from e
-            self.options_of[key] = given_options(given)
+            self.options_of[key] = given_options(options)
         return self.options_of[key]
 
     def _entries(
@@ -174,7 +174,7 @@ class _Maker:
             inside = ";".join(f"{key}={value}" for key, value in params.items())
             text = f"{name}[{inside}]" if inside else name
         texts = USUAL.split(",") if text is None else [text]
-        options = {name: self._given(point, name) for name in ("kv", "tier2")}
+        options = {name: self._given(point, name) for name in ("kv", "tier2", "ttl")}
         trusted: AbstractContextManager[None] = nullcontext()
         if source is not None:
             trusted = from_data(source, allow_code=self.allow_code, dry_run=self.dry_run)

@@ -186,10 +186,10 @@ class Task:
         for tier, prefix in (("tier2", ""), ("tier3", "tier3_")):
             if not options.get(tier):
                 break
-            named += [f" over {options[tier]}".lower()]
+            named += [f" over {_named(options[tier])}"]
             named += [f" {options[f'{tier}_cache']}"] if options.get(f"{tier}_cache") else []
             rules = ((key, options.get(prefix + key)) for key in ("admit", "offer", "promote"))
-            named += [f", {key} {value}".lower() for key, value in rules if value]
+            named += [f", {key} {_named(value)}" for key, value in rules if value]
             if tier == "tier2" and options.get("tier2_clean"):
                 named += [f", clean {options['tier2_clean']}"]
         named += [f", backing {options['backing']}"] if options.get("backing") else []
@@ -257,6 +257,12 @@ class Task:
                 runs, cost = runs + more.runs, cost + more.cost
             if group:
                 yield replace(self, entries=tuple(group))
+
+
+def _named(text: object) -> str:
+    """A policy or a filter as a run names it: its name in lower case, its parameters as given."""
+    name, bracket, rest = str(text).strip().partition("[")
+    return f"{name.lower()}{bracket}{rest}"
 
 
 def _cut(entries: Iterable[Entry]) -> Iterator[Entry]:

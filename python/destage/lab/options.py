@@ -18,7 +18,7 @@ from typing import Any, TypedDict
 
 from destage import _destage
 from destage.base.errors import UsageError
-from destage.model.naming import parts
+from destage.model.naming import canonical, parts
 
 __all__ = [
     "DeviceOption",
@@ -305,8 +305,15 @@ def _axes() -> list[str]:
 
 
 def tier_grid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the options of every combination of flash tiers, the last axis first."""
-    axes = {name: _values(options[name]) for name in _axes() if options.get(name) is not None}
+    """Return the options of every combination of flash tiers, the last axis first.
+
+    Raises `UsageError` for a value that is given twice.
+    """
+    axes = {name: _values(name, options[name]) for name in _axes() if options.get(name) is not None}
+    for name, values in axes.items():
+        twice = next((one for k, one in enumerate(values) if one in values[:k]), None)
+        if twice is not None:
+            raise UsageError(f"{name}: {twice} is given twice")
     return [{**options, **dict(zip(axes, one, strict=True))} for one in product(*axes.values())]
 
 
@@ -318,11 +325,15 @@ def check_one_tier(options: Mapping[str, Any]) -> None:
         raise UsageError(f"{several}: expected one value, got several: compare takes several")
 
 
-def _values(given: object) -> list[object]:
-    """The values of an axis: a list, or a text with commas."""
+def _values(name: str, given: object) -> list[object]:
+    """The values of an axis: a list, or a text with commas; policies as the catalogue has them."""
     if isinstance(given, str):
-        return [part.strip() for part in parts(given)]
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+        values: list[object] = [part.strip() for part in parts(given)]
+    else:
+        values = list(given) if isinstance(given, (list, tuple)) else [given]
+    if name not in ("tier2", "tier3"):
+        return values
+    return [canonical(one.strip()) if isinstance(one, str) else one for one in values]
 
 
 #: Keywords that others have, and ours.

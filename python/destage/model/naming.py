@@ -87,27 +87,34 @@ def need_a_drive() -> frozenset[str]:
 
 
 def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
-    """Policies of the catalogue that prompts (`kv`) or a flash tier below (`tier2`) exclude."""
-    tiers = bool(options.get("tier2"))
-    if not (tiers or options.get("kv")):
-        return frozenset()
+    """Policies of the catalogue that a flash tier (`tier2`), prompts (`kv`) or `ttl` exclude."""
+    return frozenset(_exclusions(options))
 
-    def is_excluded(p: Mapping[str, Any]) -> bool:
+
+def _exclusions(options: Mapping[str, object]) -> dict[str, str]:
+    """These policies, each with the option that excludes it."""
+
+    def why(p: Mapping[str, Any]) -> str | None:
         several = p["admission"] or p["needs_device"] or p["family"] == "over"
-        return bool(p["clusters"] or (tiers and several))
+        excludes = {
+            "tier2": p["clusters"] or several,
+            "kv": p["clusters"],
+            "ttl": p["clusters"] or p["admission"] or p["offline"],
+        }
+        return next((name for name, does in excludes.items() if does and options.get(name)), None)
 
-    return frozenset(p["name"] for p in catalogue() if is_excluded(p))
+    found = {p["name"]: why(p) for p in catalogue()}
+    return {name: option for name, option in found.items() if option is not None}
 
 
 def skipped(
     left: Iterable[str], options: Mapping[str, object], prefix: str = ""
 ) -> dict[str, dict[str, None]]:
     """Policies that a group leaves out, by the reason; an option is named with this prefix."""
-    excluded, found = excluded_by(options), dict[str, dict[str, None]]()
-    flag = prefix + ("tier2" if options.get("tier2") else "kv")
+    excluded, found = _exclusions(options), dict[str, dict[str, None]]()
     for name in left:
         needing = "they need a simulated SSD (--device)" if prefix else "they need a simulated SSD"
-        why = f"{flag} excludes them" if name in excluded else needing
+        why = f"{prefix}{excluded[name]} excludes them" if name in excluded else needing
         found.setdefault(f"skipped, since {why}", {})[name] = None
     return found
 

@@ -98,6 +98,22 @@ class SmartAnswer(Tabled):
             return None
         return max(0.0, self.prices.tbw - host) / rate * 24 / HOURS_A_YEAR
 
+    @property
+    def answer(self) -> str:
+        """A sentence: the years left at this rate, the fewer of wear and rating; empty if unknown.
+
+        Without them, the writes of a day.
+        """
+        rate, ssd = self.bytes_per_day, self.last.model or "the SSD"
+        ends = {"wear": self.years_by_wear, "rating": self.years_by_rating}
+        known = [(years, by) for by, years in ends.items() if years is not None]
+        if rate is None:
+            return ""
+        if not known:
+            return f"{ssd}: {volume(rate)} of host writes a day"
+        years, by = min(known)
+        return f"{ssd}: {significant(years)} years left at {volume(rate)} a day, by {by}"
+
     def _row(self) -> dict[str, Any]:
         last = self.last
         return {
@@ -147,7 +163,9 @@ class SmartAnswer(Tabled):
             ("years left, by wear", significant(self.years_by_wear)),
             ("years left, by rating", significant(self.years_by_rating)),
         ]
-        table = Table("", [Column(self.last.model or "SSD", right=False), Column(span)], [[]])
+        table = Table(
+            plain(self.answer), [Column(self.last.model or "SSD", right=False), Column(span)], [[]]
+        )
         table.groups[0] += [[Cell(name), Cell(plain(value))] for name, value in rows]
         table.notes += self._notes()
         return table

@@ -61,7 +61,8 @@ pub(super) fn check_ttl(options: &RunOptions, input: &Input<'_>) -> Result<(), R
     if options.tiers.ttl.is_none() || input.arrivals_ns.last() > input.arrivals_ns.first() {
         return Ok(());
     }
-    let what = "ttl (--ttl) needs arrival times, and the trace has none: take a trace with times";
+    let what = "ttl (--ttl) needs arrival times, and the trace has none, or one for all requests: \
+                take a trace with times";
     Err(RunError::Impossible(what.into()))
 }
 

@@ -206,16 +206,19 @@ fn spec_of_tiers(options: &RunOptions) -> Result<Option<LowerTiersSpec>, RunErro
 
 /// A filter that reads times has them.
 fn check_times(lower: Option<&LowerTiersSpec>, input: &Input<'_>) -> Result<(), RunError> {
-    let tiers =
-        lower.into_iter().flat_map(|lower| std::iter::once(&lower.tier2).chain(&lower.tier3));
-    let reads_time = |name: &&str| admission::info(name).is_ok_and(|info| info.reads_time);
-    let Some(name) = tiers.map(|tier| tier.admit.name).find(reads_time) else { return Ok(()) };
+    let tiers = lower.into_iter().flat_map(|lower| {
+        let tier3 = lower.tier3.iter().map(|tier3| ("tier3_admit", tier3));
+        std::iter::once(("admit", &lower.tier2)).chain(tier3)
+    });
+    let mut filters = tiers.map(|(key, tier)| (key, tier.admit.name));
+    let reads_time = |name: &str| admission::info(name).is_ok_and(|info| info.reads_time);
+    let Some((key, name)) = filters.find(|(_, name)| reads_time(name)) else { return Ok(()) };
     if input.arrivals_ns.last() > input.arrivals_ns.first() {
         return Ok(());
     }
     Err(RunError::Impossible(format!(
-        "admit={name} needs arrival times, and the trace has none: take nth, probability, tinylfu \
-         or larc, or a trace with times"
+        "{key}={name} needs arrival times, and the trace has none, or one for all requests: take \
+         nth, probability, tinylfu or larc, or a trace with times"
     )))
 }
 

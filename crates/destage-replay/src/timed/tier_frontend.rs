@@ -282,19 +282,21 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
         self.policy.dirty_pages()
     }
 
-    /// Submits what the miss of `page` did below; when its frame is its own, and its data there.
+    /// Submits what a miss did below; when its page has its frame, and its data are there. A page
+    /// that passes through tier 1 has no frame: instead of one, it waits for its own write.
     fn times(
         &mut self,
         device: &mut Device,
-        (now, was_full): (Nanos, bool),
+        (now, was_full, passes): (Nanos, bool, bool),
         ledger: &mut Ledger,
     ) -> (PendingTime, PendingTime) {
         let TierFrontend { cache, slots, stores, submitted, plan, held, .. } = self;
         let mut frame = PendingTime::at(now);
+        let evict_wait = if passes { EvictWait::Program } else { cache.evict_wait };
         if !was_full {
             let free = device.queues().times().take_frame();
             frame = device.queues().times().later(frame, free);
-        } else if matches!(cache.evict_wait, EvictWait::Program | EvictWait::Transfer) {
+        } else if !passes && matches!(evict_wait, EvictWait::Program | EvictWait::Transfer) {
             for victim in plan.evicted() {
                 let own = held[victim.page.0 as usize].frame;
                 frame = device.queues().times().later(frame, own);
@@ -303,7 +305,7 @@ impl<'a, P: Policy> TierFrontend<'a, P> {
         let mut is_staged = false;
         let data = submit(device, slots, (now, stores), submitted, ledger, |device, end, sent| {
             let times = device.queues().times();
-            match cache.evict_wait {
+            match evict_wait {
                 EvictWait::Program => frame = times.later(frame, end),
                 EvictWait::Transfer => frame = times.later(frame, sent),
                 EvictWait::None => {}
@@ -390,12 +392,14 @@ impl<P: Policy> PageFrontend for TierFrontend<'_, P> {
         below.miss(page, op, self.plan.evicted());
         ledger.pages.evicted(&self.plan);
         ledger.destage_pages.add(&self.plan);
-        let (frame, data) = self.times(device, (now, was_full), ledger);
+        let passes = self.plan.evicted().iter().any(|victim| victim.page == page);
+        let (frame, data) = self.times(device, (now, was_full, passes), ledger);
         self.show(&r, false, observer);
         let ready = device.queues().times().later(frame, data);
         self.held[id as usize] = CachedPage { frame, ready };
         let is_read = op == Op::Read || self.lower.tier2.rules().fetch_on_write_miss;
-        Ok(if is_read && self.cache.read_wait == ReadWait::Data { data } else { ready })
+        let is_early = is_read && !passes && self.cache.read_wait == ReadWait::Data;
+        Ok(if is_early { data } else { ready })
     }
 }
 

@@ -227,7 +227,7 @@ def candidates(
         raise UsageError("cache: the DRAM cache has no size: add --cache (cache=)")
     above = (ABOVE_PROMPTS if given.get("kv") else ABOVE) if policies is None else policies
     window = f";window={max(1, span_ns // WINDOWS // 1_000_000)}ms" if span_ns < SHORT_NS else ""
-    targets = (round(share * budget.bytes_per_day) for share in TARGETS)
+    targets = dict.fromkeys(round(share * budget.bytes_per_day) for share in TARGETS)
     rates = [f"rate[bytes_per_day={target}{window}]" for target in targets]
     admit = given.get("admit") or ",".join((FILTERS, *rates))
     common = {

@@ -191,6 +191,13 @@ _COUNTED = (
 EXACT = ("hit_ratio", *(name for name in _COUNTED if name not in ("miss_ratio", "accesses")))
 
 
+def _hit_ratio(point: Mapping[str, Any], *, is_estimate: bool) -> float:
+    """Hits over accesses, to the last bit that of a run where the misses are exact."""
+    if is_estimate:
+        return float(1 - point["miss_ratio"])
+    return float((point["accesses"] - point["misses"]) / point["accesses"])
+
+
 def point_row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -> dict[str, Any]:
     """A point of a curve as a row, with the ends of its intervals."""
     sampled = point.get("sampled") or {}
@@ -203,7 +210,7 @@ def point_row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -
         "frames": point["frames"],
         "cache_bytes": point["cache_bytes"],
         "cache_share": point["frames"] / unique if unique else None,
-        "hit_ratio": 1 - point["miss_ratio"] if point["accesses"] else None,
+        "hit_ratio": _hit_ratio(point, is_estimate=bool(sampled)) if point["accesses"] else None,
         **{name: point[name] for name in _COUNTED},
         "miss_ratio_error": sampled.get("miss_ratio_error"),
         "physical_writes_error": sampled.get("physical_writes_error"),

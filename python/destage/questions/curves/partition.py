@@ -70,7 +70,7 @@ class Partitioned(Tabled):
             }
             for name, misses in (("one", point.misses), ("per_layer", sum(point.layer_misses))):
                 row[f"misses_{name}"] = misses
-                row[f"hit_ratio_{name}"] = 1 - misses / reads
+                row[f"hit_ratio_{name}"] = (reads - misses) / reads
                 row[f"ms_per_token_{name}"] = time.ms(misses, tokens) if time else None
             rows.append(row)
         return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,7 +93,9 @@ def heading(metric: Metric, unit: TimeUnit | None) -> str:
         return f"{title.removesuffix(' ratio')} %"
     name = metric.unit if unit is None else unit.name
     plain_title = title.lower()
-    return title if name in plain_title or plain_title in name else f"{title}\n({name})"
+    # A whole word: the s and the ns of "response" are no units.
+    has_name = re.search(rf"\b{re.escape(name)}\b", plain_title) or plain_title in name
+    return title if has_name else f"{title}\n({name})"
 
 
 def shown_metrics(runs: Sequence[Run]) -> list[Metric]:
