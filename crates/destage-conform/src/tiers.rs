@@ -17,7 +17,7 @@ use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replay;
-use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{AdmitDirty, AlruRule, Clean, Offer, Promote, TierRules};
 use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{TierDecision, untimed};
 use destage_replay::warmup::Warmup;
@@ -50,6 +50,11 @@ worded!(
     Dirty(AdmitDirty), "\"ask\" or \"always\"", |found| found.as_str().and_then(AdmitDirty::parse)
 );
 
+worded!(
+    /// A time that passes, nanoseconds.
+    Time(u64), "an integer >= 1", |found| found.as_u64().filter(|&ns| ns > 0)
+);
+
 /// A tier below the first as a line has it.
 #[derive(Deserialize)]
 pub(super) struct TierLine {
@@ -65,6 +70,17 @@ pub(super) struct TierLine {
     admit_dirty: Option<Dirty>,
     page_bytes: Option<Frames>,
     most_dirty: Option<Count>,
+    alru: Option<Object<AlruLine>>,
+}
+
+/// Stale dirty pages of a tier as a line has them.
+#[derive(Deserialize)]
+struct AlruLine {
+    wake_up_ns: Time,
+    staleness_ns: Time,
+    flush_max_buffers: Frames,
+    activity_ns: Time,
+    page_ns: Time,
 }
 
 impl TierLine {
@@ -87,10 +103,29 @@ impl TierLine {
                 promote: self.promote.map(|Promoted(promote)| promote).unwrap_or_default(),
                 admit_dirty: self.admit_dirty.map(|Dirty(dirty)| dirty).unwrap_or_default(),
                 fetch_on_write_miss,
-                most_dirty: self.most_dirty.map(|Count(pages)| pages),
+                clean: clean(key, self.most_dirty, self.alru)?,
             },
             page_bytes: self.page_bytes.map_or(4096, |Frames(bytes)| bytes.into()),
         })
+    }
+}
+
+/// Write-back of dirty pages that stay.
+fn clean(
+    key: &str,
+    most_dirty: Option<Count>,
+    alru: Option<Object<AlruLine>>,
+) -> Result<Option<Clean>, Malformed> {
+    match (most_dirty, alru) {
+        (Some(_), Some(_)) => Err(malformed(format!("{key}.alru"), "there is most_dirty, too")),
+        (most_dirty, None) => Ok(most_dirty.map(|Count(pages)| Clean::Above(pages))),
+        (None, Some(Object(alru))) => Ok(Some(Clean::Stale(AlruRule {
+            wake_up_ns: alru.wake_up_ns.0,
+            staleness_ns: alru.staleness_ns.0,
+            flush_max_buffers: alru.flush_max_buffers.0.into(),
+            activity_ns: alru.activity_ns.0,
+            page_ns: alru.page_ns.0,
+        }))),
     }
 }
 
@@ -170,7 +205,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     })
 }
 
-/// Arrivals of the accesses, which a filter that reads times needs.
+/// Arrivals of the accesses, which some filters and rules need.
 pub(super) fn arrivals(
     given: Option<List<Count>>,
     lower: &LowerTiersSpec,
@@ -181,7 +216,11 @@ pub(super) fn arrivals(
         let mut tiers = std::iter::once(&lower.tier2).chain(&lower.tier3);
         let needed =
             tiers.any(|tier| admission::info(tier.admit.name).is_ok_and(|info| info.reads_time));
-        return if needed { wrong("missing, and the filter reads times") } else { Ok(Vec::new()) };
+        return match lower.between() {
+            Some(key) => wrong(&format!("missing, and {key} follows them")),
+            None if needed => wrong("missing, and the filter reads times"),
+            None => Ok(Vec::new()),
+        };
     };
     let arrivals = given.counts();
     if arrivals.len() != accesses || !arrivals.is_sorted() {

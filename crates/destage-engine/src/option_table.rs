@@ -237,7 +237,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "NAME,...",
         default: "none",
-        about: "Write-back of dirty pages: dirty[max=0.1]. [none]",
+        about: "Write-back of dirty pages: dirty, alru. [none]",
         commands: OF_TIERS,
         several: true,
         columns: &[text("tier2_clean").or("none").needs(&["tier2"])],

@@ -9,7 +9,7 @@ use destage_keys::{Word, duration_ns};
 use destage_policies::BuildError;
 use destage_replay::error::RunError;
 use destage_replay::kv::{TokenTime, Touch};
-use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{AdmitDirty, Clean, Offer, Promote, TierRules};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Options of a flash tier below the cache, of a tier below that, and of requests of a language
@@ -53,7 +53,7 @@ pub struct TierOptions {
     /// Whether admission is asked for dirty pages.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub admit_dirty: Option<AdmitDirty>,
-    /// Write-back of dirty pages that stay: `dirty[max=0.2]`.
+    /// Write-back of dirty pages that stay: `dirty[max=0.2]`, `alru`.
     #[serde(deserialize_with = "clean", skip_serializing_if = "Option::is_none")]
     pub tier2_clean: Option<String>,
     /// Time of a read of tier 2, nanoseconds, without a device.
@@ -289,17 +289,17 @@ impl TierOptions {
                 promote: self.promote.unwrap_or_default(),
                 admit_dirty: self.admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
-                most_dirty: self.most_dirty(frames)?,
+                clean: self.clean(frames)?,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         };
         Ok(Some(LowerTiersSpec { tier2, tier3: self.third(fetch_on_write_miss)? }))
     }
 
-    /// Dirty pages that may stay in tier 2.
-    fn most_dirty(&self, frames: u32) -> Result<Option<u64>, RunError> {
+    /// Dirty pages of tier 2 that are written back and stay.
+    fn clean(&self, frames: u32) -> Result<Option<Clean>, RunError> {
         let Some(clean) = &self.tier2_clean else { return Ok(None) };
-        Ok(CleanSpec::parse(clean)?.most_dirty(frames)?)
+        Ok(CleanSpec::parse(clean)?.rule(frames)?)
     }
 
     /// The third tier, if there is one.
@@ -315,7 +315,7 @@ impl TierOptions {
                 promote: self.tier3_promote.unwrap_or_default(),
                 admit_dirty: self.tier3_admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
-                most_dirty: None,
+                clean: None,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         }))

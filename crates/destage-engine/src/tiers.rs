@@ -7,7 +7,7 @@ use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, FromRun, ORDERED, Setup, written};
 use destage_replay::error::RunError;
-use destage_replay::tiers::rules::{Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{Clean, Offer, Promote, TierRules};
 use destage_replay::tiers::{LowerTierParts, LowerTiers, LowerTiersParts};
 
 /// Parameter of a policy that takes the pages of the trace by default.
@@ -80,7 +80,7 @@ impl LowerTiersSpec {
     /// [`RunError::Impossible`], which names both keys and says why.
     pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
         self.tier2.suits("tier2", tier1)?;
-        if self.tier2.rules.most_dirty.is_some() && self.tier3.is_some() {
+        if self.tier2.rules.clean.is_some() && self.tier3.is_some() {
             return Err(RunError::Impossible(
                 "tier2_clean (--tier2-clean) excludes tier3 (--tier3): the page would be offered \
                  to it and stay: leave one of them out"
@@ -88,6 +88,15 @@ impl LowerTiersSpec {
             ));
         }
         self.tier3.as_ref().map_or(Ok(()), |tier3| tier3.suits("tier3", tier1))
+    }
+
+    /// The option, with its flag, of work that is done between two requests and follows their
+    /// arrivals.
+    pub fn between(&self) -> Option<&'static str> {
+        match self.tier2.rules.clean {
+            Some(Clean::Stale(_)) => Some("tier2_clean = alru (--tier2-clean)"),
+            _ => None,
+        }
     }
 
     /// The parts of empty tiers over pages with these LPNs, with what the run `says` to their
@@ -166,7 +175,7 @@ impl LowerTierSpec {
                 policy.label()
             ));
         }
-        if rules.most_dirty.is_some() && !ORDERED.iter().any(|info| info.name == policy.name) {
+        if rules.clean.is_some() && !ORDERED.iter().any(|info| info.name == policy.name) {
             let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
             return refused(format!(
                 "tier2_clean (--tier2-clean) excludes {key} = {}: it keeps no page that is \

@@ -1,6 +1,7 @@
 //! A DRAM cache over a flash cache, perhaps over a third tier, over a backing store. Mirrors
 //! `docs/spec/tiers.md`, 3 to 5.
 
+mod alru;
 mod third;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +76,8 @@ pub(crate) struct Lower {
     most_dirty: Option<u64>,
     /// One past the page that was cleaned last.
     clean_from: u64,
+    /// Stale dirty pages (4.11).
+    alru: Option<alru::Alru>,
     /// Of the access that is being served.
     pub(crate) decision: TierDecision,
     /// Of the access that is being served: what goes on to what lies below, in order.
@@ -101,6 +104,9 @@ impl Lower {
     /// Consequences of a miss in tier 1: the look-up, what leaves tier 1, what is inserted.
     fn missed_above(&mut self, op: Op, page: u64, above: &Decision, fetch_on_write_miss: bool) {
         self.missed(page);
+        if let Some(alru) = &mut self.alru {
+            alru.accessed();
+        }
         if op == Op::Read || fetch_on_write_miss {
             self.look_up(page);
         }
@@ -128,13 +134,18 @@ impl Lower {
             let ahead = dirty.iter().find(|page| **page >= self.clean_from);
             let page = *ahead.unwrap_or(&dirty[0]);
             self.clean_from = page + 1;
-            self.pages.insert(page, false);
-            self.order.as_mut().expect("a policy with an order").cleaned(page);
-            for counter in ["tier2_cleaned", "tier2_reads", "backing_writes"] {
-                self.count(counter);
-            }
-            self.decision.written_back.push(page);
+            self.cleans(page);
         }
+    }
+
+    /// 4.9: a dirty page is read and written, and stays.
+    fn cleans(&mut self, page: u64) {
+        self.pages.insert(page, false);
+        self.order.as_mut().expect("a policy with an order").cleaned(page);
+        for counter in ["tier2_cleaned", "tier2_reads", "backing_writes"] {
+            self.count(counter);
+        }
+        self.decision.written_back.push(page);
     }
 
     /// From the object `tier2` of a vector.
@@ -164,6 +175,7 @@ impl Lower {
             dirty_always: text("admit_dirty", "ask") == "always",
             most_dirty: tier2.get("most_dirty").and_then(Value::as_u64),
             clean_from: 0,
+            alru: alru::Alru::new(tier2.get("alru")),
             decision: TierDecision::default(),
             gone: Vec::new(),
             counters: TIER2_COUNTERS.map(|name| (name, 0)).into(),
@@ -193,7 +205,9 @@ impl Lower {
     fn sees(&mut self, op: Op, page: u64) -> Vec<u64> {
         // Only an ordered policy is told that a page was cleaned.
         let decision = match &mut self.order {
-            Some(order) if self.most_dirty.is_some() => order.access(op, page),
+            Some(order) if self.most_dirty.is_some() || self.alru.is_some() => {
+                order.access(op, page)
+            }
             order => {
                 let decision = self.policy.access(op, page);
                 if let Some(order) = order {
@@ -204,6 +218,9 @@ impl Lower {
         };
         assert_eq!(decision.hit, self.pages.contains_key(&page));
         *self.pages.entry(page).or_insert(false) |= op == Op::Write;
+        if let Some(alru) = self.alru.as_mut().filter(|_| op == Op::Write) {
+            alru.writes(page);
+        }
         decision.evicted
     }
 
@@ -437,7 +454,9 @@ pub fn run_tiers_with_ttl(
             lower.admission.arrived(ns);
             third.iter_mut().for_each(|third| third.admission.arrived(ns));
             ages.now_ns = ns;
+            lower.wakes(ns);
         }
+        let before = std::mem::take(&mut lower.decision.written_back);
         let mut tiers: Vec<&mut Lower> = std::iter::once(&mut lower).chain(&mut third).collect();
         let expired = ages.expire(page, upper.as_mut(), &mut tiers);
         let above = upper.access(op, page);
@@ -466,6 +485,7 @@ pub fn run_tiers_with_ttl(
         if let Some(expired) = expired {
             leaves_first(&mut decision, page, &expired, &mut counters);
         }
+        decision.written_back.splice(0..0, before);
         decisions.push(decision);
     }
     let flushes = Params(params).flag("flush_at_end");

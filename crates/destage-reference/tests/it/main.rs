@@ -15,6 +15,7 @@ mod gcar_bplru;
 mod lists;
 mod map_cache;
 mod tier_vectors;
+mod tiers_alru;
 mod tiers_clean;
 mod tiers_device;
 mod tiers_disk;

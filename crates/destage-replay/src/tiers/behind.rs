@@ -49,8 +49,8 @@ pub(super) trait Behind {
     fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut LowerCounters);
     /// [`LowerTiers::awaits_ns`].
     fn awaits_ns(&self) -> u64;
-    /// [`LowerTiers::arrived`].
-    fn arrived(&mut self, now_ns: u64);
+    /// [`LowerTiers::arrived`] and [`LowerTiers::between`].
+    fn arrived(&mut self, now_ns: u64, counters: &mut LowerCounters);
     /// A trim.
     fn forget(&mut self, page: Page) -> Option<bool>;
     /// [`LowerTiers::dirty_pages`].
@@ -75,8 +75,9 @@ impl<P: Policy> Behind for LowerTiers<'_, P> {
         self.awaits_ns()
     }
 
-    fn arrived(&mut self, now_ns: u64) {
+    fn arrived(&mut self, now_ns: u64, counters: &mut LowerCounters) {
         self.arrived(now_ns);
+        self.between(counters, &mut ());
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {

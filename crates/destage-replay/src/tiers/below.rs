@@ -103,6 +103,14 @@ impl<'a, P: Policy> LowerTiers<'a, P> {
         }
     }
 
+    /// What is done between two requests, and was due before the one that has
+    /// [`arrived`](LowerTiers::arrived).
+    pub fn between<E: TierEvents>(&mut self, counters: &mut LowerCounters, events: &mut E) {
+        if self.tier2.cleans() {
+            self.below(counters, events).clean_due();
+        }
+    }
+
     /// Pages that are dirty here, and in any tier; `shows` gives the pages of tier 1.
     pub fn dirty_pages(&self, shows: &Residents<'_>) -> DirtyPages {
         let LowerTiers { tier2, tier3 } = self;
@@ -161,11 +169,23 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
     #[inline(never)]
     fn clean(&mut self) {
         while let Some(page) = self.tier.clean_next() {
-            self.counters.tier2_cleaned += 1;
-            self.counters.tier2_reads += 1;
-            self.counters.backing_writes += 1;
-            self.events.cleaned(page);
+            self.clean_page(page);
         }
+    }
+
+    /// Stale dirty pages are written back, and stay (4.11).
+    fn clean_due(&mut self) {
+        while let Some(batch) = self.tier.clean_due() {
+            batch.into_iter().for_each(|page| self.clean_page(page));
+        }
+    }
+
+    fn clean_page(&mut self, page: Page) {
+        self.tier.cleaned(page);
+        self.counters.tier2_cleaned += 1;
+        self.counters.tier2_reads += 1;
+        self.counters.backing_writes += 1;
+        self.events.cleaned(page);
     }
 
     /// An access that missed the tier above looks its page up (4.1, steps 2 and 3); the number of

@@ -41,6 +41,31 @@ words! {
     }
 }
 
+/// Write-back of dirty pages of tier 2 that stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clean {
+    /// While more pages than this number are dirty (4.9).
+    Above(u64),
+    /// Pages that were not written for a while, when the tier is idle (4.11).
+    Stale(AlruRule),
+}
+
+/// Parameters of ALRU, the cleaning policy of Open CAS (`docs/spec/tiers.md` 4.11). Times are
+/// nanoseconds, at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AlruRule {
+    /// Time between two wake-ups that find nothing to do.
+    pub wake_up_ns: u64,
+    /// Age of its last write above which a dirty page is stale.
+    pub staleness_ns: u64,
+    /// Largest number of pages of a batch, at least 1.
+    pub flush_max_buffers: u64,
+    /// Time without an access after which the tier is idle.
+    pub activity_ns: u64,
+    /// Time of writing back one page, after which the next batch begins.
+    pub page_ns: u64,
+}
+
 /// The rules of tier 2.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TierRules {
@@ -52,6 +77,6 @@ pub struct TierRules {
     pub admit_dirty: AdmitDirty,
     /// A write miss reads the page first.
     pub fetch_on_write_miss: bool,
-    /// Dirty pages that may stay: those above are written back, and stay clean. `None`: all.
-    pub most_dirty: Option<u64>,
+    /// Dirty pages that are written back, and stay clean. `None`: none.
+    pub clean: Option<Clean>,
 }

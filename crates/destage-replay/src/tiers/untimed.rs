@@ -117,8 +117,8 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
         self.lower.awaits_ns()
     }
 
-    fn arrived(&mut self, now_ns: u64) {
-        self.lower.arrived(now_ns);
+    fn arrived(&mut self, now_ns: u64, counted: &mut Counted) {
+        self.lower.arrived(now_ns, &mut counted.0.tiers);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
@@ -218,8 +218,9 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
         self.lower.awaits_ns().min(of_expiry)
     }
 
-    fn arrived(&mut self, now_ns: u64) {
+    fn arrived(&mut self, now_ns: u64, counted: &mut Counted) {
         self.lower.arrived(now_ns);
+        self.lower.between(&mut counted.0.tiers, &mut self.decision);
         if let Some(expiry) = &mut self.expiry {
             expiry.arrived(now_ns);
         }
