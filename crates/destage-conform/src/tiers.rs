@@ -17,7 +17,9 @@ use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replay;
-use destage_replay::tiers::rules::{AdmitDirty, AlruRule, Clean, Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{
+    AdmitDirty, AlruRule, Clean, FeedLists, FeedRule, Offer, Promote, TierRules,
+};
 use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{TierDecision, untimed};
 use destage_replay::warmup::Warmup;
@@ -39,7 +41,8 @@ pub(super) struct TierVector {
 
 worded!(
     /// Which pages are offered.
-    Offered(Offer), "\"evicted\" or \"inserted\"", |found| found.as_str().and_then(Offer::parse)
+    Offered(Offer), "\"evicted\", \"inserted\" or \"feed\"",
+    |found| found.as_str().and_then(Offer::parse)
 );
 worded!(
     /// Treatment of a tier-2 copy that is hit.
@@ -71,6 +74,23 @@ pub(super) struct TierLine {
     page_bytes: Option<Frames>,
     most_dirty: Option<Count>,
     alru: Option<Object<AlruLine>>,
+    feed: Option<Object<FeedLine>>,
+}
+
+worded!(
+    /// Lists of tier 1 that a feed goes through.
+    Lists(FeedLists), "\"all\" or \"mfu\"", |found| found.as_str().and_then(FeedLists::parse)
+);
+
+/// The feed of a tier as a line has it.
+#[derive(Deserialize)]
+struct FeedLine {
+    interval_ns: Time,
+    min_interval_ns: Time,
+    warm_pages: Frames,
+    cold_pages: Frames,
+    headroom: Count,
+    lists: Lists,
 }
 
 /// Stale dirty pages of a tier as a line has them.
@@ -91,6 +111,7 @@ impl TierLine {
             let key = format!("{key}.{of}");
             move |error: destage_policies::BuildError| malformed(key, error.to_string())
         };
+        let offer = self.offer.map(|Offered(offer)| offer).unwrap_or_default();
         let given = |params| values(params).into_iter().collect();
         Ok(LowerTierSpec {
             policy: PolicySpec::new(&self.policy.0, given(self.params))
@@ -99,7 +120,8 @@ impl TierLine {
             admit: AdmissionSpec::new(&admit, given(self.admit_params))
                 .map_err(refused("admit"))?,
             rules: TierRules {
-                offer: self.offer.map(|Offered(offer)| offer).unwrap_or_default(),
+                offer,
+                feed: feed(key, offer, self.feed)?,
                 promote: self.promote.map(|Promoted(promote)| promote).unwrap_or_default(),
                 admit_dirty: self.admit_dirty.map(|Dirty(dirty)| dirty).unwrap_or_default(),
                 fetch_on_write_miss,
@@ -107,6 +129,27 @@ impl TierLine {
             },
             page_bytes: self.page_bytes.map_or(4096, |Frames(bytes)| bytes.into()),
         })
+    }
+}
+
+/// The feed, which goes with the offer of this name.
+fn feed(
+    key: &str,
+    offer: Offer,
+    feed: Option<Object<FeedLine>>,
+) -> Result<Option<FeedRule>, Malformed> {
+    match (offer == Offer::Feed, feed) {
+        (false, None) => Ok(None),
+        (true, Some(Object(feed))) => Ok(Some(FeedRule {
+            interval_ns: feed.interval_ns.0,
+            min_interval_ns: feed.min_interval_ns.0,
+            warm_pages: feed.warm_pages.0.into(),
+            cold_pages: feed.cold_pages.0.into(),
+            headroom: feed.headroom.0,
+            lists: feed.lists.0,
+        })),
+        (true, None) => Err(malformed(format!("{key}.feed"), "the key is missing")),
+        (false, Some(_)) => Err(malformed(format!("{key}.feed"), "it goes with offer \"feed\"")),
     }
 }
 

@@ -171,7 +171,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "NAME,...",
         default: "evicted",
-        about: "Offered pages: evicted, or inserted. [evicted]",
+        about: "Offered pages: evicted, inserted, feed. [evicted]",
         commands: OF_TIERS,
         several: true,
         columns: &[text("offer").or("evicted").needs(&["tier2"])],

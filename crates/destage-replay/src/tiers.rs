@@ -13,6 +13,7 @@
 //!  untimed     the loops without a device       through   no tier 1 above it
 //!  cleaner     dirty pages that are written back and stay
 //!  alru        those of them that are stale
+//!  feeder      copies of what tier 1 evicts next
 //!  behind      the tiers behind a block of tier 1
 //! ```
 
@@ -22,6 +23,7 @@ pub mod below;
 mod cleaner;
 pub mod counters;
 pub mod events;
+mod feeder;
 pub mod lower_tier;
 pub mod rules;
 pub mod slots;
@@ -32,5 +34,5 @@ pub use below::{LowerTiers, LowerTiersParts};
 pub use counters::{LowerCounters, Tier3Counters, TierCounters};
 pub use events::TierDecision;
 pub use lower_tier::{LowerTier, LowerTierParts};
-pub use rules::{AdmitDirty, AlruRule, Clean, Offer, Promote, TierRules};
+pub use rules::{AdmitDirty, AlruRule, Clean, FeedLists, FeedRule, Offer, Promote, TierRules};
 pub use slots::Slots;

@@ -19,5 +19,6 @@ mod tiers_alru;
 mod tiers_clean;
 mod tiers_device;
 mod tiers_disk;
+mod tiers_feed;
 mod vectors;
 mod writer;

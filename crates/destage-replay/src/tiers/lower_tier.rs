@@ -8,6 +8,7 @@
 //! which answers whether the tier has it, and dirty or clean.
 
 use super::cleaner::Cleaner;
+use super::feeder::Feeder;
 use super::rules::TierRules;
 use destage_core::pages::prefetch;
 use destage_core::{AnyPolicy, Lpn, NEVER, Op, Page, Plan, Policy, Request};
@@ -31,6 +32,7 @@ pub struct LowerTier<'a, P = AnyPolicy> {
     lpns: &'a [u64],
     pub(super) copies: Vec<Copied>, // by page
     cleaner: Option<Box<Cleaner>>,
+    pub(super) feeder: Option<Box<Feeder>>,
     pub(super) plan: Plan,
 }
 
@@ -68,7 +70,8 @@ impl<'a, P: Policy> LowerTier<'a, P> {
             policy.keep_order();
             Box::new(Cleaner::new(rule))
         });
-        LowerTier { policy, admission, rules, lpns, copies, cleaner, plan: Plan::new() }
+        let feeder = rules.feed.map(|rule| Box::new(Feeder::new(rule)));
+        LowerTier { policy, admission, rules, lpns, copies, cleaner, feeder, plan: Plan::new() }
     }
 
     /// Rules between the tiers.
@@ -81,7 +84,8 @@ impl<'a, P: Policy> LowerTier<'a, P> {
     #[inline]
     pub fn awaits_ns(&self) -> u64 {
         let of_cleaner = self.cleaner.as_ref().map_or(u64::MAX, |cleaner| cleaner.awaits_ns());
-        self.admission.awaits_ns().min(of_cleaner)
+        let of_feeder = self.feeder.as_ref().map_or(u64::MAX, |feeder| feeder.awaits_ns());
+        self.admission.awaits_ns().min(of_cleaner).min(of_feeder)
     }
 
     /// A request arrives, before its accesses: admission may cut time into windows.
@@ -89,6 +93,9 @@ impl<'a, P: Policy> LowerTier<'a, P> {
         self.admission.arrived(now_ns);
         if let Some(cleaner) = &mut self.cleaner {
             cleaner.arrived(now_ns);
+        }
+        if let Some(feeder) = &mut self.feeder {
+            feeder.arrived(now_ns);
         }
     }
 

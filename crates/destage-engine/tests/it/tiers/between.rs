@@ -1,9 +1,9 @@
-//! What tier 2 does between two requests, against its reference model on random traces with pauses
-//! (`docs/spec/tiers.md` 4.11).
+//! The work of tier 2 between two requests, against its reference model on random traces with
+//! pauses (`docs/spec/tiers.md` 4.11 and 4.12).
 
 use super::ttl::{arriving, gaps};
 use super::*;
-use destage_replay::tiers::AlruRule;
+use destage_replay::tiers::{AlruRule, FeedLists, FeedRule};
 
 /// A vector's tier with the keys of its rules of write-back.
 pub(super) fn with_keys(tier: Json, rules: &TierRules) -> Map<String, Json> {
@@ -18,6 +18,14 @@ pub(super) fn with_keys(tier: Json, rules: &TierRules) -> Map<String, Json> {
     };
     let [mut tier, keys] = [tier, keys].map(|keys| keys.as_object().expect("keys").clone());
     tier.extend(keys);
+    if let Some(feed) = rules.feed {
+        let feed = json!({
+            "interval_ns": feed.interval_ns, "min_interval_ns": feed.min_interval_ns,
+            "warm_pages": feed.warm_pages, "cold_pages": feed.cold_pages,
+            "headroom": feed.headroom, "lists": feed.lists,
+        });
+        tier.insert("feed".into(), feed);
+    }
     tier
 }
 
@@ -41,6 +49,39 @@ fn with_alru() -> impl Strategy<Value = Case> {
         given.policy = PolicySpec::parse(below).expect("a policy");
         given.rules.clean = Some(Clean::Stale(rule));
         case
+    })
+}
+
+fn feed() -> impl Strategy<Value = FeedRule> {
+    let intervals = (1..200u64, 1..60u64);
+    let lists = select(vec![FeedLists::All, FeedLists::All, FeedLists::Mfu]);
+    (intervals, 1..7u64, 0..5u64, 0..4u64, lists).prop_map(
+        |((interval_ns, min_interval_ns), warm_pages, more, headroom, lists)| FeedRule {
+            interval_ns,
+            min_interval_ns,
+            warm_pages,
+            cold_pages: warm_pages + more,
+            headroom,
+            lists,
+        },
+    )
+}
+
+/// A case whose tier 2 is fed.
+fn with_a_feed() -> impl Strategy<Value = Case> {
+    let ordered = ORDERED.iter().map(|info| info.name);
+    let above: Vec<_> = ordered.chain(std::iter::repeat_n("arc", 6)).collect();
+    (case(), select(above), feed()).prop_map(|(mut case, above, mut rule)| {
+        let LowerTiersSpec { tier2: given, tier3 } = &mut case.lower;
+        *tier3 = None;
+        given.admit = AdmissionSpec::parse("always").expect("a filter");
+        if above != "arc" {
+            rule.lists = FeedLists::All;
+        }
+        let fetch_on_write_miss = given.rules.fetch_on_write_miss;
+        let rules = TierRules { fetch_on_write_miss, ..TierRules::default() };
+        given.rules = TierRules { offer: Offer::Feed, feed: Some(rule), ..rules };
+        Case { tier1: above.into(), ..case }
     })
 }
 
@@ -123,5 +164,35 @@ proptest! {
         let plain = observed(&case, (&arrivals, None));
         prop_assert_eq!(cleaned.0, plain.0);
         prop_assert_eq!(cleaned.1.counters, plain.1.counters);
+    }
+
+    #[test]
+    fn pages_are_fed_as_in_their_model(
+        case in with_a_feed(), gaps in gaps(), ttl_ns in 1..3000u64, of in 0..10u8,
+    ) {
+        let case = Case { flush_at_end: false, ..case };
+        let lru = PolicySpec::parse(&case.tier1).expect("a policy");
+        prop_assert!(case.lower.suits(&lru).is_ok());
+        let times = arriving(&gaps, accesses(&case.steps));
+        agree(&case, (&times, (of == 9).then_some(ttl_ns)))?;
+    }
+
+    #[test]
+    fn a_fed_tier_has_clean_pages_alone_and_a_feed_that_does_not_begin_none(
+        case in with_a_feed(), gaps in gaps(),
+    ) {
+        let mut case = case;
+        let arrivals = arriving(&gaps, accesses(&case.steps));
+        let (_, fed) = observed(&case, (&arrivals, None));
+        let counts = fed.counters.tiers.tier2;
+        prop_assert_eq!(counts.pending_tier2, 0);
+        prop_assert_eq!(counts.offers, counts.admitted);
+        prop_assert_eq!(counts.tier2_writes, counts.admitted);
+        case.lower.tier2.rules.feed.as_mut().expect("a feed").interval_ns = u64::MAX / 2;
+        let (decisions, idle) = observed(&case, (&arrivals, None));
+        prop_assert_eq!(idle.counters.tiers.tier2.admitted, 0);
+        let written: usize = decisions.iter().map(|d| d.written_back.len()).sum();
+        prop_assert_eq!(written as u64, idle.counters.tiers.tier2.backing_writes);
+        prop_assert_eq!(idle.counters.hits(), fed.counters.hits(), "tier 1 sees nothing of it");
     }
 }
