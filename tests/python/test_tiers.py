@@ -153,7 +153,7 @@ def test_what_excludes_what_is_an_error_that_names_both(
         (["--tier2", "lru"], "add tier2_cache (--tier2-cache)"),
         ([*tier2, "--promote", "move", "--offer", "inserted"], "excludes offer = inserted"),
         ([*tier2, "--admit", "nht"], "did you mean nth?"),
-        ([*tier2, "--offer", "all"], "offer: expected evicted or inserted"),
+        ([*tier2, "--offer", "all"], 'unknown offer "all" (known: evicted, inserted, feed)'),
         (["--tier2", "arc", "--tier2-cache", "40p", "--admit", "tinylfu"], "without threshold"),
         (["--tier2", "min", "--tier2-cache", "40p"], "not known beforehand"),
         (["--kv"], "the trace has no chains of blocks"),

@@ -17,7 +17,9 @@ use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::observe::Observer;
 use destage_replay::replay::Replay;
-use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{
+    AdmitDirty, AlruRule, Clean, FeedLists, FeedRule, Offer, Promote, TierRules,
+};
 use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{TierDecision, untimed};
 use destage_replay::warmup::Warmup;
@@ -39,7 +41,8 @@ pub(super) struct TierVector {
 
 worded!(
     /// Which pages are offered.
-    Offered(Offer), "\"evicted\" or \"inserted\"", |found| found.as_str().and_then(Offer::parse)
+    Offered(Offer), "\"evicted\", \"inserted\" or \"feed\"",
+    |found| found.as_str().and_then(Offer::parse)
 );
 worded!(
     /// Treatment of a tier-2 copy that is hit.
@@ -48,6 +51,11 @@ worded!(
 worded!(
     /// Tier that decides on the admission of dirty pages.
     Dirty(AdmitDirty), "\"ask\" or \"always\"", |found| found.as_str().and_then(AdmitDirty::parse)
+);
+
+worded!(
+    /// A time that passes, nanoseconds.
+    Time(u64), "an integer >= 1", |found| found.as_u64().filter(|&ns| ns > 0)
 );
 
 /// A tier below the first as a line has it.
@@ -65,6 +73,34 @@ pub(super) struct TierLine {
     admit_dirty: Option<Dirty>,
     page_bytes: Option<Frames>,
     most_dirty: Option<Count>,
+    alru: Option<Object<AlruLine>>,
+    feed: Option<Object<FeedLine>>,
+}
+
+worded!(
+    /// Lists of tier 1 that a feed goes through.
+    Lists(FeedLists), "\"all\" or \"mfu\"", |found| found.as_str().and_then(FeedLists::parse)
+);
+
+/// The feed of a tier as a line has it.
+#[derive(Deserialize)]
+struct FeedLine {
+    interval_ns: Time,
+    min_interval_ns: Time,
+    warm_pages: Frames,
+    cold_pages: Frames,
+    headroom: Count,
+    lists: Lists,
+}
+
+/// Stale dirty pages of a tier as a line has them.
+#[derive(Deserialize)]
+struct AlruLine {
+    wake_up_ns: Time,
+    staleness_ns: Time,
+    flush_max_buffers: Frames,
+    activity_ns: Time,
+    page_ns: Time,
 }
 
 impl TierLine {
@@ -75,6 +111,7 @@ impl TierLine {
             let key = format!("{key}.{of}");
             move |error: destage_policies::BuildError| malformed(key, error.to_string())
         };
+        let offer = self.offer.map(|Offered(offer)| offer).unwrap_or_default();
         let given = |params| values(params).into_iter().collect();
         Ok(LowerTierSpec {
             policy: PolicySpec::new(&self.policy.0, given(self.params))
@@ -83,14 +120,55 @@ impl TierLine {
             admit: AdmissionSpec::new(&admit, given(self.admit_params))
                 .map_err(refused("admit"))?,
             rules: TierRules {
-                offer: self.offer.map(|Offered(offer)| offer).unwrap_or_default(),
+                offer,
+                feed: feed(key, offer, self.feed)?,
                 promote: self.promote.map(|Promoted(promote)| promote).unwrap_or_default(),
                 admit_dirty: self.admit_dirty.map(|Dirty(dirty)| dirty).unwrap_or_default(),
                 fetch_on_write_miss,
-                most_dirty: self.most_dirty.map(|Count(pages)| pages),
+                clean: clean(key, self.most_dirty, self.alru)?,
             },
             page_bytes: self.page_bytes.map_or(4096, |Frames(bytes)| bytes.into()),
         })
+    }
+}
+
+/// The feed, which goes with the offer of this name.
+fn feed(
+    key: &str,
+    offer: Offer,
+    feed: Option<Object<FeedLine>>,
+) -> Result<Option<FeedRule>, Malformed> {
+    match (offer == Offer::Feed, feed) {
+        (false, None) => Ok(None),
+        (true, Some(Object(feed))) => Ok(Some(FeedRule {
+            interval_ns: feed.interval_ns.0,
+            min_interval_ns: feed.min_interval_ns.0,
+            warm_pages: feed.warm_pages.0.into(),
+            cold_pages: feed.cold_pages.0.into(),
+            headroom: feed.headroom.0,
+            lists: feed.lists.0,
+        })),
+        (true, None) => Err(malformed(format!("{key}.feed"), "the key is missing")),
+        (false, Some(_)) => Err(malformed(format!("{key}.feed"), "it goes with offer \"feed\"")),
+    }
+}
+
+/// Write-back of dirty pages that stay.
+fn clean(
+    key: &str,
+    most_dirty: Option<Count>,
+    alru: Option<Object<AlruLine>>,
+) -> Result<Option<Clean>, Malformed> {
+    match (most_dirty, alru) {
+        (Some(_), Some(_)) => Err(malformed(format!("{key}.alru"), "there is most_dirty, too")),
+        (most_dirty, None) => Ok(most_dirty.map(|Count(pages)| Clean::Above(pages))),
+        (None, Some(Object(alru))) => Ok(Some(Clean::Stale(AlruRule {
+            wake_up_ns: alru.wake_up_ns.0,
+            staleness_ns: alru.staleness_ns.0,
+            flush_max_buffers: alru.flush_max_buffers.0.into(),
+            activity_ns: alru.activity_ns.0,
+            page_ns: alru.page_ns.0,
+        }))),
     }
 }
 
@@ -170,7 +248,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     })
 }
 
-/// Arrivals of the accesses, which a filter that reads times needs.
+/// Arrivals of the accesses, which some filters and rules need.
 pub(super) fn arrivals(
     given: Option<List<Count>>,
     lower: &LowerTiersSpec,
@@ -181,7 +259,11 @@ pub(super) fn arrivals(
         let mut tiers = std::iter::once(&lower.tier2).chain(&lower.tier3);
         let needed =
             tiers.any(|tier| admission::info(tier.admit.name).is_ok_and(|info| info.reads_time));
-        return if needed { wrong("missing, and the filter reads times") } else { Ok(Vec::new()) };
+        return match lower.between() {
+            Some(key) => wrong(&format!("missing, and {key} follows them")),
+            None if needed => wrong("missing, and the filter reads times"),
+            None => Ok(Vec::new()),
+        };
     };
     let arrivals = given.counts();
     if arrivals.len() != accesses || !arrivals.is_sorted() {

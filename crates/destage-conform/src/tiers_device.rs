@@ -159,6 +159,9 @@ pub(super) fn tiers_device_vector(line: &Json) -> Result<TiersDeviceVector, Malf
     let policy = PolicySpec::new(&line.policy.0, params.into_iter().collect())
         .map_err(|e| refused("policy", &e))?;
     let lower = lower(line.tier2.0, None, (&policy, fetch_on_write_miss))?;
+    if let Some(key) = lower.between() {
+        return Err(malformed("tier2", format!("{key} excludes a device")));
+    }
     let device = DeviceConfig::from_tables(&table(line.device), &table(line.ftl))
         .map_err(|e| refused("device", &e))?;
     let mut cache = table(line.cache);

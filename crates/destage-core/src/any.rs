@@ -7,6 +7,7 @@
 
 use crate::{
     Completion, DeviceView, Lookup, Page, Part, Plan, Policy, Request, Requirements, Slot, UnitId,
+    VictimList,
 };
 
 /// Any policy. Decides as the one that it was made of, on whichever thread it is.
@@ -165,6 +166,7 @@ passed_on! {
         fn counts_operations() -> bool;
         fn forgets() -> bool;
         fn next_victims(show: &mut dyn FnMut(Page, bool) -> bool);
+        fn show_list(list: VictimList, from: bool, show: &mut dyn FnMut(Page, bool) -> bool);
         fn prefetch(page: Page);
         fn prefetch_links(page: Page);
         fn prefetch_neighbours(page: Page);

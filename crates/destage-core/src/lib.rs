@@ -43,7 +43,7 @@ pub use list::List;
 pub use near::Near;
 pub use pages::{Changes, Dense, Directory, Hashed, Node, Pages, PerSlot};
 pub use plan::{Evicted, Group, Pad, PadRun, Pads, Plan};
-pub use policy::{Completion, Policy, Requirements};
+pub use policy::{Completion, Policy, Requirements, VictimList};
 pub use queue::{Places, Queue};
 pub use random::SplitMix64;
 pub use request::{Lookup, Request, Units};

@@ -76,6 +76,17 @@ pub struct Completion {
     pub service_ns: Nanos,
 }
 
+/// A list of resident pages that leave in its order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VictimList {
+    /// All pages, in the order of [`Policy::next_victims`]: of a policy with an order.
+    All,
+    /// Pages that were used once, of a policy that keeps them apart.
+    Recent,
+    /// Pages that were used again, of such a policy.
+    Frequent,
+}
+
 /// A cache or write-buffer policy: decides which pages stay.
 ///
 /// An implementation keeps its own lists and the dirty bit of every resident page, and nothing
@@ -154,6 +165,30 @@ pub trait Policy {
     /// if every access from now on were the write of a new page; as many as `show` wants, which
     /// answers whether it wants another. Changes nothing.
     fn next_victims(&self, _show: &mut dyn FnMut(Page, bool) -> bool) {}
+
+    /// Shows the resident pages of one of its lists, each with its dirty bit, from the page that
+    /// would leave first, or with `newest_first` from the one that would leave last; as many as
+    /// `show` wants, as [`next_victims`](Policy::next_victims). A list that it does not keep is
+    /// empty. Changes nothing.
+    fn show_list(
+        &self,
+        list: VictimList,
+        newest_first: bool,
+        show: &mut dyn FnMut(Page, bool) -> bool,
+    ) {
+        match (list, newest_first) {
+            (VictimList::All, false) => self.next_victims(show),
+            (VictimList::All, true) => {
+                let mut pages = Vec::with_capacity(self.resident() as usize);
+                self.next_victims(&mut |page, dirty| {
+                    pages.push((page, dirty));
+                    true
+                });
+                pages.into_iter().rev().all(|(page, dirty)| show(page, dirty));
+            }
+            _ => {}
+        }
+    }
 
     /// Pages will be [`cleaned`](Policy::cleaned) out of turn: also while clean pages come before
     /// them in the order. Called before the first access, if at all: a policy may have to remember

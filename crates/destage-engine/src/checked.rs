@@ -28,7 +28,7 @@
 
 use destage_core::{
     Completion, DeviceView, Directory, Lookup, Lpn, Page, Part, Plan, Policy, Request,
-    Requirements, Slot, UnitId,
+    Requirements, Slot, UnitId, VictimList,
 };
 use shadow::{Shadow, ShadowPage};
 use std::collections::HashSet;
@@ -403,6 +403,15 @@ impl<P: Policy> Policy for Checked<P> {
 
     fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
         self.inner.next_victims(show);
+    }
+
+    fn show_list(
+        &self,
+        list: VictimList,
+        newest_first: bool,
+        show: &mut dyn FnMut(Page, bool) -> bool,
+    ) {
+        self.inner.show_list(list, newest_first, show);
     }
 
     fn keep_order(&mut self) {

@@ -14,6 +14,7 @@
 //!  padding       pages that a policy adds to complete blocks, destage by destage
 //!  tiers         the tiers below the cache
 //!  backing       the store below them             clean   write-back of the flash tier
+//!  offer         pages that the flash tier is offered
 //!  tier_options  options of these tiers and of language models
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
 //! ```
@@ -25,6 +26,7 @@ pub mod cost;
 pub mod decisions;
 pub mod live;
 pub mod mounted;
+pub mod offer;
 pub mod option_column;
 pub mod option_table;
 pub mod options;

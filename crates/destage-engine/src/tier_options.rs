@@ -3,13 +3,14 @@
 
 use crate::backing::BackingSpec;
 use crate::clean::CleanSpec;
+use crate::offer::OfferSpec;
 use crate::spec::PolicySpec;
 use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::{Word, duration_ns};
 use destage_policies::BuildError;
 use destage_replay::error::RunError;
 use destage_replay::kv::{TokenTime, Touch};
-use destage_replay::tiers::rules::{AdmitDirty, Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{AdmitDirty, Clean, Offer, Promote, TierRules};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// Options of a flash tier below the cache, of a tier below that, and of requests of a language
@@ -44,16 +45,16 @@ pub struct TierOptions {
     /// Admission to tier 2: `nth[n=3]`.
     #[serde(deserialize_with = "filter", skip_serializing_if = "Option::is_none")]
     pub admit: Option<String>,
-    /// Pages that are offered to tier 2.
-    #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
-    pub offer: Option<Offer>,
+    /// Pages that are offered to tier 2: `inserted`, `feed[headroom=4]`.
+    #[serde(deserialize_with = "offered", skip_serializing_if = "Option::is_none")]
+    pub offer: Option<String>,
     /// Treatment of a tier-2 copy that is hit.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub promote: Option<Promote>,
     /// Whether admission is asked for dirty pages.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub admit_dirty: Option<AdmitDirty>,
-    /// Write-back of dirty pages that stay: `dirty[max=0.2]`.
+    /// Write-back of dirty pages that stay: `dirty[max=0.2]`, `alru`.
     #[serde(deserialize_with = "clean", skip_serializing_if = "Option::is_none")]
     pub tier2_clean: Option<String>,
     /// Time of a read of tier 2, nanoseconds, without a device.
@@ -180,6 +181,11 @@ impl TierOptions {
                     .into(),
             );
         }
+        if self.kv && self.offer_spec().map_err(|e| e.to_string())?.offer() == Offer::Feed {
+            return Err("kv (--kv) excludes offer = feed (--offer): a page is fed in the pauses \
+                between requests of pages. Take evicted or inserted"
+                .into());
+        }
         if self.kv && self.tier2_clean.is_some() {
             return Err("kv (--kv) excludes tier2_clean (--tier2-clean): no block is dirty".into());
         }
@@ -280,26 +286,34 @@ impl TierOptions {
     pub fn spec(&self, fetch_on_write_miss: bool) -> Result<Option<LowerTiersSpec>, RunError> {
         let Some(policy) = &self.tier2 else { return Ok(None) };
         let frames = self.tier2_frames.ok_or_else(|| RunError::Impossible(NO_SIZE.into()))?;
+        let offer = self.offer_spec()?;
+        let page_bytes = self.page_bytes.unwrap_or(1);
         let tier2 = LowerTierSpec {
             policy: PolicySpec::parse(policy)?,
             frames,
             admit: AdmissionSpec::parse(self.admit.as_deref().unwrap_or("always"))?,
             rules: TierRules {
-                offer: self.offer.unwrap_or_default(),
+                offer: offer.offer(),
+                feed: offer.feed(frames, page_bytes)?,
                 promote: self.promote.unwrap_or_default(),
                 admit_dirty: self.admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
-                most_dirty: self.most_dirty(frames)?,
+                clean: self.clean(frames)?,
             },
-            page_bytes: self.page_bytes.unwrap_or(1),
+            page_bytes,
         };
         Ok(Some(LowerTiersSpec { tier2, tier3: self.third(fetch_on_write_miss)? }))
     }
 
-    /// Dirty pages that may stay in tier 2.
-    fn most_dirty(&self, frames: u32) -> Result<Option<u64>, RunError> {
+    /// Pages that are offered to tier 2.
+    fn offer_spec(&self) -> Result<OfferSpec, BuildError> {
+        self.offer.as_deref().map_or(Ok(OfferSpec::At(Offer::default())), OfferSpec::parse)
+    }
+
+    /// Dirty pages of tier 2 that are written back and stay.
+    fn clean(&self, frames: u32) -> Result<Option<Clean>, RunError> {
         let Some(clean) = &self.tier2_clean else { return Ok(None) };
-        Ok(CleanSpec::parse(clean)?.most_dirty(frames)?)
+        Ok(CleanSpec::parse(clean)?.rule(frames)?)
     }
 
     /// The third tier, if there is one.
@@ -312,10 +326,11 @@ impl TierOptions {
             admit: AdmissionSpec::parse(self.tier3_admit.as_deref().unwrap_or("always"))?,
             rules: TierRules {
                 offer: self.tier3_offer.unwrap_or_default(),
+                feed: None,
                 promote: self.tier3_promote.unwrap_or_default(),
                 admit_dirty: self.tier3_admit_dirty.unwrap_or_default(),
                 fetch_on_write_miss,
-                most_dirty: None,
+                clean: None,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
         }))
@@ -345,9 +360,10 @@ impl TierOptions {
         let tier3 = (&self.tier3, &self.tier3_cache);
         let backing = self.backing.as_ref().map(|backing| format!(", backing {backing}"));
         let clean = self.tier2_clean.as_ref().map(|clean| format!(", clean {clean}"));
-        tier_label(tier2, (&self.admit, self.offer, self.promote))
+        let of_tier3 = self.tier3_offer.map(|offer| offer.name().to_owned());
+        tier_label(tier2, (&self.admit, &self.offer, self.promote))
             + &clean.unwrap_or_default()
-            + &tier_label(tier3, (&self.tier3_admit, self.tier3_offer, self.tier3_promote))
+            + &tier_label(tier3, (&self.tier3_admit, &of_tier3, self.tier3_promote))
             + &backing.unwrap_or_default()
     }
 }
@@ -355,7 +371,7 @@ impl TierOptions {
 /// Part of a run's label for one tier.
 fn tier_label(
     (policy, cache): (&Option<String>, &Option<String>),
-    (admit, offer, promote): (&Option<String>, Option<Offer>, Option<Promote>),
+    (admit, offer, promote): (&Option<String>, &Option<String>, Option<Promote>),
 ) -> String {
     let Some(policy) = policy else { return String::new() };
     let mut label = format!(" over {policy}");
@@ -364,7 +380,7 @@ fn tier_label(
     }
     let words = [
         ("admit", admit.clone()),
-        ("offer", offer.map(|offer| offer.name().to_owned())),
+        ("offer", offer.clone()),
         ("promote", promote.map(|promote| promote.name().to_owned())),
     ];
     for (key, value) in words {
@@ -393,6 +409,12 @@ fn policy<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Erro
 fn filter<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let given = text(value)?;
     let read = |text: String| AdmissionSpec::parse(&text).map(|spec| spec.label());
+    given.map(read).transpose().map_err(D::Error::custom)
+}
+
+fn offered<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let given = text(value)?;
+    let read = |text: String| OfferSpec::parse(&text).map(|spec| spec.label());
     given.map(read).transpose().map_err(D::Error::custom)
 }
 

@@ -7,7 +7,7 @@ use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, FromRun, ORDERED, Setup, written};
 use destage_replay::error::RunError;
-use destage_replay::tiers::rules::{Offer, Promote, TierRules};
+use destage_replay::tiers::rules::{AdmitDirty, Clean, FeedLists, Offer, Promote, TierRules};
 use destage_replay::tiers::{LowerTierParts, LowerTiers, LowerTiersParts};
 
 /// Parameter of a policy that takes the pages of the trace by default.
@@ -80,14 +80,73 @@ impl LowerTiersSpec {
     /// [`RunError::Impossible`], which names both keys and says why.
     pub fn suits(&self, tier1: &PolicySpec) -> Result<(), RunError> {
         self.tier2.suits("tier2", tier1)?;
-        if self.tier2.rules.most_dirty.is_some() && self.tier3.is_some() {
+        if self.tier2.rules.clean.is_some() && self.tier3.is_some() {
             return Err(RunError::Impossible(
                 "tier2_clean (--tier2-clean) excludes tier3 (--tier3): the page would be offered \
                  to it and stay: leave one of them out"
                     .into(),
             ));
         }
+        self.suits_feed(tier1).map_err(RunError::Impossible)?;
         self.tier3.as_ref().map_or(Ok(()), |tier3| tier3.suits("tier3", tier1))
+    }
+
+    /// A feed suits tier 1 and the other rules.
+    fn suits_feed(&self, tier1: &PolicySpec) -> Result<(), String> {
+        let LowerTiersSpec { tier2, tier3 } = self;
+        if tier3.as_ref().is_some_and(|tier3| tier3.rules.offer == Offer::Feed) {
+            return Err(
+                "tier3_offer = feed (--tier3-offer): only tier 2 is fed from the lists of \
+                tier 1. Take evicted or inserted"
+                    .into(),
+            );
+        }
+        let Some(feed) = tier2.rules.feed else { return Ok(()) };
+        let info = destage_policies::info(tier1.name);
+        let has_two = info.is_ok_and(|info| info.two_lists);
+        let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
+        if !has_two && !ordered.contains(&tier1.name) {
+            return Err(format!(
+                "offer = feed (--offer) excludes tier 1 {}: it has no list of the pages that it \
+                 evicts next. Take one of {}, arc",
+                tier1.label(),
+                ordered.join(", ")
+            ));
+        }
+        if !has_two && feed.lists == FeedLists::Mfu {
+            return Err(format!(
+                "offer = feed[lists=mfu] (--offer) needs arc as tier 1: {} has one list",
+                tier1.label()
+            ));
+        }
+        let (rules, admit) = (&tier2.rules, tier2.admit.name);
+        let excluded = [
+            (tier3.is_some(), "tier3 (--tier3)", "a page that is fed is not offered below"),
+            (rules.promote == Promote::Move, "promote = move", "a page that moves up is fed again"),
+            (admit != "always", "admit (--admit)", "every pass would ask for the same pages again"),
+            (
+                rules.admit_dirty == AdmitDirty::Always,
+                "admit_dirty (--admit-dirty)",
+                "dirty pages go to the backing store",
+            ),
+            (rules.clean.is_some(), "tier2_clean (--tier2-clean)", "no page of tier 2 is dirty"),
+        ];
+        match excluded.iter().find(|(is_given, ..)| *is_given) {
+            None => Ok(()),
+            Some((_, key, why)) => {
+                Err(format!("offer = feed (--offer) excludes {key}: {why}. Leave one of them out"))
+            }
+        }
+    }
+
+    /// The option, with its flag, of work that is done between two requests and follows their
+    /// arrivals.
+    pub fn between(&self) -> Option<&'static str> {
+        match self.tier2.rules.clean {
+            _ if self.tier2.rules.feed.is_some() => Some("offer = feed (--offer)"),
+            Some(Clean::Stale(_)) => Some("tier2_clean = alru (--tier2-clean)"),
+            _ => None,
+        }
     }
 
     /// The parts of empty tiers over pages with these LPNs, with what the run `says` to their
@@ -166,7 +225,7 @@ impl LowerTierSpec {
                 policy.label()
             ));
         }
-        if rules.most_dirty.is_some() && !ORDERED.iter().any(|info| info.name == policy.name) {
+        if rules.clean.is_some() && !ORDERED.iter().any(|info| info.name == policy.name) {
             let ordered: Vec<_> = ORDERED.iter().map(|info| info.name).collect();
             return refused(format!(
                 "tier2_clean (--tier2-clean) excludes {key} = {}: it keeps no page that is \
@@ -240,6 +299,7 @@ fn unsuited(spec: &PolicySpec) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offer::OfferSpec;
     use destage_policies::POLICIES;
 
     /// `docs/spec/tiers.md` 2: policies of tier 1.
@@ -268,6 +328,47 @@ mod tests {
         }
         let hybrid = tier2("acr-h[file_pages=9]", "always", TierRules::default());
         assert!(hybrid.suits("tier2", &lru).is_ok());
+    }
+
+    #[test]
+    fn a_feed_names_what_it_excludes() {
+        let of = |text: &str| {
+            let spec = OfferSpec::parse(text).expect("an offer");
+            let feed = spec.feed(10, 4096).expect("its parameters are right");
+            TierRules { offer: Offer::Feed, feed, ..TierRules::default() }
+        };
+        let suits = |tier1: &str, tier2: LowerTierSpec, tier3: Option<LowerTierSpec>| {
+            let tier1 = PolicySpec::parse(tier1).expect("a policy");
+            LowerTiersSpec { tier2, tier3 }.suits(&tier1).map_err(|error| error.to_string())
+        };
+        let fed = |rules| tier2("fifo", "always", rules);
+        for tier1 in ["lru", "fifo", "clock", "clock-sweep", "cflru", "lru-wsr", "arc"] {
+            assert_eq!(suits(tier1, fed(of("feed")), None), Ok(()));
+        }
+        assert_eq!(suits("arc", fed(of("feed[lists=mfu]")), None), Ok(()));
+        let plain = TierRules::default();
+        let (feed, third) = (of("feed"), Some(fed(plain)));
+        let clean = Some(Clean::Above(3));
+        for (refused, said) in [
+            (suits("none", fed(feed), None), "excludes tier 1 none: it has no list"),
+            (suits("2q", fed(feed), None), "excludes tier 1 2q: it has no list"),
+            (suits("lru", fed(of("feed[lists=mfu]")), None), "needs arc as tier 1: lru has one"),
+            (suits("arc", fed(feed), third), "excludes tier3 (--tier3)"),
+            (suits("arc", fed(plain), Some(fed(feed))), "tier3_offer = feed (--tier3-offer)"),
+            (suits("arc", tier2("fifo", "nth", feed), None), "excludes admit (--admit)"),
+            (
+                suits("arc", fed(TierRules { promote: Promote::Move, ..feed }), None),
+                "excludes promote = move",
+            ),
+            (
+                suits("arc", fed(TierRules { admit_dirty: AdmitDirty::Always, ..feed }), None),
+                "excludes admit_dirty (--admit-dirty)",
+            ),
+            (suits("arc", fed(TierRules { clean, ..feed }), None), "excludes tier2_clean"),
+        ] {
+            let error = refused.expect_err(said);
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -26,7 +26,9 @@ use crate::elastic::Elastic;
 use crate::info::INTERVAL_FRAMES_ADAPTIVE;
 use crate::params::Params;
 use crate::{Gauge, Info, Setup};
-use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
+use destage_core::{
+    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, VictimList,
+};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -35,6 +37,7 @@ pub static INFO: Info = Info {
     source: "Megiddo, Modha, FAST 2003",
     about: "Balance recency and frequency by the hits on two ghost lists.",
     ghosts: true,
+    two_lists: true,
     time: "O(1)",
     gauges: &[Gauge { name: "p", title: "p: target of T1", unit: "pages" }],
     interval_frames: INTERVAL_FRAMES_ADAPTIVE,
@@ -232,6 +235,25 @@ impl<D: Directory> Policy for Arc<D> {
         "B2" => self.b2.iter(&self.pages)
     }
 
+    /// T1 is the recent list, T2 the frequent one.
+    fn show_list(
+        &self,
+        list: VictimList,
+        newest_first: bool,
+        show: &mut dyn FnMut(Page, bool) -> bool,
+    ) {
+        let list = match list {
+            VictimList::All => return,
+            VictimList::Recent => &self.t1,
+            VictimList::Frequent => &self.t2,
+        };
+        let shown = |slot| show(self.pages.page(slot), self.pages[slot].dirty);
+        match newest_first {
+            true => list.iter(&self.pages).all(shown),
+            false => list.oldest_first(&self.pages).all(shown),
+        };
+    }
+
     hints! { self.pages: prefetch, prefetch_links }
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
@@ -260,7 +282,7 @@ impl<D: Directory> Policy for Arc<D> {
 mod tests {
     use super::*;
     use crate::testing::{drive, reads, victims};
-    use destage_core::Dense;
+    use destage_core::{Dense, Op::*};
 
     fn arc(frames: u32) -> Arc<Dense> {
         Arc::new(&Setup::new(frames), Dense::new(200))
@@ -293,6 +315,26 @@ mod tests {
         assert_eq!(lists(&a), "T1[5 4] T2[3] B1[] B2[2 1] p=2");
         drive(&mut a, &reads(&[1]));
         assert_eq!(lists(&a), "T1[5] T2[1 3] B1[4] B2[2] p=1", "|T1| = p, but the page was in B2");
+    }
+
+    #[test]
+    fn the_lists_are_shown_from_either_end_as_far_as_they_are_wanted() {
+        let mut a = arc(4);
+        drive(&mut a, &[(Write, 1), (Read, 2), (Read, 1), (Read, 2), (Read, 3), (Write, 4)]);
+        assert_eq!(lists(&a), "T1[4 3] T2[2 1] B1[] B2[] p=0");
+        let shown = |list, newest_first, wanted: usize| {
+            let mut pages = Vec::new();
+            a.show_list(list, newest_first, &mut |page, dirty| {
+                pages.push((page.0, dirty));
+                pages.len() < wanted
+            });
+            pages
+        };
+        assert_eq!(shown(VictimList::Recent, false, 9), [(3, false), (4, true)]);
+        assert_eq!(shown(VictimList::Recent, true, 1), [(4, true)]);
+        assert_eq!(shown(VictimList::Frequent, false, 1), [(1, true)]);
+        assert_eq!(shown(VictimList::Frequent, true, 9), [(2, false), (1, true)]);
+        assert_eq!(shown(VictimList::All, true, 9), []);
     }
 
     #[test]

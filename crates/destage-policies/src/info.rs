@@ -30,6 +30,9 @@ pub struct Info {
     pub lru_of_reads: bool,
     /// Holds a block of prompts back for its successors, which must be touched before it.
     pub tail_first: bool,
+    /// Keeps pages that were used once and pages that were used again in a list each, which leave
+    /// in its order ([`VictimList`](destage_core::VictimList)).
+    pub two_lists: bool,
     /// May bypass a page; a bypassed write goes through to flash.
     pub admission: bool,
     /// When it pads its destages to whole blocks, with its parameters at their defaults.
@@ -99,6 +102,7 @@ impl Info {
         page_numbers: false,
         lru_of_reads: false,
         tail_first: false,
+        two_lists: false,
         admission: false,
         pads: Pads::Never,
         time: "",

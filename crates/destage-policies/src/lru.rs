@@ -12,7 +12,9 @@ use crate::elastic::Elastic;
 use crate::info::{INTERVAL_FRAMES, StackOrder};
 use crate::params::Params;
 use crate::{Info, Setup, VICTIMS_AHEAD};
-use destage_core::{DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot};
+use destage_core::{
+    DeviceView, Directory, List, Lookup, Page, Pages, Plan, Policy, Request, Slot, VictimList,
+};
 
 /// Catalogue entry.
 pub static INFO: Info = Info {
@@ -84,6 +86,22 @@ impl<D: Directory> Policy for Lru<D> {
     fn next_victims(&self, show: &mut dyn FnMut(Page, bool) -> bool) {
         let shown = |slot| show(self.pages.page(slot), self.pages[slot].dirty);
         self.list.oldest_first(&self.pages).all(shown);
+    }
+
+    fn show_list(
+        &self,
+        list: VictimList,
+        newest_first: bool,
+        show: &mut dyn FnMut(Page, bool) -> bool,
+    ) {
+        match (list, newest_first) {
+            (VictimList::All, false) => self.next_victims(show),
+            (VictimList::All, true) => {
+                let shown = |slot| show(self.pages.page(slot), self.pages[slot].dirty);
+                self.list.iter(&self.pages).all(shown);
+            }
+            _ => {}
+        }
     }
 
     fn cleaned(&mut self, page: Page) {

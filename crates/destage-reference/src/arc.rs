@@ -32,6 +32,11 @@ impl Arc {
         }
     }
 
+    /// T1 and T2, each from its LRU end.
+    pub(crate) fn tails_first(&self) -> [Vec<u64>; 2] {
+        [&self.t1, &self.t2].map(|list| list.iter().rev().copied().collect())
+    }
+
     fn replace(&mut self, in_b2: bool) -> Decision {
         if !self.buffer.full() {
             return Decision::miss(); // a trim has left a frame free

@@ -1,6 +1,9 @@
 //! A DRAM cache over a flash cache, perhaps over a third tier, over a backing store. Mirrors
 //! `docs/spec/tiers.md`, 3 to 5.
 
+mod alru;
+mod feed;
+mod run;
 mod third;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +13,8 @@ use serde_json::{Map, Value};
 use crate::ace::Ordered;
 use crate::admission::{Admission, Tier2State};
 use crate::pgdsf::Pgdsf;
-use crate::through::Through;
-use crate::ttl::{Ages, add, leaves_first};
-use crate::{Decision, Model, Op, Params, Step, model_with_trims, ordered};
-use third::Reached;
+use crate::{Decision, Model, Op, Params, model_with_trims, ordered};
+pub use run::{run_tiers, run_tiers_at, run_tiers_with_ttl};
 
 /// A decision of two tiers or three (4.7).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -75,6 +76,10 @@ pub(crate) struct Lower {
     most_dirty: Option<u64>,
     /// One past the page that was cleaned last.
     clean_from: u64,
+    /// Stale dirty pages (4.11).
+    alru: Option<alru::Alru>,
+    /// The feed (4.12).
+    feed: Option<feed::Feed>,
     /// Of the access that is being served.
     pub(crate) decision: TierDecision,
     /// Of the access that is being served: what goes on to what lies below, in order.
@@ -101,6 +106,9 @@ impl Lower {
     /// Consequences of a miss in tier 1: the look-up, what leaves tier 1, what is inserted.
     fn missed_above(&mut self, op: Op, page: u64, above: &Decision, fetch_on_write_miss: bool) {
         self.missed(page);
+        if let Some(alru) = &mut self.alru {
+            alru.accessed();
+        }
         if op == Op::Read || fetch_on_write_miss {
             self.look_up(page);
         }
@@ -128,13 +136,18 @@ impl Lower {
             let ahead = dirty.iter().find(|page| **page >= self.clean_from);
             let page = *ahead.unwrap_or(&dirty[0]);
             self.clean_from = page + 1;
-            self.pages.insert(page, false);
-            self.order.as_mut().expect("a policy with an order").cleaned(page);
-            for counter in ["tier2_cleaned", "tier2_reads", "backing_writes"] {
-                self.count(counter);
-            }
-            self.decision.written_back.push(page);
+            self.cleans(page);
         }
+    }
+
+    /// 4.9: a dirty page is read and written, and stays.
+    fn cleans(&mut self, page: u64) {
+        self.pages.insert(page, false);
+        self.order.as_mut().expect("a policy with an order").cleaned(page);
+        for counter in ["tier2_cleaned", "tier2_reads", "backing_writes"] {
+            self.count(counter);
+        }
+        self.decision.written_back.push(page);
     }
 
     /// From the object `tier2` of a vector.
@@ -164,6 +177,8 @@ impl Lower {
             dirty_always: text("admit_dirty", "ask") == "always",
             most_dirty: tier2.get("most_dirty").and_then(Value::as_u64),
             clean_from: 0,
+            alru: alru::Alru::new(tier2.get("alru")),
+            feed: None,
             decision: TierDecision::default(),
             gone: Vec::new(),
             counters: TIER2_COUNTERS.map(|name| (name, 0)).into(),
@@ -193,7 +208,9 @@ impl Lower {
     fn sees(&mut self, op: Op, page: u64) -> Vec<u64> {
         // Only an ordered policy is told that a page was cleaned.
         let decision = match &mut self.order {
-            Some(order) if self.most_dirty.is_some() => order.access(op, page),
+            Some(order) if self.most_dirty.is_some() || self.alru.is_some() => {
+                order.access(op, page)
+            }
             order => {
                 let decision = self.policy.access(op, page);
                 if let Some(order) = order {
@@ -204,6 +221,9 @@ impl Lower {
         };
         assert_eq!(decision.hit, self.pages.contains_key(&page));
         *self.pages.entry(page).or_insert(false) |= op == Op::Write;
+        if let Some(alru) = self.alru.as_mut().filter(|_| op == Op::Write) {
+            alru.writes(page);
+        }
         decision.evicted
     }
 
@@ -218,6 +238,9 @@ impl Lower {
 
     /// A trim of the trace.
     fn trims(&mut self, page: u64) {
+        if let Some(feed) = &mut self.feed {
+            feed.forget(page);
+        }
         self.forget(page);
         self.admission.forget(page);
     }
@@ -268,6 +291,10 @@ impl Lower {
 
     /// 4.3: a page that tier 1 evicts.
     pub(crate) fn leaves(&mut self, page: u64, dirty: bool) {
+        if let Some(feed) = &mut self.feed {
+            feed.leaves();
+            return self.leaves_above_a_feed(page, dirty);
+        }
         match (dirty, self.pages.contains_key(&page)) {
             (true, true) => {
                 if self.admission.counts_overwrites() && !self.dirty_always {
@@ -313,14 +340,19 @@ impl Lower {
             self.admission.takes(page, &Tier2State { free, next_victim })
         };
         if taken {
-            self.count("admitted");
-            self.count("tier2_writes");
-            let evicted = self.sees(if dirty { Op::Write } else { Op::Read }, page);
-            evicted.into_iter().for_each(|victim| self.evicts(victim));
-            self.decision.admitted.push(page);
+            self.takes_in(page, dirty);
         } else {
             self.declined(page, dirty);
         }
+    }
+
+    /// A page that is not here is written: it is offered and taken, or fed.
+    fn takes_in(&mut self, page: u64, dirty: bool) {
+        self.count("admitted");
+        self.count("tier2_writes");
+        let evicted = self.sees(if dirty { Op::Write } else { Op::Read }, page);
+        evicted.into_iter().for_each(|victim| self.evicts(victim));
+        self.decision.admitted.push(page);
     }
 
     fn declined(&mut self, page: u64, dirty: bool) {
@@ -362,116 +394,6 @@ pub(crate) const TIER3_COUNTERS: [(&str, &str); 10] = [
     ("tier3_drops", "tier2_drops"),
 ];
 
-/// Runs a trace through two tiers; `None` if tier 1 is no known policy.
-///
-/// `params` holds the parameters of tier 1 and the options of a run, `tier2` is the object of a
-/// vector.
-///
-/// # Panics
-///
-/// As [`model`](crate::model), of either tier; on an unknown filter.
-pub fn run_tiers(
-    policy: &str,
-    frames: usize,
-    params: &Map<String, Value>,
-    tier2: &Map<String, Value>,
-    trace: &[Step],
-) -> Option<TierOutcome> {
-    run_tiers_at(policy, frames, params, (tier2, None), trace, &[])
-}
-
-/// As [`run_tiers`], through three tiers if there is one more, with the arrival of each access for
-/// filters that read times.
-///
-/// # Panics
-///
-/// As [`run_tiers`].
-pub fn run_tiers_at(
-    policy: &str,
-    frames: usize,
-    params: &Map<String, Value>,
-    (tier2, tier3): (&Map<String, Value>, Option<&Map<String, Value>>),
-    trace: &[Step],
-    arrivals_ns: &[u64],
-) -> Option<TierOutcome> {
-    run_tiers_with_ttl(policy, frames, params, (tier2, tier3), trace, (arrivals_ns, None))
-}
-
-/// As [`run_tiers_at`], with a time to live of pages, or without.
-///
-/// # Panics
-///
-/// As [`run_tiers`].
-pub fn run_tiers_with_ttl(
-    policy: &str,
-    frames: usize,
-    params: &Map<String, Value>,
-    (tier2, tier3): (&Map<String, Value>, Option<&Map<String, Value>>),
-    trace: &[Step],
-    (arrivals_ns, ttl_ns): (&[u64], Option<u64>),
-) -> Option<TierOutcome> {
-    let mut ages = Ages::new(ttl_ns.unwrap_or(u64::MAX / 2));
-    let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
-    let mut upper: Box<dyn Model> = match policy {
-        "none" => Box::new(Through),
-        _ => model_with_trims(policy, frames, params, trace)?,
-    };
-    let mut arrivals = arrivals_ns.iter();
-    let mut lower = Lower::new(tier2);
-    let mut third = tier3.map(Lower::new);
-    let mut decisions = Vec::new();
-    let mut counters: BTreeMap<&'static str, u64> =
-        ["read_hits", "read_misses", "write_hits", "write_misses", "evictions", "end_flushes"]
-            .map(|name| (name, 0))
-            .into();
-    for step in trace {
-        let &Step::Access(op, page) = step else {
-            let Step::Trim(page) = step else { unreachable!("an access or a trim") };
-            upper.forget(*page);
-            ages.tier1.remove(page);
-            std::iter::once(&mut lower).chain(&mut third).for_each(|tier| tier.trims(*page));
-            continue;
-        };
-        lower.decision = TierDecision::default();
-        if let Some(&ns) = arrivals.next() {
-            lower.admission.arrived(ns);
-            third.iter_mut().for_each(|third| third.admission.arrived(ns));
-            ages.now_ns = ns;
-        }
-        let mut tiers: Vec<&mut Lower> = std::iter::once(&mut lower).chain(&mut third).collect();
-        let expired = ages.expire(page, upper.as_mut(), &mut tiers);
-        let above = upper.access(op, page);
-        let names = ["read_hits", "read_misses", "write_hits", "write_misses"];
-        let name = names[2 * usize::from(op == Op::Write) + usize::from(!above.hit)];
-        add(&mut counters, name, 1);
-        add(&mut counters, "evictions", above.evicted.len());
-        if above.hit {
-            lower.decision.tier = 1;
-        } else {
-            let looked_up = op == Op::Read || fetch_on_write_miss;
-            let missed = !lower.pages.contains_key(&page);
-            lower.missed_above(op, page, &above, fetch_on_write_miss);
-            if let Some(third) = &mut third {
-                let reached = Reached { page, op, missed, looked_up };
-                third.decision = TierDecision::default();
-                third.below_tier_2(&mut lower, &reached);
-                merge(&mut lower.decision, std::mem::take(&mut third.decision));
-            }
-        }
-        lower.gone.clear();
-        let mut decision = std::mem::take(&mut lower.decision);
-        ages.accessed(op, page, &above, decision.tier);
-        let Decision { hit, evicted, flushed } = above;
-        decision = TierDecision { hit, evicted, flushed, ..decision };
-        if let Some(expired) = expired {
-            leaves_first(&mut decision, page, &expired, &mut counters);
-        }
-        decisions.push(decision);
-    }
-    let flushes = Params(params).flag("flush_at_end");
-    Some(ended(upper.dirty_pages(), (lower, third), counters, decisions, flushes))
-}
-
 /// The decision of tier 3 as part of that of all.
 pub(crate) fn merge(decision: &mut TierDecision, third: TierDecision) {
     if third.tier == 2 {
@@ -480,39 +402,4 @@ pub(crate) fn merge(decision: &mut TierDecision, third: TierDecision) {
     decision.tier3_admitted.extend(third.admitted);
     decision.tier3_evicted.extend(third.tier2_evicted);
     decision.written_back = third.written_back;
-}
-
-/// The outcome, with all dirty pages written if the run flushes them.
-fn ended(
-    dirty1: Vec<u64>,
-    (mut lower, third): (Lower, Option<Lower>),
-    mut counters: BTreeMap<&'static str, u64>,
-    decisions: Vec<TierDecision>,
-    flushes: bool,
-) -> TierOutcome {
-    let dirty_in = |tier: &Lower| -> BTreeSet<u64> {
-        tier.pages.iter().filter(|(_, dirty)| **dirty).map(|(page, _)| *page).collect()
-    };
-    let dirty1: BTreeSet<u64> = dirty1.into_iter().collect();
-    let dirty2 = dirty_in(&lower);
-    let dirty3 = third.as_ref().map(dirty_in);
-    let both = dirty1.union(&dirty2).copied();
-    let dirty: BTreeSet<u64> = both.chain(dirty3.iter().flatten().copied()).collect();
-    counters.extend(std::mem::take(&mut lower.counters));
-    let left = |pages: &BTreeSet<u64>| if flushes { 0 } else { pages.len() as u64 };
-    if let (Some(third), Some(dirty3)) = (&third, &dirty3) {
-        counters.extend(TIER3_COUNTERS.map(|(name, of)| (name, third.counters[of])));
-        counters.insert("pending_tier3", left(dirty3));
-        for name in ["backing_reads", "backing_writes"] {
-            counters.insert(name, third.counters[name]);
-        }
-    }
-    counters.insert("pending_tier1", left(&dirty1));
-    counters.insert("pending_tier2", left(&dirty2));
-    if flushes {
-        counters.insert("end_flushes", dirty.len() as u64);
-        *counters.entry("backing_writes").or_insert(0) += dirty.len() as u64;
-    }
-    let tier2_pages = lower.pages.into_keys().collect();
-    TierOutcome { decisions, counters, tier2_pages, dirty }
 }

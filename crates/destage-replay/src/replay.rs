@@ -246,7 +246,7 @@ impl<'a> Replay<'a> {
         counted: &mut Counted,
     ) -> Option<()> {
         while !rows.is_empty() && policy.awaits_ns() < u64::MAX {
-            policy.arrived(self.arrivals_ns[rows.start]);
+            policy.arrived(self.arrivals_ns[rows.start], counted);
             let (awaited, left) = (policy.awaits_ns(), &self.arrivals_ns[rows.clone()]);
             let until = rows.start + left.partition_point(|&ns| ns < awaited);
             self.rows(policy, observer, rows.start..until, done, counted)?;
@@ -315,8 +315,8 @@ pub(crate) trait Replays {
     fn awaits_ns(&self) -> u64 {
         u64::MAX
     }
-    /// A request arrives, before its accesses.
-    fn arrived(&mut self, _now_ns: u64) {}
+    /// A request arrives, before its accesses; what was due since the last one is counted.
+    fn arrived(&mut self, _now_ns: u64, _counted: &mut Counted) {}
     fn own_counters(&self) -> OwnCounters;
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64));
     fn dirty_pages(&self) -> u64;

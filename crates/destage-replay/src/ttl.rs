@@ -144,7 +144,7 @@ impl<P: Policy> Replays for ExpiringLoop<'_, P> {
         self.expiry.awaits_ns()
     }
 
-    fn arrived(&mut self, now_ns: u64) {
+    fn arrived(&mut self, now_ns: u64, _: &mut Counted) {
         self.expiry.arrived(now_ns);
     }
 

@@ -54,6 +54,56 @@ fn every_vector_of_a_threshold_of_dirty_pages_passes_and_is_emitted_as_it_stands
 }
 
 #[test]
+fn every_vector_of_stale_dirty_pages_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-alru.jsonl", 8);
+}
+
+#[test]
+fn every_vector_of_a_feed_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-feed.jsonl", 8);
+}
+
+#[test]
+fn a_feed_that_is_none_is_an_error_with_its_key() {
+    for (change, message) in [
+        (
+            (|v| v["tier2"]["feed"]["warm_pages"] = json!(0)) as fn(&mut Json),
+            "tier2.feed.warm_pages: expected an integer 1..4294967295, found 0",
+        ),
+        (|v| v["tier2"]["feed"]["lists"] = json!("mru"), "feed.lists: expected \"all\" or \"mfu\""),
+        (|v| without(&mut v["tier2"], "feed"), "tier2.feed: the key is missing"),
+        (|v| v["tier2"]["offer"] = json!("evicted"), "tier2.feed: it goes with offer \"feed\""),
+        (|v| without(v, "arrivals_ns"), "arrivals_ns: missing, and offer = feed"),
+        (
+            |v| v["policy"] = json!("2q"),
+            "offer = feed (--offer) excludes tier 1 2q: it has no list",
+        ),
+    ] {
+        let error = conform_text(&doctored_first("tiers-feed.jsonl", change));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\n{message}");
+    }
+}
+
+#[test]
+fn work_between_requests_that_is_none_is_an_error_with_its_key() {
+    for (change, message) in [
+        (
+            (|v| v["tier2"]["alru"]["page_ns"] = json!(0)) as fn(&mut Json),
+            "tier2.alru.page_ns: expected an integer >= 1, found 0",
+        ),
+        (|v| without(&mut v["tier2"]["alru"], "wake_up_ns"), "alru.wake_up_ns: the key is missing"),
+        (|v| v["tier2"]["most_dirty"] = json!(3), "tier2.alru: there is most_dirty, too"),
+        (|v| without(v, "arrivals_ns"), "arrivals_ns: missing, and tier2_clean = alru"),
+        (|v| v["tier2"]["policy"] = json!("arc"), "excludes tier2 = arc"),
+    ] {
+        let error = conform_text(&doctored_first("tiers-alru.jsonl", change));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}\n{message}");
+    }
+}
+
+#[test]
 fn a_disk_that_is_none_is_an_error_with_its_key() {
     for (change, message) in [
         (
@@ -176,7 +226,7 @@ fn a_line_of_two_tiers_that_is_no_vector_is_an_error_with_its_key() {
     for (change, message) in [
         (
             (|v| v["tier2"]["offer"] = json!("all")) as fn(&mut Json),
-            "tier2.offer: expected \"evicted\" or \"inserted\", found \"all\"",
+            "tier2.offer: expected \"evicted\", \"inserted\" or \"feed\", found \"all\"",
         ),
         (|v| v["tier2"]["frames"] = json!(0), "tier2.frames: expected an integer 1..4294967295"),
         (|v| v["tier2"]["policy"] = json!("lrru"), "tier2.policy: unknown policy \"lrru\""),

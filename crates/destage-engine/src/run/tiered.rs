@@ -79,7 +79,14 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
             return impossible("check excludes none: it keeps no page to check".into());
         }
         suits_worth(options, &lower)?;
-        return lower.suits(spec);
+        lower.suits(spec)?;
+        return match lower.between() {
+            Some(key) if options.drive.is_some() => impossible(format!(
+                "{key} excludes device (--device): when it reads and writes there is not \
+                 specified. Leave one of them out"
+            )),
+            _ => Ok(()),
+        };
     }
     let info = destage_policies::info(spec.name);
     if spec.is_none() || info.is_ok_and(|info| info.clusters) {
@@ -204,8 +211,15 @@ fn spec_of_tiers(options: &RunOptions) -> Result<Option<LowerTiersSpec>, RunErro
     tiers.spec(options.fetch_on_write_miss)
 }
 
-/// A filter that reads times has them.
+/// Filters and rules that follow the arrivals of requests have them.
 fn check_times(lower: Option<&LowerTiersSpec>, input: &Input<'_>) -> Result<(), RunError> {
+    let has_times = input.arrivals_ns.last() > input.arrivals_ns.first();
+    if let Some(key) = lower.and_then(LowerTiersSpec::between).filter(|_| !has_times) {
+        return Err(RunError::Impossible(format!(
+            "{key} needs arrival times, and the trace has none: leave it out, or take a trace with \
+             times"
+        )));
+    }
     let tiers = lower.into_iter().flat_map(|lower| {
         let tier3 = lower.tier3.iter().map(|tier3| ("tier3_admit", tier3));
         std::iter::once(("admit", &lower.tier2)).chain(tier3)
@@ -213,7 +227,7 @@ fn check_times(lower: Option<&LowerTiersSpec>, input: &Input<'_>) -> Result<(), 
     let mut filters = tiers.map(|(key, tier)| (key, tier.admit.name));
     let reads_time = |name: &str| admission::info(name).is_ok_and(|info| info.reads_time);
     let Some((key, name)) = filters.find(|(_, name)| reads_time(name)) else { return Ok(()) };
-    if input.arrivals_ns.last() > input.arrivals_ns.first() {
+    if has_times {
         return Ok(());
     }
     Err(RunError::Impossible(format!(

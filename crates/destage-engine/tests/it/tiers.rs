@@ -12,7 +12,7 @@ use destage_replay::input::NextUses;
 use destage_replay::observe::{Observer, Unobserved};
 use destage_replay::replay::{Replay, Replayed};
 use destage_replay::tiers::through::Through;
-use destage_replay::tiers::{AdmitDirty, Offer, Promote, TierDecision, TierRules, untimed};
+use destage_replay::tiers::{AdmitDirty, Clean, Offer, Promote, TierDecision, TierRules, untimed};
 use destage_replay::warmup::Warmup;
 use models::Step;
 use proptest::prelude::*;
@@ -20,6 +20,7 @@ use proptest::sample::select;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
+mod between;
 mod device;
 mod disk;
 mod ttl;
@@ -88,7 +89,7 @@ fn rules() -> impl Strategy<Value = TierRules> {
         promote,
         admit_dirty: if always { AdmitDirty::Always } else { AdmitDirty::Ask },
         fetch_on_write_miss: fetch,
-        most_dirty: None,
+        ..TierRules::default()
     })
 }
 
@@ -125,8 +126,8 @@ fn case() -> impl Strategy<Value = Case> {
             // Of each third case that may have it.
             let is_ordered = ORDERED.iter().any(|info| info.name == below);
             let cleans = is_ordered && tier3.is_none() && steps.len() % 3 == 0;
-            let most_dirty = cleans.then_some(u64::from(frames2) * (steps.len() as u64 % 5) / 8);
-            let rules = TierRules { most_dirty, ..rules };
+            let most = u64::from(frames2) * (steps.len() as u64 % 5) / 8;
+            let rules = TierRules { clean: cleans.then_some(Clean::Above(most)), ..rules };
             let lower = LowerTiersSpec { tier2: tier(&below, frames2, admit, rules), tier3 };
             let suited = lower.suits(&PolicySpec::parse(&tier1).expect("a policy"));
             (suited.is_ok() && known).then_some(Case { tier1, frames, lower, flush_at_end, steps })
@@ -286,9 +287,8 @@ fn model_with_ttl(case: &Case, times: (&[u64], Option<u64>)) -> models::TierOutc
             "params": of_policy(policy.name, given(&policy.given)),
             "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
             "promote": rules.promote, "admit_dirty": rules.admit_dirty,
-            "most_dirty": rules.most_dirty,
         });
-        tier.as_object().expect("one").clone()
+        between::with_keys(tier, rules)
     };
     let fetches = case.lower.tier2.rules.fetch_on_write_miss;
     let options = json!({"fetch_on_write_miss": fetches, "flush_at_end": case.flush_at_end});

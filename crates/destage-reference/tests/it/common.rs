@@ -11,6 +11,11 @@ pub type Trace = Vec<(Op, u64)>;
 pub struct Draws(u64);
 
 impl Draws {
+    /// From this seed, which is not 0.
+    pub fn new(seed: u64) -> Draws {
+        Draws(seed)
+    }
+
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

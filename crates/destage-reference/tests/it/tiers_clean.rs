@@ -4,7 +4,7 @@
 use crate::common::{accesses, holds, letter, object};
 use crate::tiers_device::{Input, input};
 use crate::tiers_disk::over_a_disk;
-use destage_reference::{Op, Step, TierOutcome, run_tiers, ssd};
+use destage_reference::{Op, Step, TierDecision, TierOutcome, run_tiers, ssd};
 use serde_json::{Value, json};
 
 fn without_a_device(seed: u64, tier1: (&str, u64), tier2: Value, params: Value) -> Input {
@@ -48,7 +48,7 @@ fn with_a_device() -> Vec<Input> {
     ]
 }
 
-fn steps(input: &Input) -> Vec<Step> {
+pub(crate) fn steps(input: &Input) -> Vec<Step> {
     let accesses = input["accesses"].as_array().expect("a list").iter();
     let step = |access: &Value| {
         let op = if access[0] == "w" { Op::Write } else { Op::Read };
@@ -64,23 +64,24 @@ fn run(input: &Input) -> TierOutcome {
     run_tiers(policy, frames, &params, &tier2, &steps(input)).expect("a known policy")
 }
 
+/// Decisions as vectors of two tiers have them.
+pub(crate) fn decisions(outcome: &TierOutcome) -> Vec<Value> {
+    let decision = |d: &TierDecision| {
+        json!({
+            "hit": d.hit, "tier": d.tier, "evicted": d.evicted, "flushed": d.flushed,
+            "admitted": d.admitted, "tier2_evicted": d.tier2_evicted,
+            "written_back": d.written_back,
+        })
+    };
+    outcome.decisions.iter().map(decision).collect()
+}
+
 fn line(mut input: Input) -> String {
     let outcome = match input.contains_key("device") {
         true => ssd::simulate_tiers(&Value::Object(input.clone())).expect("a run"),
         false => {
             let outcome = run(&input);
-            let decisions: Vec<Value> = outcome
-                .decisions
-                .iter()
-                .map(|d| {
-                    json!({
-                        "hit": d.hit, "tier": d.tier, "evicted": d.evicted, "flushed": d.flushed,
-                        "admitted": d.admitted, "tier2_evicted": d.tier2_evicted,
-                        "written_back": d.written_back,
-                    })
-                })
-                .collect();
-            json!({"decisions": decisions, "counters": outcome.counters})
+            json!({"decisions": decisions(&outcome), "counters": outcome.counters})
         }
     };
     input.extend(object(outcome));

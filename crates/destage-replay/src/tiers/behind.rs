@@ -6,6 +6,7 @@
 
 use super::below::{LowerTiers, LowerTiersParts, Residents};
 use super::counters::{DirtyPages, LowerCounters};
+use super::feeder::VictimLists;
 use super::lower_tier::LowerTier;
 use crate::replay::Misses;
 use destage_core::plan::Evicted;
@@ -49,8 +50,8 @@ pub(super) trait Behind {
     fn block(&mut self, misses: &[Missed], evicted: &[Evicted], counters: &mut LowerCounters);
     /// [`LowerTiers::awaits_ns`].
     fn awaits_ns(&self) -> u64;
-    /// [`LowerTiers::arrived`].
-    fn arrived(&mut self, now_ns: u64);
+    /// [`LowerTiers::arrived`] and [`LowerTiers::between`].
+    fn arrived(&mut self, now_ns: u64, tier1: &VictimLists<'_>, counters: &mut LowerCounters);
     /// A trim.
     fn forget(&mut self, page: Page) -> Option<bool>;
     /// [`LowerTiers::dirty_pages`].
@@ -75,8 +76,9 @@ impl<P: Policy> Behind for LowerTiers<'_, P> {
         self.awaits_ns()
     }
 
-    fn arrived(&mut self, now_ns: u64) {
+    fn arrived(&mut self, now_ns: u64, tier1: &VictimLists<'_>, counters: &mut LowerCounters) {
         self.arrived(now_ns);
+        self.between(now_ns, tier1, counters, &mut ());
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {

@@ -6,6 +6,7 @@
 
 use super::counters::{DirtyPages, LowerCounters, TierCounters};
 use super::events::{Leaving, TierEvents};
+use super::feeder::{Feeder, VictimLists};
 use super::lower_tier::{Copied, LowerTier, LowerTierParts};
 use super::rules::{AdmitDirty, Offer, Promote};
 use destage_core::plan::Evicted;
@@ -103,6 +104,23 @@ impl<'a, P: Policy> LowerTiers<'a, P> {
         }
     }
 
+    /// Work between two requests that was due before the one that has
+    /// [`arrived`](LowerTiers::arrived), now; `tier1` shows the lists of tier 1.
+    pub fn between<E: TierEvents>(
+        &mut self,
+        now_ns: u64,
+        tier1: &VictimLists<'_>,
+        counters: &mut LowerCounters,
+        events: &mut E,
+    ) {
+        if self.tier2.cleans() {
+            self.below(counters, events).clean_due();
+        }
+        if self.tier2.feeder.is_some() {
+            self.below(counters, events).feed(now_ns, tier1);
+        }
+    }
+
     /// Pages that are dirty here, and in any tier; `shows` gives the pages of tier 1.
     pub fn dirty_pages(&self, shows: &Residents<'_>) -> DirtyPages {
         let LowerTiers { tier2, tier3 } = self;
@@ -161,11 +179,23 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
     #[inline(never)]
     fn clean(&mut self) {
         while let Some(page) = self.tier.clean_next() {
-            self.counters.tier2_cleaned += 1;
-            self.counters.tier2_reads += 1;
-            self.counters.backing_writes += 1;
-            self.events.cleaned(page);
+            self.clean_page(page);
         }
+    }
+
+    /// Stale dirty pages are written back, and stay (4.11).
+    fn clean_due(&mut self) {
+        while let Some(batch) = self.tier.clean_due() {
+            batch.into_iter().for_each(|page| self.clean_page(page));
+        }
+    }
+
+    fn clean_page(&mut self, page: Page) {
+        self.tier.cleaned(page);
+        self.counters.tier2_cleaned += 1;
+        self.counters.tier2_reads += 1;
+        self.counters.backing_writes += 1;
+        self.events.cleaned(page);
     }
 
     /// An access that missed the tier above looks its page up (4.1, steps 2 and 3); the number of
@@ -256,7 +286,38 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
     /// A page leaves tier 1 (4.3).
     #[inline]
     pub fn leaves_tier1(&mut self, page: Page, dirty: bool) {
+        if self.tier.feeder.is_some() {
+            return self.leaves_above_a_feed(Leaving { page, dirty, is_awaited: dirty });
+        }
         self.leaves_above(Leaving { page, dirty, is_awaited: dirty });
+    }
+
+    /// A page leaves tier 1 above a tier that is fed (4.12): a dirty one goes to the backing store.
+    #[cold]
+    fn leaves_above_a_feed(&mut self, leaving: Leaving) {
+        self.feeder().expect("the tier is fed").warm();
+        if leaving.dirty {
+            if self.tier.has(leaving.page) {
+                self.drop_copy(leaving.page);
+            }
+            self.goes_on(leaving);
+        }
+    }
+
+    /// The feed of this tier.
+    pub(super) fn feeder(&mut self) -> Option<&mut Feeder> {
+        self.tier.feeder.as_deref_mut()
+    }
+
+    /// Whether this tier has the page.
+    pub(super) fn has(&self, page: Page) -> bool {
+        self.tier.has(page)
+    }
+
+    /// A clean page of tier 1 is copied, and stays there (4.12).
+    pub(super) fn feed_page(&mut self, page: Page) {
+        self.counters.offers += 1;
+        self.take_in(Leaving { page, dirty: false, is_awaited: false });
     }
 
     /// A page leaves the tier above (4.3); whether it was written, here or below.

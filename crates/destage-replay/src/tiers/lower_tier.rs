@@ -8,6 +8,7 @@
 //! which answers whether the tier has it, and dirty or clean.
 
 use super::cleaner::Cleaner;
+use super::feeder::Feeder;
 use super::rules::TierRules;
 use destage_core::pages::prefetch;
 use destage_core::{AnyPolicy, Lpn, NEVER, Op, Page, Plan, Policy, Request};
@@ -31,6 +32,7 @@ pub struct LowerTier<'a, P = AnyPolicy> {
     lpns: &'a [u64],
     pub(super) copies: Vec<Copied>, // by page
     cleaner: Option<Box<Cleaner>>,
+    pub(super) feeder: Option<Box<Feeder>>,
     pub(super) plan: Plan,
 }
 
@@ -64,11 +66,12 @@ impl<'a, P: Policy> LowerTier<'a, P> {
     /// An empty tier, over pages with these LPNs.
     pub fn new(mut policy: P, admission: Admission, rules: TierRules, lpns: &'a [u64]) -> Self {
         let copies = vec![Copied::No; lpns.len()];
-        let cleaner = rules.most_dirty.map(|most| {
+        let cleaner = rules.clean.map(|rule| {
             policy.keep_order();
-            Box::new(Cleaner::new(most))
+            Box::new(Cleaner::new(rule))
         });
-        LowerTier { policy, admission, rules, lpns, copies, cleaner, plan: Plan::new() }
+        let feeder = rules.feed.map(|rule| Box::new(Feeder::new(rule)));
+        LowerTier { policy, admission, rules, lpns, copies, cleaner, feeder, plan: Plan::new() }
     }
 
     /// Rules between the tiers.
@@ -80,12 +83,20 @@ impl<'a, P: Policy> LowerTier<'a, P> {
     /// number: never.
     #[inline]
     pub fn awaits_ns(&self) -> u64 {
-        self.admission.awaits_ns()
+        let of_cleaner = self.cleaner.as_ref().map_or(u64::MAX, |cleaner| cleaner.awaits_ns());
+        let of_feeder = self.feeder.as_ref().map_or(u64::MAX, |feeder| feeder.awaits_ns());
+        self.admission.awaits_ns().min(of_cleaner).min(of_feeder)
     }
 
     /// A request arrives, before its accesses: admission may cut time into windows.
     pub fn arrived(&mut self, now_ns: u64) {
         self.admission.arrived(now_ns);
+        if let Some(cleaner) = &mut self.cleaner {
+            cleaner.arrived(now_ns);
+        }
+        if let Some(feeder) = &mut self.feeder {
+            feeder.arrived(now_ns);
+        }
     }
 
     /// Whether it has the page.
@@ -103,18 +114,28 @@ impl<'a, P: Policy> LowerTier<'a, P> {
         }
     }
 
-    /// Whether dirty pages above a threshold are written back.
+    /// Whether dirty pages are written back, and stay.
     #[inline(always)]
     pub(super) fn cleans(&self) -> bool {
         self.cleaner.is_some()
     }
 
-    /// The next dirty page that is written back, and stays; it is clean from now on.
+    /// An access has come here and is served: the next dirty page that is written back because of
+    /// it, and stays.
     pub(super) fn clean_next(&mut self) -> Option<Page> {
-        let page = self.cleaner.as_mut()?.next()?;
+        self.cleaner.as_mut()?.after_access()
+    }
+
+    /// Dirty pages that were due to be written back, in order, before the request that has arrived:
+    /// some of them, until there are none.
+    pub(super) fn clean_due(&mut self) -> Option<Vec<Page>> {
+        self.cleaner.as_mut()?.due()
+    }
+
+    /// The dirty page is written back, and stays; it is clean from now on.
+    pub(super) fn cleaned(&mut self, page: Page) {
         self.policy.cleaned(page);
         self.set_copy(page, Copied::Clean);
-        Some(page)
     }
 
     /// Whether every frame is taken.

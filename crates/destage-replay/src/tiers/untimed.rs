@@ -14,6 +14,9 @@ use crate::ttl::Expiry;
 use destage_core::{Blind, Lookup, Page, Plan, Policy, Request};
 use destage_policies::{BuildError, Setup, Visitor};
 
+/// Is shown pages and their dirty bits, and answers whether it wants another.
+type Show<'a> = &'a mut dyn FnMut(Page, bool) -> bool;
+
 /// Runs the tiers over the trace, every decision shown to the observer; counts begin after the
 /// warm-up. Pages left dirty are those of any tier.
 ///
@@ -117,8 +120,10 @@ impl<P: Policy> Replays for UnwatchedLoop<'_, '_, P> {
         self.lower.awaits_ns()
     }
 
-    fn arrived(&mut self, now_ns: u64) {
-        self.lower.arrived(now_ns);
+    fn arrived(&mut self, now_ns: u64, counted: &mut Counted) {
+        let policy = &*self.policy;
+        let lists = |list, newest_first, show: Show<'_>| policy.show_list(list, newest_first, show);
+        self.lower.arrived(now_ns, &lists, &mut counted.0.tiers);
     }
 
     fn forget(&mut self, page: Page) -> Option<bool> {
@@ -218,8 +223,11 @@ impl<P: Policy> Replays for TierLoop<'_, '_, P> {
         self.lower.awaits_ns().min(of_expiry)
     }
 
-    fn arrived(&mut self, now_ns: u64) {
+    fn arrived(&mut self, now_ns: u64, counted: &mut Counted) {
         self.lower.arrived(now_ns);
+        let policy = &*self.policy;
+        let lists = |list, newest_first, show: Show<'_>| policy.show_list(list, newest_first, show);
+        self.lower.between(now_ns, &lists, &mut counted.0.tiers, &mut self.decision);
         if let Some(expiry) = &mut self.expiry {
             expiry.arrived(now_ns);
         }

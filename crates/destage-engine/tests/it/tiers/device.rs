@@ -317,7 +317,7 @@ impl Naive<'_> {
             self.take_in(page, evicted, false, decision);
         }
         assert!(victims.is_empty());
-        if rules.most_dirty.is_some() {
+        if rules.clean.is_some() {
             self.clean(decision);
         }
         (data, wrote.map_or(frame, |(end, sent)| self.waits(frame, end, sent)))
@@ -441,7 +441,7 @@ proptest! {
         let is_plain = |d: &models::TierDecision| {
             !d.evicted.iter().any(|page| d.tier3_evicted.contains(page))
         };
-        let is_written_back = case.lower.tier3.is_some() || rules.most_dirty.is_some();
+        let is_written_back = case.lower.tier3.is_some() || rules.clean.is_some();
         let drops_copies = case.lower.tier2.admit.name == "rate" && is_written_back;
         prop_assume!(model.decisions.iter().all(is_plain) && !drops_copies);
         prop_assert_eq!(outcome.pages.end_flushes, model.counters["end_flushes"]);

@@ -5,7 +5,7 @@ use super::*;
 use destage_replay::ttl;
 
 /// Arrivals by the gaps between them.
-fn arriving(gaps: &[u64], accesses: usize) -> Vec<u64> {
+pub(super) fn arriving(gaps: &[u64], accesses: usize) -> Vec<u64> {
     let mut now = 0;
     let mut next = |k: usize| {
         now += gaps[k % gaps.len()];
@@ -14,7 +14,7 @@ fn arriving(gaps: &[u64], accesses: usize) -> Vec<u64> {
     (0..accesses).map(&mut next).collect()
 }
 
-fn gaps() -> impl Strategy<Value = Vec<u64>> {
+pub(super) fn gaps() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(prop_oneof![Just(0), 1..10u64, 100..1000u64], 1..20)
         .prop_filter("time passes", |gaps| gaps.iter().any(|&gap| gap > 0))
 }
