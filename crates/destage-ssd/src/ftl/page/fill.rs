@@ -8,8 +8,8 @@
 //! most in it, lowest first: page i goes to unit i mod U, and there to plane (i / U) mod planes. No
 //! plane reaches cap before its last page, because L < planes * cap.
 //!
-//! With a map cache of whole map pages, nothing but the pages of one map page is written between two
-//! of its changes: they are written plane by plane.
+//! With a map cache of whole map pages, nothing but the pages of one map page is written between
+//! two of its changes: they are written plane by plane.
 //!
 //! **At random, under static allocation.** A plane's state depends on the order of its own writes
 //! only. So the writes are sorted by plane, stably, and every plane is served while it is in the
