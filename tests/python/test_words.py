@@ -240,6 +240,7 @@ def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path:
     programs.mkdir(parents=True)
     (programs / "activate").write_text(f'PATH="{programs}:$PATH"\n')
     crates = 'for i in $(seq 61); do echo "   Compiling crate-$i v1"; done'
+    crates = f'case "$*" in *--skip-install*) {crates};; esac'  # nothing is left to compile then
     for name, says in (("python", "pip speaks: $*"), ("maturin", crates), ("destage", "the demo")):
         program = programs / name
         quiet = '[ "$3" = --quiet ] || [ "$2" = compileall ] && exit 0\n'

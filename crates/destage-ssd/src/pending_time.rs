@@ -61,7 +61,7 @@ pub struct PendingTimes {
     ahead: [Ahead; 2],
 }
 
-/// What the nodes after those that have been evaluated would stand for.
+/// Instants that the nodes behind the evaluated ones would stand for.
 #[derive(Clone, Default, Debug)]
 struct Ahead {
     frames: BinaryHeap<Reverse<(Nanos, u32)>>,

@@ -210,7 +210,7 @@ pub static SCHEMA: &[Object] = &[
         tier2_writes: "integer", "pages written to flash: taken in, and written over";
         tier2_reads: "integer", "pages read from flash: hits, and victims written below";
         tier2_evictions: "integer", "pages evicted from tier 2";
-        tier2_drops: "integer", "copies that left tier 2 by promotion";
+        tier2_drops: "integer", "copies that left tier 2 without an eviction";
         tier2_cleaned "?": "integer", "dirty pages written back that stayed; absent: none";
         backing_reads: "integer", "pages read from the backing store";
         backing_writes: "integer", "pages written to the backing store";
@@ -229,7 +229,7 @@ pub static SCHEMA: &[Object] = &[
         tier3_writes: "integer", "pages written: taken in, and written over";
         tier3_reads: "integer", "pages read: hits, and dirty victims";
         tier3_evictions: "integer", "pages evicted";
-        tier3_drops: "integer", "copies that left by promotion";
+        tier3_drops: "integer", "copies that left without an eviction";
         pending_tier3: "integer", "pages dirty in it when measurement ends";
     ),
     object!("disk", "Counts of the disk below the tiers, warm-up left out \

@@ -144,7 +144,10 @@ static OF_TIER2: &[Metric] = &[
         "pages read from flash: hits of tier 2, and its victims that are written below"),
     tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
         "pages evicted from tier 2"),
-    tier!(tier2_drops, "Tier 2 drops", "pages", Neither, "copies that left tier 2 by promotion"),
+    tier!(
+        tier2_drops, "Tier 2 drops", "pages", Neither,
+        "copies that left tier 2 without an eviction"
+    ),
     metric!(Tiers, "tier2_cleaned", "Tier 2 cleaned", Count "pages", Neither,
         "dirty pages of tier 2 that were written back and stayed, with `tier2_clean`",
         |r| {
@@ -192,7 +195,7 @@ static OF_TIER2: &[Metric] = &[
     tier3!(tier3_reads, "Tier 3 reads", Lower,
         "pages read from tier 3: its hits, and its dirty victims"),
     tier3!(tier3_evictions, "Tier 3 evictions", Lower, "pages evicted from tier 3"),
-    tier3!(tier3_drops, "Tier 3 drops", Neither, "copies that left tier 3 by promotion"),
+    tier3!(tier3_drops, "Tier 3 drops", Neither, "copies that left tier 3 without an eviction"),
     metric!(Tiers, "pending_tier3", "Pending, tier 3", Count "pages", Neither,
         "pages dirty in tier 3 when measurement ends",
         |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.pending_tier3.into())),

@@ -295,7 +295,7 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
     /// A page leaves tier 1 above a tier that is fed (4.12): a dirty one goes to the backing store.
     #[cold]
     fn leaves_above_a_feed(&mut self, leaving: Leaving) {
-        self.feeder().expect("the tier is fed").warm();
+        self.feeder().warm();
         if leaving.dirty {
             if self.tier.has(leaving.page) {
                 self.drop_copy(leaving.page);
@@ -304,18 +304,28 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         }
     }
 
-    /// The feed of this tier.
-    pub(super) fn feeder(&mut self) -> Option<&mut Feeder> {
-        self.tier.feeder.as_deref_mut()
+    /// Makes the passes of its feed that were due before the request that arrives now (4.12).
+    pub(super) fn feed(&mut self, now_ns: u64, lists: &VictimLists<'_>) {
+        while let Some(feeder) = self.tier.feeder.as_deref().copied()
+            && let Some(pass_ns) = feeder.due_ns(now_ns)
+        {
+            let fed = feeder.pass(lists, |page, takes| {
+                let is_missing = !self.tier.has(page);
+                if is_missing && takes {
+                    self.feed_page(page);
+                }
+                is_missing
+            });
+            self.feeder().passed(pass_ns, fed, now_ns);
+        }
     }
 
-    /// Whether this tier has the page.
-    pub(super) fn has(&self, page: Page) -> bool {
-        self.tier.has(page)
+    fn feeder(&mut self) -> &mut Feeder {
+        self.tier.feeder.as_deref_mut().expect("the tier is fed")
     }
 
     /// A clean page of tier 1 is copied, and stays there (4.12).
-    pub(super) fn feed_page(&mut self, page: Page) {
+    fn feed_page(&mut self, page: Page) {
         self.counters.offers += 1;
         self.take_in(Leaving { page, dirty: false, is_awaited: false });
     }

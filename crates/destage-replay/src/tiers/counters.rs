@@ -51,7 +51,7 @@ tier_counters! {
     tier2_reads;
     /// Pages evicted from tier 2.
     tier2_evictions;
-    /// Copies that left tier 2 by promotion.
+    /// Copies that left tier 2 without an eviction.
     tier2_drops;
     /// Dirty pages that were written back, and stayed. Only counted with a threshold, and so absent
     /// from results without one.
@@ -88,7 +88,7 @@ tier_counters! {
     tier3_reads;
     /// Pages evicted.
     tier3_evictions;
-    /// Copies that left by promotion.
+    /// Copies that left without an eviction.
     tier3_drops;
     /// Pages dirty in it when measurement ends.
     pending_tier3;

@@ -30,7 +30,7 @@ pub trait TierEvents {
     /// The page leaves the tier for another one, after it is read if it is written below.
     fn evicted(&mut self, _tier: u8, _: Page, _is_read: bool) {}
 
-    /// The copy of the page leaves the tier, by promotion or a trim.
+    /// The copy of the page leaves the tier without an eviction.
     fn dropped(&mut self, _tier: u8, _: Page) {}
 
     /// A dirty page of tier 2 is read and written to the backing store, and stays.

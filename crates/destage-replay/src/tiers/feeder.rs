@@ -7,10 +7,8 @@
 //! Cost. A pass looks at `headroom` times the pages that it may feed, of each list; nothing per
 //! access. While tier 1 is cold, a policy without a list from its other end shows all its pages.
 
-use super::below::Below;
-use super::events::TierEvents;
 use super::rules::FeedRule;
-use destage_core::{Page, Policy, VictimList};
+use destage_core::{Page, VictimList};
 
 /// Shows the pages of a list of tier 1, each with its dirty bit, from the page that would leave
 /// first, or from the other end; as many as are wanted.
@@ -51,44 +49,41 @@ impl Feeder {
 
     /// A pass has fed so many pages. After one that has fed none, nothing changes until the next
     /// request.
-    fn passed(&mut self, pass_ns: u64, fed: u64, now_ns: u64) {
+    pub(super) fn passed(&mut self, pass_ns: u64, fed: u64, now_ns: u64) {
         let FeedRule { interval_ns, min_interval_ns, .. } = self.rule;
         let later = if fed.saturating_mul(2) > self.most() { min_interval_ns } else { interval_ns };
         let skipped = if fed == 0 { (now_ns - pass_ns) / interval_ns } else { 0 };
         let later = later.saturating_add(skipped.saturating_mul(interval_ns));
         self.pass_ns = Some(pass_ns.saturating_add(later));
     }
-}
 
-impl<E: TierEvents, P: Policy> Below<'_, '_, E, P> {
-    /// Makes the passes that were due before the request that arrives now.
-    pub(super) fn feed(&mut self, now_ns: u64, lists: &VictimLists<'_>) {
-        while let Some(feeder) = self.feeder().copied()
-            && let Some(pass_ns) = feeder.pass_ns.filter(|&pass_ns| pass_ns <= now_ns)
-        {
-            let fed = self.pass(&feeder, lists);
-            self.feeder().expect("it is there").passed(pass_ns, fed, now_ns);
-        }
+    /// The time of the next pass, ns, if it is due before the request that arrives now.
+    pub(super) fn due_ns(&self, now_ns: u64) -> Option<u64> {
+        self.pass_ns.filter(|&pass_ns| pass_ns <= now_ns)
     }
 
-    /// One pass; how many pages it feeds.
-    fn pass(&mut self, feeder: &Feeder, lists: &VictimLists<'_>) -> u64 {
-        let most = feeder.most();
-        let depth = match feeder.rule.headroom {
+    /// One pass; how many pages it feeds. `lacks` says whether the tier lacks a page, which it
+    /// takes in if it is told to.
+    pub(super) fn pass(
+        &self,
+        lists: &VictimLists<'_>,
+        mut lacks: impl FnMut(Page, bool) -> bool,
+    ) -> u64 {
+        let most = self.most();
+        let depth = match self.rule.headroom {
             0 => u64::MAX,
             headroom => headroom.saturating_mul(most),
         };
         let (mut fed, mut is_over) = (0, false);
-        for &list in feeder.rule.lists.in_turn() {
+        for &list in self.rule.lists.in_turn() {
             let mut seen = 0;
-            lists(list, !feeder.is_warm, &mut |page, dirty| {
+            lists(list, !self.is_warm, &mut |page, dirty| {
                 seen += 1;
-                if !dirty && !self.has(page) {
+                if !dirty && lacks(page, fed < most) {
                     is_over = fed == most;
                     if is_over {
                         return false;
                     }
-                    self.feed_page(page);
                     fed += 1;
                 }
                 seen < depth

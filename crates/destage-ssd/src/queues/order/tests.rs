@@ -1,4 +1,4 @@
-//! What waits is found, among more blocks than the small tables have room for.
+//! Operations that wait are found, among more blocks than the small tables have room for.
 
 use super::{Late, NO_BLOCK, ON, PROGRAMS, Waits};
 use crate::precondition::SplitMix64;
