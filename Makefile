@@ -46,7 +46,7 @@ $(VENV)/.tools: $(VENV)/.maturin
 MATURIN := PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 CARGO_TERM_COLOR=never \
 	maturin develop --profile setup --features pyo3/extension-module
 $(VENV)/.compiled: $(VENV)/.maturin $(RUST_SOURCES)
-	@echo "Building Destage (the first time about three minutes: the Rust half, optimised; then what has changed) ..."
+	@echo "Building Destage (the first time three to five minutes: the Rust half, optimised; then what has changed) ..."
 	@. $(BIN)/activate && { $(MATURIN) --skip-install 2>&1; echo "status $$?"; } | awk -f .ci/progress.awk
 	@touch $@
 
