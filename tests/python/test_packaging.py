@@ -145,7 +145,8 @@ def test_the_action_s_table_has_hits_waf_and_p99(
     table = (tmp_path / "destage-table").read_text(encoding="utf-8")
     assert table.startswith("<!-- destage -->\n### `msr.csv` in front of `small`\n\n| policy |")
     head, _, *rows = (line for line in table.splitlines() if line.startswith("|"))
-    assert [c.strip() for c in head.strip("|").split("|")][-3:] == ["hit %", "WAF", "p99 response (ns)"]
+    names = [c.strip() for c in head.strip("|").split("|")]
+    assert names[-3:] == ["hit %", "WAF", "p99 response (ns)"]
     assert [row.split("|")[1].strip() for row in rows] == ["lru", "arc"]
     assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8") == table
     assert (tmp_path / "GITHUB_OUTPUT").read_text() == f"table={tmp_path / 'destage-table'}\n"
