@@ -23,7 +23,7 @@ pub static FEED_KEYS: &[Param] = &[
         name: "min_interval",
         kind: Kind::Duration,
         default: IfAbsent::Int(SECOND_NS / 5),
-        about: "The same after a pass that fed more than half of what it may.",
+        about: "The same after a pass that fed more than half of its limit.",
         ..Param::BLANK
     },
     Param {

@@ -216,8 +216,8 @@ fn check_times(lower: Option<&LowerTiersSpec>, input: &Input<'_>) -> Result<(), 
     let has_times = input.arrivals_ns.last() > input.arrivals_ns.first();
     if let Some(key) = lower.and_then(LowerTiersSpec::between).filter(|_| !has_times) {
         return Err(RunError::Impossible(format!(
-            "{key} needs arrival times, and the trace has none: leave it out, or take a trace with \
-             times"
+            "{key} needs arrival times, and the trace has none, or one for all requests: leave it \
+             out, or take a trace with times"
         )));
     }
     let tiers = lower.into_iter().flat_map(|lower| {

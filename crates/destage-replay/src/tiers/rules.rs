@@ -47,7 +47,7 @@ impl FeedLists {
 pub struct FeedRule {
     /// Time from a pass to the next.
     pub interval_ns: u64,
-    /// The same after a pass that fed more than half of what it may.
+    /// The same after a pass that fed more than half of its limit.
     pub min_interval_ns: u64,
     /// Most pages that a pass feeds once tier 1 has evicted a page.
     pub warm_pages: u64,
