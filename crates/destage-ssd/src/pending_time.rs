@@ -13,6 +13,9 @@ use std::collections::binary_heap::PeekMut;
 
 const NAMED: u64 = 1 << 63;
 
+/// Later than any instant; so is what lies shortly before it.
+const NEVER: Nanos = NAMED - 1;
+
 /// An instant: nanoseconds, or the name of an instant that is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PendingTime(u64);
@@ -57,8 +60,10 @@ pub struct PendingTimes {
     known: usize, // nodes in front that have been evaluated: each is a known instant
     frames: BinaryHeap<Reverse<(Nanos, u32)>>, // (free from, how many), as of the node after these
     staging: Staging, // ditto
-    /// The last look ahead, with all that is unknown at its earliest and at its latest.
-    ahead: [Ahead; 2],
+    least: Nanos, // of the last look ahead
+    latest: Ahead, // the names of that, with all that is unknown at its latest
+    earliest: Ahead, // and at its earliest
+    is_earliest_known: bool, // which is found when it is asked for
 }
 
 /// Instants that the nodes behind the evaluated ones would stand for.
@@ -189,47 +194,64 @@ impl PendingTimes {
         }
     }
 
-    /// Finds which names have a known instant beyond these, given that all without a meaning are
+    /// Looks which names have a known instant beyond these, given that all without a meaning are
     /// `least` or later: those that have the same one however late these are.
     pub fn foresee(&mut self, least: Nanos) {
         self.evaluate();
-        let PendingTimes { nodes, known, forgotten, frames, staging, ahead } = self;
-        for (ahead, unknown) in ahead.iter_mut().zip([least, NAMED - 1]) {
-            ahead.values.clear();
-            if *known == nodes.len() {
-                continue;
-            }
-            ahead.frames.clone_from(frames);
-            ahead.staging.copy_from(staging);
-            for &node in &nodes[*known..] {
-                let values = &ahead.values;
-                let of = |pending_time: PendingTime| match pending_time.known() {
-                    Some(ns) => ns,
-                    None => {
-                        let at = ((pending_time.0 & !NAMED) - *forgotten) as usize;
-                        match nodes[at] {
-                            Node::Known(ns) => ns,
-                            _ => values[at - *known],
-                        }
-                    }
-                };
-                let ns = match node {
-                    Node::Unknown => unknown,
-                    node => instant_of(node, of, &mut ahead.frames, &mut ahead.staging),
-                };
-                ahead.values.push(ns);
-            }
-        }
+        self.least = least;
+        self.is_earliest_known = false;
+        let mut latest = std::mem::take(&mut self.latest);
+        self.look_ahead(&mut latest, NEVER);
+        self.latest = latest;
     }
 
     /// The instant, if it is known by the last call of [`foresee`](PendingTimes::foresee).
     #[inline]
-    pub fn foreseen(&self, pending_time: PendingTime) -> Option<Nanos> {
+    pub fn foreseen(&mut self, pending_time: PendingTime) -> Option<Nanos> {
         self.instant(pending_time).or_else(|| {
             let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize - self.known;
-            let [earliest, latest] = self.ahead.each_ref().map(|ahead| ahead.values.get(at));
-            earliest.filter(|_| earliest == latest).copied()
+            let latest = *self.latest.values.get(at)?;
+            // It waits for an instant without a meaning: most do, and need no second look.
+            (latest < NEVER / 2 && self.earliest()[at] == latest).then_some(latest)
         })
+    }
+
+    /// The instants of the names of the last look ahead, with all that is unknown at its earliest.
+    fn earliest(&mut self) -> &[Nanos] {
+        if !std::mem::replace(&mut self.is_earliest_known, true) {
+            let mut earliest = std::mem::take(&mut self.earliest);
+            self.look_ahead(&mut earliest, self.least);
+            self.earliest = earliest;
+        }
+        &self.earliest.values
+    }
+
+    /// The instants of all names behind the evaluated ones, if those without a meaning are this.
+    fn look_ahead(&self, ahead: &mut Ahead, unknown: Nanos) {
+        ahead.values.clear();
+        if self.is_current() {
+            return;
+        }
+        ahead.frames.clone_from(&self.frames);
+        ahead.staging.copy_from(&self.staging);
+        for &node in &self.nodes[self.known..] {
+            let values = &ahead.values;
+            let of = |pending_time: PendingTime| match pending_time.known() {
+                Some(ns) => ns,
+                None => {
+                    let at = ((pending_time.0 & !NAMED) - self.forgotten) as usize;
+                    match self.nodes[at] {
+                        Node::Known(ns) => ns,
+                        _ => values[at - self.known],
+                    }
+                }
+            };
+            let ns = match node {
+                Node::Unknown => unknown,
+                node => instant_of(node, of, &mut ahead.frames, &mut ahead.staging),
+            };
+            ahead.values.push(ns);
+        }
     }
 
     /// Resolves and forgets all names that were given before the first that has no meaning yet.
