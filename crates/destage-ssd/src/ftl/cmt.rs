@@ -27,10 +27,10 @@ const PROTECTED: u32 = 1;
 
 /// An entry in memory.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-struct Entry {
-    lpn: DriveLpn,
-    dirty: bool,
-    protected: bool,
+pub(super) struct Entry {
+    pub lpn: DriveLpn,
+    pub dirty: bool,
+    pub protected: bool,
 }
 
 /// The table.
@@ -160,6 +160,31 @@ impl Cmt {
     #[inline]
     pub(super) fn any_dirty(&self, tvpn: u32) -> Option<u32> {
         self.dirty.oldest(tvpn)
+    }
+
+    /// All entries in the order in which they leave.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = Entry> {
+        let segments = [PROBATIONARY, PROTECTED].into_iter();
+        segments.flat_map(|segment| self.recency.iter(segment)).map(|at| self.entries[at as usize])
+    }
+
+    /// Puts the next one of [that order](Cmt::in_order) into a table that is being filled again.
+    /// False if it cannot stand there.
+    pub(super) fn put_back(&mut self, entry: Entry) -> bool {
+        let Entry { lpn, dirty, protected } = entry;
+        let is_known = self.of_page.get(lpn.index()).is_none_or(|&at| at != 0);
+        let fits = !protected || self.protected < self.sizes.protected;
+        if is_known || !fits || self.unused.is_empty() {
+            return false;
+        }
+        let at = self.insert(lpn);
+        if dirty {
+            self.make_dirty(at);
+        }
+        if protected {
+            self.touch(at);
+        }
+        true
     }
 
     /// Asserts that look-up, segments and dirty lists agree.

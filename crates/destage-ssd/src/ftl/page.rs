@@ -194,9 +194,8 @@ impl<const EXTENDED: bool> Ftl for PageFtl<EXTENDED> {
     }
 
     fn fingerprint(config: &DeviceConfig) -> Option<u128> {
-        // The image has one active block a plane, no handles, and no pages in an SLC cache.
+        // The image has one active block of data a plane, no handles, and no pages in an SLC cache.
         let is_plain = config.streams == StreamsConfig { handles: 1, ..StreamsConfig::ONE }
-            && config.map_cache.is_none()
             && (config.slc.is_none() || config.precondition != Precondition::Steady);
         is_plain.then(|| image::fingerprint(config))
     }

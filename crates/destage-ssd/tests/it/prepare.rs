@@ -2,7 +2,7 @@
 
 use destage_ssd::config::{Table, Value};
 use destage_ssd::filling::Interrupted;
-use destage_ssd::ftl::ImageError;
+use destage_ssd::ftl::{AnyFtl, ImageError};
 use destage_ssd::geometry::Geometry;
 use destage_ssd::precondition::SplitMix64;
 use destage_ssd::{Device, DeviceConfig, DriveLpn, Ftl, Origin, PageFtl};
@@ -72,10 +72,21 @@ fn fate(mut device: Device) -> impl PartialEq + std::fmt::Debug {
 
 #[test]
 fn a_loaded_drive_goes_on_as_one_that_was_made() {
+    let map = |bytes| ("map_cache", Value::Int(bytes));
+    let (entries, slru) = (("map_granularity", word("entry")), ("map_policy", word("slru")));
     for (name, keys) in [
         ("static", vec![("summary_page", Value::Bool(true))]),
         ("dynamic", vec![("alloc", word("dynamic"))]),
         ("background", vec![("gc_mode", word("background")), ("pages_per_block", Value::Int(70))]),
+        ("map", vec![map(4096), ("map_batch_update", Value::Bool(false))]),
+        (
+            "map-slru",
+            vec![map(4096), ("map_policy", word("slru")), ("gc_mode", word("background"))],
+        ),
+        (
+            "map-pages",
+            vec![map(8192), ("map_granularity", word("page")), ("alloc", word("dynamic"))],
+        ),
     ] {
         let folder = Folder::new(name);
         let config = config(&keys);
@@ -85,6 +96,12 @@ fn a_loaded_drive_goes_on_as_one_that_was_made() {
         assert_eq!(origin, Origin::Loaded, "{name}");
         assert_eq!(folder.files().len(), 1, "{name}: nothing else is left behind");
         loaded.ftl().check();
+        let [saved, again] = [&made, &loaded].map(|device| {
+            let mut image = Vec::new();
+            device.ftl().save(&config, &mut image).expect("memory");
+            image
+        });
+        assert_eq!(saved, again, "{name}");
         assert_eq!(fate(made), fate(loaded), "{name}");
     }
 }
@@ -150,11 +167,12 @@ impl Image<'_> {
         self.bytes.len() - 8 - 8 * self.geometry.planes as usize
     }
 
-    fn load(mut self, config: &DeviceConfig) -> Result<PageFtl, ImageError> {
-        let end = self.bytes.len() - 8;
-        let sum = xxhash_rust::xxh3::xxh3_64(&self.bytes[..end]);
-        self.bytes[end..].copy_from_slice(&sum.to_le_bytes());
-        PageFtl::load(config, &mut &self.bytes[..])
+    fn load(self, config: &DeviceConfig) -> Result<AnyFtl, ImageError> {
+        let Image { mut bytes, .. } = self;
+        let end = bytes.len() - 8;
+        let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..end]);
+        bytes[end..].copy_from_slice(&sum.to_le_bytes());
+        AnyFtl::load(config, &mut &bytes[..])
     }
 }
 
@@ -219,6 +237,43 @@ fn a_state_that_contradicts_itself_is_damaged_though_its_checksum_is_good() {
 }
 
 #[test]
+fn one_wrong_number_is_damage_or_another_state_of_the_drive() {
+    let map = ("map_cache", Value::Int(8192));
+    for keys in [
+        vec![],
+        vec![map.clone(), ("map_policy", word("slru")), ("map_granularity", word("entry"))],
+        vec![map, ("alloc", word("dynamic"))],
+    ] {
+        let config = config(&keys);
+        let device = Device::new(&config);
+        let mut bytes = Vec::new();
+        device.ftl().save(&config, &mut bytes).expect("memory");
+        let mut random = SplitMix64::new(5);
+        let (mut damaged, numbers) = (0, (bytes.len() - Image::MAP - 8) / 4);
+        for k in 0..600 {
+            let mut image = Image { bytes: bytes.clone(), geometry: device.geometry() };
+            // Half of them behind the map, where numbers of all kinds are.
+            let first = if k % 2 == 0 { 0 } else { 2 * numbers / 3 };
+            let at = first + random.below((numbers - first) as u32) as usize;
+            let wrong = match k % 3 {
+                0 => random.below(u32::MAX),
+                1 => random.below(2 * numbers as u32),
+                _ => image.number(Image::MAP + 4 * at) ^ 1 << random.below(9),
+            };
+            image.set(Image::MAP + 4 * at, wrong);
+            match image.load(&config) {
+                Ok(ftl) => ftl.check(),
+                Err(error) => {
+                    assert!(matches!(error, ImageError::Damaged), "{error}");
+                    damaged += 1;
+                }
+            }
+        }
+        assert!((100..600).contains(&damaged), "{damaged} of 600 are noticed");
+    }
+}
+
+#[test]
 fn latencies_share_a_file_and_what_decides_the_state_does_not() {
     let number = |n: i128| Value::Int(n);
     let hash = |keys: &[(&str, Value)]| PageFtl::fingerprint(&config(keys));
@@ -248,6 +303,19 @@ fn latencies_share_a_file_and_what_decides_the_state_does_not() {
     ];
     for (key, value) in other {
         assert_ne!(hash(&[(key, value)]), plain, "{key}");
+    }
+    let map = |more: &[(&str, Value)]| hash(&[&[("map_cache", number(8192))], more].concat());
+    assert_ne!(map(&[]), plain);
+    let other_map: [(&str, Value); 6] = [
+        ("map_cache", number(16384)),
+        ("page_bytes", number(8192)),
+        ("map_entry_bytes", number(8)),
+        ("map_granularity", word("entry")),
+        ("map_policy", word("slru")),
+        ("map_batch_update", Value::Bool(false)),
+    ];
+    for (key, value) in other_map {
+        assert_ne!(map(&[(key, value)]), map(&[]), "{key}");
     }
     let level = [("alloc", word("dynamic")), ("queue_level", word("plane"))];
     assert_ne!(hash(&level), hash(&level[..1]));
