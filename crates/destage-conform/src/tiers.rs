@@ -10,12 +10,13 @@ use destage_core::{Op, Page, Plan, Policy, Request};
 use destage_engine::spec::PolicySpec;
 use destage_engine::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::Word;
-use destage_policies::{Setup, admission, dense, hashed};
+use destage_policies::{Setup, admission, hashed};
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::counters::Counters;
 use destage_replay::error::RunError;
 use destage_replay::input::{Input, NextUses};
 use destage_replay::observe::Observer;
+use destage_replay::pinned::{self, PINNED_HITS, PinnedPages};
 use destage_replay::replay::Replay;
 use destage_replay::tiers::rules::{
     AdmitDirty, AlruRule, Clean, FeedLists, FeedRule, Offer, Promote, TierRules,
@@ -25,6 +26,8 @@ use destage_replay::tiers::{TierDecision, untimed};
 use destage_replay::warmup::Warmup;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A conformance vector of two or three tiers.
 pub(super) struct TierVector {
@@ -36,6 +39,7 @@ pub(super) struct TierVector {
     accesses: Vec<(Op, u64)>,
     arrivals_ns: Vec<u64>,
     ttl_ns: Option<u64>,
+    pinned: [Vec<u64>; 2], // in tiers 1 and 2
     expected: Expectation,
 }
 
@@ -75,6 +79,8 @@ pub(super) struct TierLine {
     most_dirty: Option<Count>,
     alru: Option<Object<AlruLine>>,
     feed: Option<Object<FeedLine>>,
+    #[serde(default, deserialize_with = "present")]
+    pinned: Option<List<Count>>,
 }
 
 worded!(
@@ -111,6 +117,10 @@ impl TierLine {
             let key = format!("{key}.{of}");
             move |error: destage_policies::BuildError| malformed(key, error.to_string())
         };
+        if self.pinned.is_some() {
+            let what = "pages are pinned in tiers 1 and 2 alone, without a device";
+            return Err(malformed(format!("{key}.pinned"), what));
+        }
         let offer = self.offer.map(|Offered(offer)| offer).unwrap_or_default();
         let given = |params| values(params).into_iter().collect();
         Ok(LowerTierSpec {
@@ -128,6 +138,7 @@ impl TierLine {
                 clean: clean(key, self.most_dirty, self.alru)?,
             },
             page_bytes: self.page_bytes.map_or(4096, |Frames(bytes)| bytes.into()),
+            pins: None,
         })
     }
 }
@@ -200,6 +211,8 @@ struct Line {
     arrivals_ns: Option<List<Count>>,
     ttl_ns: Option<Count>,
     #[serde(default, deserialize_with = "present")]
+    pinned: Option<List<Count>>,
+    #[serde(default, deserialize_with = "present")]
     decisions: Option<List<Named>>,
     #[serde(default, deserialize_with = "present")]
     counters: Option<Named>,
@@ -207,7 +220,9 @@ struct Line {
 
 /// Reads a line of kind *two tiers*, or three.
 pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
-    let (line, unknown_keys) = read::<Line>(line)?;
+    let (mut line, unknown_keys) = read::<Line>(line)?;
+    let pinned = [line.pinned, line.tier2.0.pinned.take()];
+    let pinned = pinned.map(|pages| pages.map(List::counts).unwrap_or_default());
     let mut params = values(line.params);
     let fetch_on_write_miss = option(&mut params, "fetch_on_write_miss")?;
     let flush_at_end = option(&mut params, "flush_at_end")?;
@@ -222,6 +237,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
     if ttl_ns.is_some() && arrivals_ns.len() != accesses.len() {
         return Err(malformed("arrivals_ns", "missing, and ttl_ns is of ages"));
     }
+    check_pinned(&pinned, (line.frames.0, &policy), &lower, (&accesses, ttl_ns))?;
     let mut tiers = std::iter::once(&lower.tier2).chain(&lower.tier3);
     let reads_compute_time = |tier: &LowerTierSpec| {
         admission::info(tier.admit.name).is_ok_and(|info| info.reads_compute_time)
@@ -238,6 +254,7 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
         accesses,
         arrivals_ns,
         ttl_ns,
+        pinned,
         expected: Expectation {
             step: "access",
             decisions,
@@ -246,6 +263,34 @@ pub(super) fn tier_vector(line: &Json) -> Result<TierVector, Malformed> {
             unknown_keys,
         },
     })
+}
+
+/// Pinned pages of tiers 1 and 2 leave room for others, and go with the rules.
+fn check_pinned(
+    [above, below]: &[Vec<u64>; 2],
+    (frames, policy): (u32, &PolicySpec),
+    lower: &LowerTiersSpec,
+    (accesses, ttl_ns): (&[(Op, u64)], Option<u64>),
+) -> Result<(), Malformed> {
+    if above.is_empty() && below.is_empty() {
+        return Ok(());
+    }
+    let of_trace = |pinned: &[u64]| {
+        let pages: BTreeSet<u64> = accesses.iter().map(|&(_, page)| page).collect();
+        pages.iter().filter(|page| pinned.contains(page)).count()
+    };
+    let rules = &lower.tier2.rules;
+    let goes_with_rules = rules.promote == Promote::Copy && rules.offer != Offer::Feed;
+    if !above.is_empty() && (policy.is_none() || of_trace(above) >= frames as usize) {
+        return Err(malformed("pinned", "tier 1 has no frame for other pages"));
+    }
+    if of_trace(below) >= lower.tier2.frames as usize {
+        return Err(malformed("tier2.pinned", "tier 2 has no frame for other pages"));
+    }
+    if ttl_ns.is_some() || !below.is_empty() && !goes_with_rules {
+        return Err(malformed("pinned", "with ttl_ns, promote \"move\" or offer \"feed\""));
+    }
+    Ok(())
 }
 
 /// Arrivals of the accesses, which some filters and rules need.
@@ -306,13 +351,21 @@ impl ObjectVector for TierVector {
         }
         let params = self.policy.params(&[])?;
         let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(self.frames) };
-        let over_dense = dense(self.policy.name, &setup, pages)?;
-        let over_hashed = hashed(self.policy.name, &setup)?;
-        Ok([self.replay(over_dense, &lpns)?, self.replay(over_hashed, &lpns)?])
+        let pins = self.pins(0, &lpns);
+        let over_dense = || pinned::dense(self.policy.name, &setup, pages, pins.as_ref());
+        // Pinned pages are looked up by number, over either directory.
+        let other = if pins.is_some() { over_dense()? } else { hashed(self.policy.name, &setup)? };
+        Ok([self.replay(over_dense()?, &lpns)?, self.replay(other, &lpns)?])
     }
 }
 
 impl TierVector {
+    /// Pages that are pinned in tier 1 or 2.
+    fn pins(&self, tier: usize, lpns: &[u64]) -> Option<Arc<PinnedPages>> {
+        let pinned = &self.pinned[tier];
+        (!pinned.is_empty()).then(|| Arc::new(PinnedPages::of(lpns, |lpn| pinned.contains(&lpn))))
+    }
+
     fn replay<P: Policy>(&self, mut tier1: P, lpns: &[u64]) -> Result<ObjectOutcome, RunError> {
         let rank = |page| lpns.partition_point(|&lpn| lpn < page) as u32;
         let first_ids: Vec<u32> = self.accesses.iter().map(|&(_, page)| rank(page)).collect();
@@ -326,7 +379,9 @@ impl TierVector {
             ..Input::of(columns)
         };
         let replay = Replay::of(&input, Warmup::None);
-        let lower = self.lower.build(lpns, &[])?;
+        let mut lower = self.lower.clone();
+        lower.tier2.pins = self.pins(1, lpns);
+        let lower = lower.build(lpns, &[])?;
         let has_tier3 = self.lower.tier3.is_some();
         let mut recorder =
             Recorder { lpns, has_tier3, below: TierDecision::default(), decisions: Vec::new() };
@@ -341,6 +396,9 @@ impl TierVector {
             let expired = replayed.counters.expired;
             counters.insert("expired_hits".into(), expired.expired_hits.into());
             counters.insert("expired_writes".into(), expired.expired_writes.into());
+        }
+        if let Some(hits) = replayed.own.by_name().get(PINNED_HITS) {
+            counters.insert(PINNED_HITS.into(), (*hits).into());
         }
         Ok(ObjectOutcome { decisions: recorder.decisions, completions_ns: None, counters })
     }
@@ -366,8 +424,9 @@ pub(super) fn counters(counted: &Counters, has_tier3: bool) -> Map<String, Json>
     ];
     let (of_tier2, of_tier3) = (counted.tiers.of_tier2(), counted.tiers.of_tier3());
     let of_tier3 = of_tier3.iter().filter(|_| has_tier3);
-    // Vectors without a threshold do not have it.
-    let is_given = |(name, count): &(&str, u64)| *name != "tier2_cleaned" || *count > 0;
+    // Vectors without a threshold, or pinned pages, do not have them.
+    let is_rare = |name: &str| ["tier2_cleaned", "tier2_pinned_hits"].contains(&name);
+    let is_given = |(name, count): &(&str, u64)| !is_rare(name) || *count > 0;
     let all = tier1.into_iter().chain(of_tier2.iter().filter(is_given)).chain(of_tier3);
     all.map(|(name, count)| (name.to_owned(), count.into())).collect()
 }

@@ -42,6 +42,7 @@ fn main() {
                 frames: large,
                 admit: AdmissionSpec::parse(admit).expect("a filter"),
                 page_bytes: 4096,
+                pins: None,
                 rules: TierRules::default(),
             };
             let two = rate(|| {

@@ -14,7 +14,7 @@
 //!  padding       pages that a policy adds to complete blocks, destage by destage
 //!  tiers         the tiers below the cache
 //!  backing       the store below them             clean   write-back of the flash tier
-//!  offer         pages that the flash tier is offered
+//!  offer         pages that the flash tier is offered     pin   pages that stay in a cache
 //!  tier_options  options of these tiers and of language models
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
 //! ```
@@ -31,6 +31,7 @@ pub mod option_column;
 pub mod option_table;
 pub mod options;
 pub mod padding;
+pub mod pin;
 pub mod result;
 pub mod run;
 pub mod series;

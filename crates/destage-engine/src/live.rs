@@ -91,6 +91,7 @@ pub fn metrics(
         counters,
         trims: None,
         expiry: None,
+        pin: None,
         policy_counters: outcome.own.by_name(),
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages.summary(),

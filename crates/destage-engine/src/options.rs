@@ -340,6 +340,8 @@ mod tests {
                 OptionKind::Text if option.name == "cost" => r#""read=1,write=2""#,
                 OptionKind::Text if option.name == "trim" => r#""drop""#,
                 OptionKind::Text if option.name == "ttl" => r#""1h""#,
+                OptionKind::Text if option.name == "pin" => r#""0-1MiB""#,
+                OptionKind::Text if option.name == "tier2_pin" => r#""0-1MiB", "tier2": "lru""#,
                 OptionKind::Text => r#""10%""#,
             };
             let read = RunOptions::from_json(&format!(r#"{{"{}": {value}}}"#, option.name));

@@ -4,6 +4,7 @@
 use crate::backing::BackingSpec;
 use crate::clean::CleanSpec;
 use crate::offer::OfferSpec;
+use crate::pin::{PinSpec, Pins};
 use crate::spec::PolicySpec;
 use crate::tiers::{AdmissionSpec, LowerTierSpec, LowerTiersSpec};
 use destage_keys::{Word, duration_ns};
@@ -93,6 +94,15 @@ pub struct TierOptions {
     /// Order in which a request's blocks meet the policy.
     #[serde(deserialize_with = "word", skip_serializing_if = "Option::is_none")]
     pub touch: Option<Touch>,
+    /// Pages that are pinned in the cache: `volume=3:0-1GiB`.
+    #[serde(deserialize_with = "pinned", skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
+    /// Pages that are pinned in tier 2.
+    #[serde(deserialize_with = "pinned", skip_serializing_if = "Option::is_none")]
+    pub tier2_pin: Option<String>,
+    /// These pages; known once the trace is.
+    #[serde(skip)]
+    pub pins: Pins,
     /// Time to live of cached pages, a duration as written.
     #[serde(deserialize_with = "duration", skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
@@ -128,6 +138,7 @@ impl TierOptions {
             ("promote", self.promote.is_some()),
             ("admit_dirty", self.admit_dirty.is_some()),
             ("tier2_clean", self.tier2_clean.is_some()),
+            ("tier2_pin", self.tier2_pin.is_some()),
             ("backing", self.backing.is_some()),
             ("backing_read_ns", self.backing_read_ns.is_some()),
             ("backing_write_ns", self.backing_write_ns.is_some()),
@@ -164,6 +175,7 @@ impl TierOptions {
         if let Some(key) = stray(&of_kv, self.kv) {
             return Err(format!("{key} is of a language model's requests: add kv (--kv)"));
         }
+        self.check_pins()?;
         self.check_tokens()
     }
 
@@ -301,6 +313,7 @@ impl TierOptions {
                 clean: self.clean(frames)?,
             },
             page_bytes,
+            pins: self.pins.tier2.clone(),
         };
         Ok(Some(LowerTiersSpec { tier2, tier3: self.third(fetch_on_write_miss)? }))
     }
@@ -333,6 +346,7 @@ impl TierOptions {
                 clean: None,
             },
             page_bytes: self.page_bytes.unwrap_or(1),
+            pins: None,
         }))
     }
 
@@ -360,9 +374,12 @@ impl TierOptions {
         let tier3 = (&self.tier3, &self.tier3_cache);
         let backing = self.backing.as_ref().map(|backing| format!(", backing {backing}"));
         let clean = self.tier2_clean.as_ref().map(|clean| format!(", clean {clean}"));
+        let pin = |pin: &Option<String>| pin.as_ref().map(|pin| format!(", pin {pin}"));
         let of_tier3 = self.tier3_offer.map(|offer| offer.name().to_owned());
-        tier_label(tier2, (&self.admit, &self.offer, self.promote))
+        pin(&self.pin).unwrap_or_default()
+            + &tier_label(tier2, (&self.admit, &self.offer, self.promote))
             + &clean.unwrap_or_default()
+            + &pin(&self.tier2_pin).unwrap_or_default()
             + &tier_label(tier3, (&self.tier3_admit, &of_tier3, self.tier3_promote))
             + &backing.unwrap_or_default()
     }
@@ -421,6 +438,12 @@ fn offered<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Err
 fn clean<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     let given = text(value)?;
     let read = |text: String| CleanSpec::parse(&text).map(|spec| spec.label());
+    given.map(read).transpose().map_err(D::Error::custom)
+}
+
+fn pinned<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let given = text(value)?;
+    let read = |text: String| PinSpec::parse(&text).map(|spec| spec.label().to_owned());
     given.map(read).transpose().map_err(D::Error::custom)
 }
 

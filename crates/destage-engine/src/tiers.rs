@@ -7,8 +7,10 @@ use destage_policies::admission::{self, Admission};
 use destage_policies::params::{Params, Value};
 use destage_policies::{BuildError, FromRun, ORDERED, Setup, written};
 use destage_replay::error::RunError;
+use destage_replay::pinned::PinnedPages;
 use destage_replay::tiers::rules::{AdmitDirty, Clean, FeedLists, Offer, Promote, TierRules};
 use destage_replay::tiers::{LowerTierParts, LowerTiers, LowerTiersParts};
+use std::sync::Arc;
 
 /// Parameter of a policy that takes the pages of the trace by default.
 const FILE_PAGES: &str = "file_pages";
@@ -130,6 +132,11 @@ impl LowerTiersSpec {
                 "dirty pages go to the backing store",
             ),
             (rules.clean.is_some(), "tier2_clean (--tier2-clean)", "no page of tier 2 is dirty"),
+            (
+                tier2.pins.is_some(),
+                "tier2_pin (--tier2-pin)",
+                "the copy of a page that becomes dirty is dropped",
+            ),
         ];
         match excluded.iter().find(|(is_given, ..)| *is_given) {
             None => Ok(()),
@@ -191,6 +198,8 @@ pub struct LowerTierSpec {
     pub rules: TierRules,
     /// Bytes of a page, for filters that count bytes.
     pub page_bytes: u64,
+    /// Pages that are pinned in it, fewer than its frames.
+    pub pins: Option<Arc<PinnedPages>>,
 }
 
 impl LowerTierSpec {
@@ -250,6 +259,13 @@ impl LowerTierSpec {
                  would be offered again"
             ));
         }
+        if rules.promote == Promote::Move && self.pins.is_some() {
+            return refused(
+                "promote = move (--promote) excludes tier2_pin (--tier2-pin): a pinned page would \
+                 leave at a hit. Leave one of them out"
+                    .into(),
+            );
+        }
         let filter = (&*format!("{of_tier}admit"), admit.name, &admit.params()?);
         admission::suits(filter, (key, policy.name)).map_err(RunError::Impossible)
     }
@@ -270,7 +286,8 @@ impl LowerTierSpec {
         let setup = Setup { params, trace_pages: Some(pages.into()), ..Setup::new(frames) };
         let (name, given) = (self.admit.name, self.admit.params()?);
         let admission = Admission::new(name, &given, (frames, pages), self.page_bytes)?;
-        Ok(LowerTierParts { policy: self.policy.name, setup, admission, rules: self.rules, lpns })
+        let (policy, pins, rules) = (self.policy.name, self.pins.clone(), self.rules);
+        Ok(LowerTierParts { policy, setup, pins, admission, rules, lpns })
     }
 }
 
@@ -311,7 +328,7 @@ mod tests {
     fn tier2(policy: &str, admit: &str, rules: TierRules) -> LowerTierSpec {
         let policy = PolicySpec::parse(policy).expect("a policy");
         let admit = AdmissionSpec::parse(admit).expect("a filter");
-        LowerTierSpec { policy, frames: 10, admit, rules, page_bytes: 4096 }
+        LowerTierSpec { policy, frames: 10, admit, rules, page_bytes: 4096, pins: None }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::errors::{ErrorClass, error, raise, raise_usage, usage};
 use crate::trace::Trace;
 use destage_engine::option_table::RUN_OPTIONS;
 use destage_engine::options::RunOptions;
+use destage_engine::pin::{Addresses, Volume};
 use destage_engine::run::{own_suits, suits, supplies};
 use destage_engine::sizes::{CacheSize, Frames};
 use destage_engine::spec::{PolicySpec, json_of, label, spelled};
@@ -139,6 +140,21 @@ pub fn run_option_rows() -> String {
     json!(RUN_OPTIONS).to_string()
 }
 
+/// The addresses of a trace.
+fn addresses_of(trace: &Trace) -> Addresses {
+    let meta = trace.trace.meta();
+    let volumes = meta.devices.iter().map(|device| Volume {
+        name: device.name.clone(),
+        base_lpn: device.base_lpn,
+        span_pages: device.span_pages,
+    });
+    Addresses {
+        volumes: volumes.collect(),
+        page_bytes: meta.page_bytes,
+        wrapped: meta.wrap.as_ref().map_or(0, |wrap| wrap.accesses),
+    }
+}
+
 /// Options of a run over this trace, in front of this device, out of JSON.
 pub fn run_options(
     py: Python<'_>,
@@ -154,6 +170,8 @@ pub fn run_options(
         ));
     }
     options.tiers.page_bytes = Some(trace.trace.page_bytes());
+    let found = options.tiers.find_pins(&addresses_of(trace), trace.trace.lpns());
+    raise_usage(py, found)?;
     let frames = |key: &str, size: &Option<String>| -> PyResult<Option<u32>> {
         let Some(size) = size else { return Ok(None) };
         match frames_of(py, trace, &json!([size]).to_string())?.as_slice() {

@@ -50,6 +50,7 @@ mod lru_wsr;
 mod min;
 mod mq;
 mod pgdsf;
+mod pinned;
 mod random;
 mod s3_fifo;
 mod sampled;
@@ -66,10 +67,13 @@ mod watt;
 
 use buffer::Buffer;
 pub use kv::{KvDecision, KvOptions, KvOutcome, Prompt, run_kv};
+pub use pinned::{PinnedRun, run_pinned};
 use sampled::{Rule, Sampled};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Display;
-pub use tiers::{TierDecision, TierOutcome, run_tiers, run_tiers_at, run_tiers_with_ttl};
+pub use tiers::{
+    TierDecision, TierOutcome, run_tiers, run_tiers_at, run_tiers_pinned, run_tiers_with_ttl,
+};
 pub use trims::{Step, Trimmed, run_with_trims};
 pub use ttl::run_with_ttl;
 

@@ -14,7 +14,7 @@ use crate::ace::Ordered;
 use crate::admission::{Admission, Tier2State};
 use crate::pgdsf::Pgdsf;
 use crate::{Decision, Model, Op, Params, model_with_trims, ordered};
-pub use run::{run_tiers, run_tiers_at, run_tiers_with_ttl};
+pub use run::{run_tiers, run_tiers_at, run_tiers_pinned, run_tiers_with_ttl};
 
 /// A decision of two tiers or three (4.7).
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -66,6 +66,8 @@ pub(crate) struct Lower {
     /// The same policy again, if it has an order: beside the other, access by access.
     order: Option<Box<dyn Ordered>>,
     frames: usize,
+    /// Pages that are pinned (4.13): each has a frame, which the policy has not.
+    pinned: BTreeSet<u64>,
     /// Pages, and whether each is dirty.
     pub(crate) pages: BTreeMap<u64, bool>,
     admission: Admission,
@@ -143,7 +145,9 @@ impl Lower {
     /// 4.9: a dirty page is read and written, and stays.
     fn cleans(&mut self, page: u64) {
         self.pages.insert(page, false);
-        self.order.as_mut().expect("a policy with an order").cleaned(page);
+        if !self.pinned.contains(&page) {
+            self.order.as_mut().expect("a policy with an order").cleaned(page);
+        }
         for counter in ["tier2_cleaned", "tier2_reads", "backing_writes"] {
             self.count(counter);
         }
@@ -161,10 +165,14 @@ impl Lower {
         let name = text("policy", "");
         let frames = tier2["frames"].as_u64().expect("a number") as usize;
         let params = object("params");
+        let pinned = tier2.get("pinned").and_then(Value::as_array).into_iter().flatten();
+        let pinned: BTreeSet<u64> = pinned.map(|page| page.as_u64().expect("a page")).collect();
+        let others = frames - pinned.len();
         Lower {
-            policy: model_with_trims(&name, frames, &params, &[]).expect("a known policy"),
-            order: ordered(&name, frames, &Params(&params)),
+            policy: model_with_trims(&name, others, &params, &[]).expect("a known policy"),
+            order: ordered(&name, others, &Params(&params)),
             frames,
+            pinned,
             pages: BTreeMap::new(),
             admission: Admission::new(
                 &text("admit", "always"),
@@ -206,6 +214,13 @@ impl Lower {
 
     /// P2 sees an access.
     fn sees(&mut self, op: Op, page: u64) -> Vec<u64> {
+        if self.pinned.contains(&page) {
+            *self.pages.entry(page).or_insert(false) |= op == Op::Write;
+            if let Some(alru) = self.alru.as_mut().filter(|_| op == Op::Write) {
+                alru.writes(page);
+            }
+            return Vec::new();
+        }
         // Only an ordered policy is told that a page was cleaned.
         let decision = match &mut self.order {
             Some(order) if self.most_dirty.is_some() || self.alru.is_some() => {
@@ -254,7 +269,9 @@ impl Lower {
 
     /// Step 2 of 4.1.
     pub(crate) fn missed(&mut self, page: u64) {
-        self.admission.missed(page);
+        if !self.pinned.contains(&page) {
+            self.admission.missed(page);
+        }
     }
 
     /// 4.2, as far as it changes no list of P2.
@@ -279,7 +296,12 @@ impl Lower {
     }
 
     fn look_up(&mut self, page: u64) {
-        if self.pages.contains_key(&page) {
+        if self.pages.contains_key(&page) && self.pinned.contains(&page) {
+            for counter in ["tier2_hits", "tier2_reads", "tier2_pinned_hits"] {
+                self.count(counter);
+            }
+            self.decision.tier = 2;
+        } else if self.pages.contains_key(&page) {
             self.found();
             self.promote(page);
             self.decision.tier = 2;
@@ -297,7 +319,8 @@ impl Lower {
         }
         match (dirty, self.pages.contains_key(&page)) {
             (true, true) => {
-                if self.admission.counts_overwrites() && !self.dirty_always {
+                let is_asked = !self.dirty_always && !self.pinned.contains(&page);
+                if self.admission.counts_overwrites() && is_asked {
                     self.count("offers");
                     if !self.admission.takes(page, &Tier2State { free: false, next_victim: None }) {
                         self.drop_copy(page);
@@ -330,12 +353,13 @@ impl Lower {
     }
 
     fn offer(&mut self, page: u64, dirty: bool) {
-        let taken = if self.dirty_always && dirty {
+        let taken = if self.dirty_always && dirty || self.pinned.contains(&page) {
             self.admission.wrote_unasked();
             true
         } else {
             self.count("offers");
-            let free = self.pages.len() < self.frames;
+            let others = self.pages.keys().filter(|page| !self.pinned.contains(page)).count();
+            let free = others < self.frames - self.pinned.len();
             let next_victim = self.order.as_mut().and_then(|order| Some(order.order().first()?.0));
             self.admission.takes(page, &Tier2State { free, next_victim })
         };

@@ -11,6 +11,7 @@
 //!  tiers             a flash tier below the cache
 //!  kv                requests of a language model: a hit is a cached prefix
 //!  ttl               a time to live of cached pages
+//!  pinned            pages that never leave a cache
 //!  observe           the interface of those who see what a run decides
 //!  accesses          requests of a decoded trace -> a block of page accesses with look-ahead
 //!  control_commands  trims and flushes between the accesses
@@ -34,6 +35,7 @@ pub mod fill;
 pub mod input;
 pub mod kv;
 pub mod observe;
+pub mod pinned;
 pub mod replay;
 pub mod shared;
 pub mod steps;

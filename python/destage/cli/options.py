@@ -505,6 +505,7 @@ _RARE = (
     *("tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),
     *("tier3_cache", "tier3_admit", "tier3_offer", "tier3_promote"),
     *("admit_dirty", "tier3_admit_dirty", "token_ns", "double_tokens", "ttl"),
+    *("pin", "tier2_pin"),
 )
 
 #: Run options that are no advanced ones.

@@ -48,6 +48,7 @@ TIER2_KEYS = {
     **{key: key for key in ("admit", "offer", "promote", "admit_dirty")},
     **{key: key for key in ("backing", "backing_read_ns", "backing_write_ns")},
     "clean": "tier2_clean",
+    "pin": "tier2_pin",
     "read_ns": "tier2_read_ns",
 }
 TIER3_KEYS = {

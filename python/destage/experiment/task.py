@@ -182,7 +182,7 @@ class Task:
     @cached_property
     def _below(self) -> str:
         options = json.loads(self.options)
-        named: list[str] = []
+        named: list[str] = [f", pin {options['pin']}"] if options.get("pin") else []
         for tier, prefix in (("tier2", ""), ("tier3", "tier3_")):
             if not options.get(tier):
                 break
@@ -192,6 +192,8 @@ class Task:
             named += [f", {key} {_named(value)}" for key, value in rules if value]
             if tier == "tier2" and options.get("tier2_clean"):
                 named += [f", clean {options['tier2_clean']}"]
+            if tier == "tier2" and options.get("tier2_pin"):
+                named += [f", pin {options['tier2_pin']}"]
         named += [f", backing {options['backing']}"] if options.get("backing") else []
         return "".join(named)
 
@@ -275,8 +277,11 @@ def _cut(entries: Iterable[Entry]) -> Iterator[Entry]:
 def given_options(options: Mapping[str, Any]) -> str:
     """Run options as JSON, those that have their default left out."""
     kept = {k: v for k, v in options.items() if v is not None and v is not False}
-    if kept.get("tier2") and kept.get("tier2_clean") == "none":
-        del kept["tier2_clean"]  # Without a flash tier it stays: there it is an error.
+    if kept.get("pin") == "none":
+        del kept["pin"]
+    for key in ("tier2_clean", "tier2_pin"):
+        if kept.get("tier2") and kept.get(key) == "none":
+            del kept[key]  # Without a flash tier it stays: there it is an error.
     return json.dumps(kept, sort_keys=True)
 
 

@@ -88,6 +88,10 @@ class RunOptions(TypedDict, total=False):
     ttl: str | None
     """Time to live of cached pages, `"1h"`: an access to a page that was written or fetched longer
     ago is a miss."""
+    pin: str | Sequence[str] | None
+    """Pages that stay in the cache from their first access on: those of a volume
+    (`"volume=3"`), of its bytes (`"volume=3:0-1GiB"`), or of bytes of every volume (`"0-1GiB"`).
+    `+` joins ranges; `"none"` is one of several."""
     tier2: str | Sequence[str] | None
     """Policy of a flash tier below the cache, as `policies` has it; without it there is one tier.
     Several of this and the next four are a grid."""
@@ -116,6 +120,8 @@ class RunOptions(TypedDict, total=False):
     tier2_clean: str | Sequence[str] | None
     """Dirty pages of the flash tier are written when they leave (`"none"`), or as soon as more than
     a share of its frames is dirty, and stay: `"dirty[max=0.1]"`."""
+    tier2_pin: str | Sequence[str] | None
+    """Pages that stay in the flash tier, as `pin`; no filter is asked for them."""
     tier2_read_ns: int | None
     """Without a device, the time of a read of the flash tier, ns. With the times of all tiers and
     of the store below, a run has `read_time_ns`."""

@@ -87,7 +87,7 @@ def need_a_drive() -> frozenset[str]:
 
 
 def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
-    """Policies of the catalogue that a flash tier (`tier2`), prompts (`kv`) or `ttl` exclude."""
+    """Policies of the catalogue that `tier2`, `kv` (prompts), `ttl` or `pin` exclude."""
     return frozenset(_exclusions(options))
 
 
@@ -100,8 +100,10 @@ def _exclusions(options: Mapping[str, object]) -> dict[str, str]:
             "tier2": p["clusters"] or several,
             "kv": p["clusters"],
             "ttl": p["clusters"] or p["admission"] or p["offline"],
+            "pin": p["clusters"],
         }
-        return next((name for name, does in excludes.items() if does and options.get(name)), None)
+        given = {name for name, value in options.items() if value and value != "none"}
+        return next((name for name, does in excludes.items() if does and name in given), None)
 
     found = {p["name"]: why(p) for p in catalogue()}
     return {name: option for name, option in found.items() if option is not None}

@@ -64,6 +64,42 @@ fn every_vector_of_a_feed_passes_and_is_emitted_as_it_stands() {
 }
 
 #[test]
+fn every_vector_of_pinned_pages_passes_and_is_emitted_as_it_stands() {
+    passes("tiers-pin.jsonl", 9);
+}
+
+#[test]
+fn pinned_pages_that_leave_no_frame_or_do_not_go_with_the_rules_are_an_error() {
+    for (change, message) in [
+        (
+            (|v| v["pinned"] = json!((0..40).collect::<Vec<_>>())) as fn(&mut Json),
+            "pinned: tier 1 has no frame for other pages",
+        ),
+        (|v| v["policy"] = json!("none"), "pinned: tier 1 has no frame for other pages"),
+        (
+            |v| v["tier2"]["pinned"] = json!((0..40).collect::<Vec<_>>()),
+            "tier2.pinned: tier 2 has no frame for other pages",
+        ),
+        (|v| v["pinned"] = json!(["a"]), "pinned"),
+        (|v| v["ttl_ns"] = json!(9), "pinned: with ttl_ns"),
+        (
+            |v| {
+                v["tier2"]["pinned"] = json!([1]);
+                v["tier2"]["promote"] = json!("move");
+            },
+            "pinned: with ttl_ns, promote \"move\"",
+        ),
+        (|v| v["tier3"] = v["tier2"].clone(), ""),
+    ] {
+        let error = conform_text(&doctored_first("tiers-pin.jsonl", change));
+        match message {
+            "" => assert!(error.is_ok(), "a third tier goes with them"),
+            _ => assert!(error.unwrap_err().to_string().contains(message), "{message}"),
+        }
+    }
+}
+
+#[test]
 fn a_feed_that_is_none_is_an_error_with_its_key() {
     for (change, message) in [
         (

@@ -14,7 +14,7 @@
 //!  pending_writes  dirty pages at its ends  steady   what its halves counted
 //!  queue     requests outstanding in an open loop
 //!  draws     a bootstrap over its windows   differences  between runs, with intervals
-//!  phases    how long windows are alike
+//!  phases    how long windows are alike     pin   pinned pages
 //! ```
 
 mod config;
@@ -27,6 +27,7 @@ mod metric;
 mod metrics;
 mod pending_writes;
 mod phases;
+mod pin;
 mod queue;
 mod run;
 pub mod schema;
@@ -44,6 +45,7 @@ pub use measured::Measured;
 pub use metric::{Better, METRIC_GROUPS, Metric, MetricGroup, MetricKind, Number};
 pub use metrics::METRICS;
 pub use pending_writes::PendingWrites;
+pub use pin::PinCounters;
 pub use queue::Queue;
 pub use run::RunResult;
 pub use set::{ResultSet, SCHEMA_VERSION};

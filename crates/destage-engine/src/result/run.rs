@@ -3,6 +3,7 @@
 use super::config::RunConfig;
 use super::measured::Measured;
 use super::pending_writes::PendingWrites;
+use super::pin::PinCounters;
 use super::queue::Queue;
 use crate::series::Period;
 use destage_replay::counters::{Counters, ExpiryCounters, TrimCounters};
@@ -32,6 +33,9 @@ pub struct RunResult {
     /// Pages that accesses found expired, with a time to live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiry: Option<ExpiryCounters>,
+    /// Pinned pages, and the hits in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<PinCounters>,
     /// Counters of this policy alone, such as hits by list.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub policy_counters: BTreeMap<String, u64>,

@@ -94,6 +94,7 @@ pub static SCHEMA: &[Object] = &[
         counters: "@counters", "what was counted";
         trims "?": "@trims", "what trims dropped, with `trim = drop` and without a device";
         expiry "?": "@expiry", "with `ttl`: pages that accesses found expired";
+        pin "?": "@pin", "with `pin` or `tier2_pin`: pinned pages";
         policy_counters "?": "object", "what only this policy counts, by name";
         policy_gauges "?": "object", "final values of adapted parameters, by name";
         destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
@@ -160,6 +161,8 @@ pub static SCHEMA: &[Object] = &[
         tier3_write_ns "?": "integer", "time of a write to it, as given, ns";
         kv "?": "true", "prefix semantics; absent: page accesses";
         touch "?": "text", "order of a request's blocks; absent: `tail-first`";
+        pin "?": "text", "pages that stay in the cache, as one types them; absent: `none`";
+        tier2_pin "?": "text", "pages that stay in the flash tier; absent: `none`";
         ttl "?": "text", "time to live of cached pages, as given";
         token_ns "?": "integer", "time to compute a token at the head of a prompt, as given, ns";
         double_tokens "?": "integer", "tokens before a token that double its time; absent: depth \
@@ -198,6 +201,13 @@ pub static SCHEMA: &[Object] = &[
         (docs/spec/tiers.md), 4.10).",
         expired_hits: "integer", "accesses, or blocks of prompts, that were cached and had expired";
         expired_writes: "integer", "dirty pages among these, which were written";
+    ),
+    object!("pin", "Pinned pages, warm-up left out of the hits ([tiers](docs/spec/tiers.md), \
+        4.13).",
+        pinned_pages "?": "integer", "pages of the trace that are pinned in the cache";
+        pinned_hits "?": "integer", "accesses that found such a page there";
+        tier2_pinned_pages "?": "integer", "pages of the trace that are pinned in the flash tier";
+        tier2_pinned_hits "?": "integer", "look-ups that found such a page there";
     ),
     object!("tiers", "Counts of the flash tier and of the backing store, warm-up left out ([two \
         tiers](docs/spec/tiers.md), 4.6).",

@@ -5,6 +5,7 @@ use super::metrics::METRICS;
 use super::schema::{SCHEMA, metrics_page, page};
 use super::{ResultSet, RunResult, TraceIdentity};
 use crate::options::{RunOptions, Trim};
+use crate::pin::{Addresses, Volume};
 use crate::run::{Mounted, compare, run};
 use crate::series::Series;
 use crate::sizes::Frames;
@@ -123,6 +124,16 @@ fn tiered() -> RunOptions {
     RunOptions { tiers: serde_json::from_value(tiers).unwrap(), ..RunOptions::default() }
 }
 
+/// The same with pinned pages in both tiers.
+fn pinned(workload: &Workload) -> RunOptions {
+    let mut options = tiered();
+    (options.tiers.pin, options.tiers.tier2_pin) = (Some("0-1MiB".into()), Some("0-1MiB".into()));
+    let volume = Volume { name: "0".into(), base_lpn: 0, span_pages: 8 };
+    let addresses = Addresses { volumes: vec![volume], page_bytes: 4096, wrapped: 0 };
+    options.tiers.find_pins(&addresses, workload.input().columns.lpns).unwrap();
+    options
+}
+
 /// The same over a disk.
 fn over_a_disk(options: &RunOptions) -> RunOptions {
     let mut options = options.clone();
@@ -165,6 +176,7 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
     let drops = RunOptions { trim: Some(Trim::Drop), ..plain.clone() };
     without.extend(runs(&workload, "lru", &drops));
     without.extend(runs(&workload, "lru", &tiered()));
+    without.extend(runs(&workload, "lru", &pinned(&workload)));
     without.extend(runs_of_chains(&drive));
     // Times of writes are of a run with a device, where tier 2 has none of its own.
     let RunOptions { mut tiers, .. } = tiered();

@@ -53,7 +53,7 @@ macro_rules! kv {
 
 /// Of cached prefixes, then of the flash tier.
 pub(super) fn of_tiers() -> impl Iterator<Item = Metric> {
-    OF_PREFIXES.iter().chain(OF_TIER2).chain(OF_EXPIRY).copied()
+    OF_PREFIXES.iter().chain(OF_TIER2).chain(OF_EXPIRY).chain(OF_PINS).copied()
 }
 
 #[rustfmt::skip] // a metric, some lines: it is a table
@@ -209,6 +209,26 @@ static OF_EXPIRY: &[Metric] = &[
     metric!(Evictions, "expired_writes", "Expired writes", Count "pages", Lower,
         "dirty pages among these, which were written before they went",
         |r| Some(r.expiry?.expired_writes.into())),
+];
+
+/// A counter of pinned pages.
+macro_rules! pin {
+    ($name:ident, $title:literal, $unit:literal, $about:literal) => {
+        metric!(Hits, stringify!($name), $title, Count $unit, Neither, $about, |r| {
+            Some(r.pin?.$name?.into())
+        })
+    };
+}
+
+#[rustfmt::skip] // a metric, some lines: it is a table
+static OF_PINS: &[Metric] = &[
+    pin!(pinned_pages, "Pinned pages", "pages",
+        "pages of the trace that are pinned in the cache, with `pin`"),
+    pin!(pinned_hits, "Pinned hits", "accesses", "accesses that found a pinned page there"),
+    pin!(tier2_pinned_pages, "Tier 2 pinned pages", "pages",
+        "pages of the trace that are pinned in tier 2, with `tier2_pin`"),
+    pin!(tier2_pinned_hits, "Tier 2 pinned hits", "pages",
+        "look-ups in tier 2 that found a pinned page there"),
 ];
 
 /// Time of the reads below tier 1, over the accesses or blocks.

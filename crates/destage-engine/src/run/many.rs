@@ -47,6 +47,9 @@ pub fn compare_each(
         supplies(spec, options.shows(spec))?;
         super::tiered::suits(spec, options)?;
     }
+    for size in sizes {
+        options.tiers.have_room(size.frames).map_err(RunError::Impossible)?;
+    }
     let moments = Moments::of(input, sizes, options);
     let tasks = tasks(input, specs, sizes, options, &moments, jobs);
     let (next, blocks) = (AtomicUsize::new(0), Blocks::default());
@@ -129,7 +132,7 @@ pub fn can_share(spec: &PolicySpec, options: &RunOptions, pages: usize) -> bool 
     // A trim drops a page from the middle of lists; a cache is full elsewhere at each size; and
     // laws are checked of a policy that runs.
     let alike = options.warmup != Warmup::Full && !options.check && !options.drops_trims();
-    let alike = alike && options.tiers.ttl.is_none();
+    let alike = alike && options.tiers.ttl.is_none() && options.tiers.pins.tier1.is_none();
     let one_tier = !options.tiers.kv && options.tiers.tier2.is_none();
     alike && one_tier && options.drive.is_none() && shared::can_share(spec.name, pages)
 }

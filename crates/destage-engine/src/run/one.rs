@@ -51,6 +51,7 @@ pub(super) fn run_beside(
     supplies(spec, options.shows(spec))?;
     options.suit(spec)?;
     tiered::suits(spec, options)?;
+    options.tiers.have_room(frames.frames).map_err(RunError::Impossible)?;
     let params = spec.params(&options.says())?;
     let trace_pages = Some(input.columns.lpns.len() as u64);
     let mut setup = options.setup(frames.frames, params.clone(), trace_pages);
@@ -181,6 +182,13 @@ pub fn run_own<P: Policy>(
         return Err(RunError::Impossible(format!(
             "{}: ttl (--ttl) excludes a policy of one's own, which is always checked",
             named.policy
+        )));
+    }
+    if let Some((key, _)) = options.tiers.pinning().next() {
+        return Err(RunError::Impossible(format!(
+            "{}: {key} (--{}) excludes a policy of one's own, which has every frame",
+            named.policy,
+            key.replace('_', "-")
         )));
     }
     let writes_ahead = options.drive.as_ref().is_some_and(|drive| drive.host.writer.is_some());

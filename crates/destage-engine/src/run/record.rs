@@ -3,11 +3,12 @@
 use super::outcome::Outcome;
 use super::warnings;
 use crate::options::{RunOptions, Trim};
-use crate::result::{Measured, PendingWrites, Queue, RunConfig, RunResult};
+use crate::result::{Measured, PendingWrites, PinCounters, Queue, RunConfig, RunResult};
 use crate::sizes::Frames;
 use destage_replay::accesses::Extent;
 use destage_replay::error::RunError;
 use destage_replay::input::Input;
+use destage_replay::pinned::PINNED_HITS;
 use destage_replay::warmup::Warmup;
 use destage_ssd::config::{HostMode, TrimMode};
 use std::collections::BTreeMap;
@@ -39,6 +40,8 @@ pub(super) fn record(
         Queue::of(windows, timing.counters.makespan_ns, drive.device.geometry().units)
     });
     let warnings = warnings::of((&named.policy, frames.frames), (&outcome, queue), input, options);
+    let mut policy_counters = outcome.own.by_name();
+    let pinned_hits = policy_counters.remove(PINNED_HITS);
     let mut result = RunResult {
         config: RunConfig {
             policy: named.policy,
@@ -68,7 +71,8 @@ pub(super) fn record(
         counters: outcome.counters,
         trims: (options.drops_trims() && options.drive.is_none()).then_some(outcome.counters.trims),
         expiry: options.tiers.ttl.is_some().then_some(outcome.counters.expired),
-        policy_counters: outcome.own.by_name(),
+        pin: PinCounters::of(options, pinned_hits, &outcome.counters),
+        policy_counters,
         policy_gauges: outcome.gauges,
         destage_pages: outcome.destage_pages,
         cost: None,

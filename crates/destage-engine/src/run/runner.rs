@@ -6,7 +6,7 @@ use crate::checked::Checked;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
 use destage_core::{Nanos, Page, Policy, Request};
-use destage_policies::{Setup, dense};
+use destage_policies::Setup;
 use destage_replay::control::Control;
 use destage_replay::control_commands::ControlCommands;
 use destage_replay::counters::Counters;
@@ -14,6 +14,7 @@ use destage_replay::error::RunError;
 use destage_replay::input::Input;
 use destage_replay::kv::KvDecision;
 use destage_replay::observe::{Completed, Observer};
+use destage_replay::pinned;
 use destage_replay::replay::{Replay, Replayed};
 use destage_replay::tiers::TierDecision;
 use destage_replay::timed::{Profiler, TimedOutcome, TimedReplay};
@@ -36,8 +37,11 @@ impl Runner<'_> {
         if let Some(ttl_ns) = options.tiers.ttl_ns() {
             return self.expiring(name, setup, ttl_ns);
         }
-        if options.drive.is_some() || options.check || self.observer.watches() {
-            let policy = dense(name, setup, self.input.columns.lpns.len() as u32)?;
+        let pins = options.tiers.pins.tier1.as_ref();
+        let is_fast = options.drive.is_none() && pins.is_none();
+        if !is_fast || options.check || self.observer.watches() {
+            let pages = self.input.columns.lpns.len() as u32;
+            let policy = pinned::dense(name, setup, pages, pins)?;
             return self.watched(policy);
         }
         let replay = replay_of(self.input, self.options);
@@ -49,7 +53,8 @@ impl Runner<'_> {
     /// A policy of the table, its pages with a time to live.
     fn expiring(self, name: &str, setup: &Setup, ttl_ns: u64) -> Result<Outcome, RunError> {
         check_ttl(self.options, self.input)?;
-        let mut policy = dense(name, setup, self.input.columns.lpns.len() as u32)?;
+        let pages = self.input.columns.lpns.len() as u32;
+        let mut policy = destage_policies::dense(name, setup, pages)?;
         let replay = replay_of(self.input, self.options);
         let mut followed = Followed::new(self.observer, self.control);
         let replayed = ttl::run(&replay, &mut policy, ttl_ns, &mut followed);

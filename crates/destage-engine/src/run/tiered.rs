@@ -7,6 +7,7 @@ use super::runner::{Followed, Runner, replay_of};
 use crate::checked::Checked;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
+use crate::pin;
 use crate::spec::PolicySpec;
 use crate::tier_options::{NO_SIZE, TierOptions};
 use crate::tiers::LowerTiersSpec;
@@ -20,6 +21,7 @@ use destage_replay::kv::{
     Chains, KvReplay, KvReplayed, TokenTime, Touch, page_counters, prefix_min,
 };
 use destage_replay::observe::Observer;
+use destage_replay::pinned;
 use destage_replay::replay::Replayed;
 use destage_replay::tiers::through::Through;
 use destage_replay::tiers::{LowerTiers, LowerTiersParts, Slots, untimed};
@@ -54,6 +56,7 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return impossible("prefix-min is the bound of cached prefixes: add kv (--kv)".into());
     }
     suits_ttl(spec, options)?;
+    pin::suits(spec, options).map_err(RunError::Impossible)?;
     if !tiers.kv && tiers.tier2.is_none() {
         return Ok(());
     }
@@ -292,7 +295,7 @@ impl TieredRunner<'_> {
         let watches = observer.watches();
         let mut followed = Followed::new(observer, control);
         let pages = input.columns.lpns.len() as u32;
-        let ttl_ns = options.tiers.ttl_ns();
+        let (ttl_ns, pins) = (options.tiers.ttl_ns(), options.tiers.pins.tier1.as_ref());
         let replayed = if spec.is_none() {
             let (mut through, lower) = (Through::default(), lower.erased()?);
             untimed::run_expiring(&replay, &mut through, lower, ttl_ns, &mut followed)
@@ -306,8 +309,8 @@ impl TieredRunner<'_> {
             let replayed = untimed::run(&replay, &mut checked, lower.erased()?, &mut followed);
             checked.finish().map_err(|violation| RunError::Broken(violation.to_string()))?;
             replayed
-        } else if watches {
-            let mut policy = dense(spec.name, setup, pages)?;
+        } else if watches || pins.is_some() {
+            let mut policy = pinned::dense(spec.name, setup, pages, pins)?;
             untimed::run(&replay, &mut policy, lower.erased()?, &mut followed)
         } else {
             untimed::run_unwatched(&replay, spec.name, setup, lower, &mut followed)?
@@ -332,7 +335,8 @@ impl TieredRunner<'_> {
         if spec.is_none() {
             return through(runner, drive, &mut Through::default(), (lower, slots));
         }
-        let policy = dense(spec.name, setup, pages as u32)?;
+        let pins = options.tiers.pins.tier1.as_ref();
+        let policy = pinned::dense(spec.name, setup, pages as u32, pins)?;
         if options.tiers.kv {
             return prompts(runner, drive, (policy, setup), (lower, slots));
         }

@@ -144,6 +144,7 @@ fn lower_tier() -> impl Strategy<Value = LowerTierSpec> {
             admit: AdmissionSpec::parse(admit).expect("a filter"),
             rules: TierRules { offer, promote, ..TierRules::default() },
             page_bytes: 4096,
+            pins: None,
         }
     })
 }
@@ -309,7 +310,7 @@ proptest! {
             let admit = AdmissionSpec::parse("worth[read_ns=20ns]").expect("a filter");
             let policy = PolicySpec::parse(policy).expect("a policy");
             let rules = TierRules::default();
-            let tier2 = LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096 };
+            let tier2 = LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096, pins: None };
             LowerTiersSpec { tier2, tier3: Some(third) }
         });
         let mut recorder = Recorder::default();

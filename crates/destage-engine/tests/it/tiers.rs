@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 mod between;
 mod device;
 mod disk;
+mod pin;
 mod ttl;
 
 /// Pages of the traces.
@@ -45,7 +46,7 @@ fn policies(suits: impl Fn(&PolicySpec) -> bool) -> Vec<String> {
 fn tier(policy: &str, frames: u32, admit: &str, rules: TierRules) -> LowerTierSpec {
     let policy = PolicySpec::parse(policy).expect("a policy");
     let admit = AdmissionSpec::parse(admit).expect("a filter");
-    LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096 }
+    LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096, pins: None }
 }
 
 /// The second of two tiers.
@@ -128,7 +129,12 @@ fn case() -> impl Strategy<Value = Case> {
             let cleans = is_ordered && tier3.is_none() && steps.len() % 3 == 0;
             let most = u64::from(frames2) * (steps.len() as u64 % 5) / 8;
             let rules = TierRules { clean: cleans.then_some(Clean::Above(most)), ..rules };
-            let lower = LowerTiersSpec { tier2: tier(&below, frames2, admit, rules), tier3 };
+            // Every third case that may have them.
+            let may = rules.promote == Promote::Copy && steps.len() % 3 == 1;
+            let pins = may.then(|| pin::of_accessed(&steps, |page| page % 7 == 3)).flatten();
+            let pins = pins.filter(|pins| pins.count() < frames2);
+            let given = LowerTierSpec { pins, ..tier(&below, frames2, admit, rules) };
+            let lower = LowerTiersSpec { tier2: given, tier3 };
             let suited = lower.suits(&PolicySpec::parse(&tier1).expect("a policy"));
             (suited.is_ok() && known).then_some(Case { tier1, frames, lower, flush_at_end, steps })
         },
@@ -267,37 +273,7 @@ fn model_at(case: &Case, arrivals_ns: &[u64]) -> models::TierOutcome {
 
 /// With a time to live, too.
 fn model_with_ttl(case: &Case, times: (&[u64], Option<u64>)) -> models::TierOutcome {
-    let given = |given: &[(String, destage_policies::params::Value)]| -> Map<String, Json> {
-        given
-            .iter()
-            .map(|(key, value)| (key.clone(), serde_json::to_value(value).expect("JSON")))
-            .collect()
-    };
-    // The trace has more pages than are accessed, which a model does not know.
-    let of_policy = |name: &str, mut params: Map<String, Json>| {
-        if name == "acr-h" {
-            params.insert("file_pages".into(), PAGES.into());
-        }
-        params
-    };
-    let tier = |tier: &LowerTierSpec| -> Map<String, Json> {
-        let LowerTierSpec { policy, frames, admit, rules, .. } = tier;
-        let tier = json!({
-            "policy": policy.name, "frames": frames,
-            "params": of_policy(policy.name, given(&policy.given)),
-            "admit": admit.name, "admit_params": given(&admit.given), "offer": rules.offer,
-            "promote": rules.promote, "admit_dirty": rules.admit_dirty,
-        });
-        between::with_keys(tier, rules)
-    };
-    let fetches = case.lower.tier2.rules.fetch_on_write_miss;
-    let options = json!({"fetch_on_write_miss": fetches, "flush_at_end": case.flush_at_end});
-    let options = of_policy(&case.tier1, options.as_object().expect("one").clone());
-    let (tier2, tier3) = (tier(&case.lower.tier2), case.lower.tier3.as_ref().map(tier));
-    let lower = (&tier2, tier3.as_ref());
-    let frames = case.frames as usize;
-    models::run_tiers_with_ttl(&case.tier1, frames, &options, lower, &case.steps, times)
-        .expect("a known policy")
+    pin::model(case, &BTreeSet::new(), times)
 }
 
 proptest! {

@@ -6,9 +6,10 @@ use serde_json::{Map, Value};
 
 use super::third::Reached;
 use super::{Lower, TIER3_COUNTERS, TierDecision, TierOutcome, feed, merge};
+use crate::pinned::{Pinned, of_trace};
 use crate::through::Through;
 use crate::ttl::{Ages, add, leaves_first};
-use crate::{Decision, Model, Op, Params, Step, model_with_trims};
+use crate::{Decision, Model, Op, Params, Step};
 
 /// Counters of tier 1, and pages written at the end.
 const OF_TIER_1: [&str; 6] =
@@ -62,15 +63,35 @@ pub fn run_tiers_with_ttl(
     trace: &[Step],
     (arrivals_ns, ttl_ns): (&[u64], Option<u64>),
 ) -> Option<TierOutcome> {
+    let none = &BTreeSet::new();
+    let tiers = (tier2, tier3);
+    run_tiers_pinned(policy, (frames, none), params, tiers, trace, (arrivals_ns, ttl_ns))
+}
+
+/// As [`run_tiers_with_ttl`], with pages that are pinned in tier 1; those of tier 2 are `pinned` of
+/// its object.
+///
+/// # Panics
+///
+/// As [`run_tiers`]; if the pinned pages leave no frame.
+pub fn run_tiers_pinned(
+    policy: &str,
+    (frames, pinned): (usize, &BTreeSet<u64>),
+    params: &Map<String, Value>,
+    (tier2, tier3): (&Map<String, Value>, Option<&Map<String, Value>>),
+    trace: &[Step],
+    (arrivals_ns, ttl_ns): (&[u64], Option<u64>),
+) -> Option<TierOutcome> {
     let mut ages = Ages::new(ttl_ns.unwrap_or(u64::MAX / 2));
     let fetch_on_write_miss = Params(params).flag("fetch_on_write_miss");
     let mut upper: Box<dyn Model> = match policy {
         "none" => Box::new(Through),
-        _ => model_with_trims(policy, frames, params, trace)?,
+        _ => Box::new(Pinned::new(policy, frames, params, trace, pinned)?),
     };
     let mut arrivals = arrivals_ns.iter();
-    let mut lower = Lower::new(tier2);
-    lower.feed = feed::Feed::new(tier2.get("feed"), (policy, frames, params));
+    let mut lower = Lower::new(&pinned_of_trace(tier2, trace));
+    let others = frames - of_trace(pinned, trace).len();
+    lower.feed = feed::Feed::new(tier2.get("feed"), (policy, others, params));
     let mut third = tier3.map(Lower::new);
     let mut decisions = Vec::new();
     let mut counters: BTreeMap<&'static str, u64> = OF_TIER_1.map(|name| (name, 0)).into();
@@ -91,7 +112,7 @@ pub fn run_tiers_with_ttl(
         let mut tiers: Vec<&mut Lower> = std::iter::once(&mut lower).chain(&mut third).collect();
         let expired = ages.expire(page, upper.as_mut(), &mut tiers);
         let above = upper.access(op, page);
-        if let Some(feed) = &mut lower.feed {
+        if let Some(feed) = lower.feed.as_mut().filter(|_| !pinned.contains(&page)) {
             let has_left = expired.as_ref().is_some_and(|expired| expired.tier1.is_some());
             feed.access(op, page, has_left);
         }
@@ -120,6 +141,17 @@ pub fn run_tiers_with_ttl(
     }
     let flushes = Params(params).flag("flush_at_end");
     Some(ended(upper.dirty_pages(), (lower, third), counters, decisions, flushes))
+}
+
+/// The tier, whose pinned pages are those of the trace.
+fn pinned_of_trace(tier: &Map<String, Value>, trace: &[Step]) -> Map<String, Value> {
+    let mut tier = tier.clone();
+    if let Some(Value::Array(pages)) = tier.get("pinned") {
+        let pinned = pages.iter().map(|page| page.as_u64().expect("a page")).collect();
+        let found = of_trace(&pinned, trace);
+        tier.insert("pinned".into(), found.into_iter().collect::<Vec<_>>().into());
+    }
+    tier
 }
 
 /// A request arrives, before its accesses.

@@ -20,5 +20,6 @@ mod tiers_clean;
 mod tiers_device;
 mod tiers_disk;
 mod tiers_feed;
+mod tiers_pin;
 mod vectors;
 mod writer;

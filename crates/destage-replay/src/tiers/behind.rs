@@ -120,6 +120,9 @@ pub(super) fn build<'a>(parts: LowerTiersParts<'a>) -> Result<Box<dyn Behind + '
     return Ok(Box::new(parts.erased()?));
     #[cfg(not(debug_assertions))]
     {
+        if parts.tier2.pins.is_some() {
+            return Ok(Box::new(parts.erased()?));
+        }
         let directory = destage_core::Dense::new(parts.tier2.lpns.len() as u32);
         let (name, setup) = (parts.tier2.policy, parts.tier2.setup.clone());
         destage_policies::build(name, &setup, directory, Builder(parts))?

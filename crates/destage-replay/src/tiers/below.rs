@@ -202,7 +202,9 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
     /// the tier that has it, or 0.
     #[inline]
     fn reach(&mut self, page: Page, op: Op) -> u8 {
-        self.tier.admission.missed(page);
+        if !self.tier.is_pinned(page) {
+            self.tier.admission.missed(page);
+        }
         let looks_up = op == Op::Read || self.tier.rules.fetch_on_write_miss;
         if self.tier.has(page) {
             if looks_up {
@@ -251,7 +253,11 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
         }
         self.counters.tier2_hits += 1;
         self.counters.tier2_reads += 1;
-        self.tier.admission.tier2_hit();
+        if self.tier.is_pinned(page) {
+            self.counters.tier2_pinned_hits += 1;
+        } else {
+            self.tier.admission.tier2_hit();
+        }
         self.events.found(self.number, page);
     }
 
@@ -346,7 +352,7 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
     #[inline]
     fn newer_version(&mut self, leaving: Leaving) -> bool {
         let tier = &mut *self.tier;
-        let is_asked = tier.rules.admit_dirty == AdmitDirty::Ask;
+        let is_asked = tier.rules.admit_dirty == AdmitDirty::Ask && !tier.is_pinned(leaving.page);
         if is_asked && tier.admission.counts_overwrites() {
             self.counters.offers += 1;
             if !tier.admission.admits(leaving.page, &tier.policy) {
@@ -406,7 +412,8 @@ impl<'a, E: TierEvents, P: Policy> Below<'_, 'a, E, P> {
             self.counters.offers_present += 1;
             return false;
         }
-        let is_asked = !dirty || tier.rules.admit_dirty == AdmitDirty::Ask;
+        let is_asked =
+            (!dirty || tier.rules.admit_dirty == AdmitDirty::Ask) && !tier.is_pinned(page);
         self.counters.offers += u64::from(is_asked);
         let is_taken = !is_asked || tier.admission.admits(page, &tier.policy);
         if !is_taken {

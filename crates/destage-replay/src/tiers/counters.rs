@@ -57,6 +57,9 @@ tier_counters! {
     /// from results without one.
     #[serde(skip_serializing_if = "is_zero")]
     tier2_cleaned;
+    /// Hits in pages that are pinned in tier 2; a result has them apart.
+    #[serde(skip)]
+    tier2_pinned_hits;
     /// Pages read from the backing store.
     backing_reads;
     /// Pages written to the backing store.

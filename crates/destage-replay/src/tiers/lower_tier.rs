@@ -10,10 +10,12 @@
 use super::cleaner::Cleaner;
 use super::feeder::Feeder;
 use super::rules::TierRules;
+use crate::pinned::{self, PinnedPages};
 use destage_core::pages::prefetch;
 use destage_core::{AnyPolicy, Lpn, NEVER, Op, Page, Plan, Policy, Request};
 use destage_policies::admission::Admission;
-use destage_policies::{BuildError, Setup, dense};
+use destage_policies::{BuildError, Setup};
+use std::sync::Arc;
 
 /// Copy of a page in a tier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +35,7 @@ pub struct LowerTier<'a, P = AnyPolicy> {
     pub(super) copies: Vec<Copied>, // by page
     cleaner: Option<Box<Cleaner>>,
     pub(super) feeder: Option<Box<Feeder>>,
+    pins: Option<Arc<PinnedPages>>,
     pub(super) plan: Plan,
 }
 
@@ -40,8 +43,10 @@ pub struct LowerTier<'a, P = AnyPolicy> {
 pub struct LowerTierParts<'a> {
     /// Name of its policy.
     pub policy: &'static str,
-    /// Setup of the policy.
+    /// Setup of the policy, with the frames of pinned pages.
     pub setup: Setup,
+    /// Pages that are pinned in it.
+    pub pins: Option<Arc<PinnedPages>>,
     /// Which offers it takes.
     pub admission: Admission,
     /// Rules between the tiers.
@@ -57,8 +62,10 @@ impl<'a> LowerTierParts<'a> {
     ///
     /// Errors of [`destage_policies::build`].
     pub fn erased(self) -> Result<LowerTier<'a>, BuildError> {
-        let policy = dense(self.policy, &self.setup, self.lpns.len() as u32)?;
-        Ok(LowerTier::new(policy, self.admission, self.rules, self.lpns))
+        let pages = self.lpns.len() as u32;
+        let policy = pinned::dense(self.policy, &self.setup, pages, self.pins.as_ref())?;
+        let tier = LowerTier::new(policy, self.admission, self.rules, self.lpns);
+        Ok(LowerTier { pins: self.pins, ..tier })
     }
 }
 
@@ -71,7 +78,8 @@ impl<'a, P: Policy> LowerTier<'a, P> {
             Box::new(Cleaner::new(rule))
         });
         let feeder = rules.feed.map(|rule| Box::new(Feeder::new(rule)));
-        LowerTier { policy, admission, rules, lpns, copies, cleaner, feeder, plan: Plan::new() }
+        let plan = Plan::new();
+        LowerTier { policy, admission, rules, lpns, copies, cleaner, feeder, pins: None, plan }
     }
 
     /// Rules between the tiers.
@@ -103,6 +111,18 @@ impl<'a, P: Policy> LowerTier<'a, P> {
     #[inline(always)]
     pub fn has(&self, page: Page) -> bool {
         self.copies[page.0 as usize] != Copied::No
+    }
+
+    /// Whether the page is pinned here.
+    #[inline(always)]
+    pub(super) fn is_pinned(&self, page: Page) -> bool {
+        self.pins.is_some() && self.pins_page(page)
+    }
+
+    /// Out of the loops of runs without pinned pages.
+    #[cold]
+    fn pins_page(&self, page: Page) -> bool {
+        self.pins.as_ref().is_some_and(|pins| pins.has(page))
     }
 
     /// The page has this copy from now on.

@@ -5,8 +5,11 @@ use super::ttl::{arriving, gaps};
 use super::*;
 use destage_replay::tiers::{AlruRule, FeedLists, FeedRule};
 
-/// A vector's tier with the keys of its rules of write-back.
-pub(super) fn with_keys(tier: Json, rules: &TierRules) -> Map<String, Json> {
+/// A vector's tier with the keys of its rules of write-back, and its pinned pages.
+pub(super) fn with_keys(
+    tier: Json,
+    LowerTierSpec { rules, pins, .. }: &LowerTierSpec,
+) -> Map<String, Json> {
     let keys = match rules.clean {
         None => json!({}),
         Some(Clean::Above(most_dirty)) => json!({"most_dirty": most_dirty}),
@@ -18,6 +21,10 @@ pub(super) fn with_keys(tier: Json, rules: &TierRules) -> Map<String, Json> {
     };
     let [mut tier, keys] = [tier, keys].map(|keys| keys.as_object().expect("keys").clone());
     tier.extend(keys);
+    if let Some(pins) = pins {
+        let pinned: Vec<u64> = (0..PAGES).filter(|&page| pins.has(Page(page))).collect();
+        tier.insert("pinned".into(), pinned.into());
+    }
     if let Some(feed) = rules.feed {
         let feed = json!({
             "interval_ns": feed.interval_ns, "min_interval_ns": feed.min_interval_ns,
@@ -68,13 +75,14 @@ fn feed() -> impl Strategy<Value = FeedRule> {
 }
 
 /// A case whose tier 2 is fed.
-fn with_a_feed() -> impl Strategy<Value = Case> {
+pub(super) fn with_a_feed() -> impl Strategy<Value = Case> {
     let ordered = ORDERED.iter().map(|info| info.name);
     let above: Vec<_> = ordered.chain(std::iter::repeat_n("arc", 6)).collect();
     (case(), select(above), feed()).prop_map(|(mut case, above, mut rule)| {
         let LowerTiersSpec { tier2: given, tier3 } = &mut case.lower;
         *tier3 = None;
         given.admit = AdmissionSpec::parse("always").expect("a filter");
+        given.pins = None;
         if above != "arc" {
             rule.lists = FeedLists::All;
         }

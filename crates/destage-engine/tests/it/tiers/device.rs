@@ -87,7 +87,8 @@ impl Observer for Completions {
     }
 }
 
-fn timed(case: &Case, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
+/// Completions and counts of the product; `above` are pinned in tier 1.
+fn timed(case: &Case, above: &BTreeSet<u64>, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
     let mut trace = Trace::of(&case.steps);
     if !behind.trims {
         // What is ignored ends no page's future.
@@ -123,8 +124,7 @@ fn timed(case: &Case, behind: &Behind) -> (Vec<u64>, TimedOutcome) {
         fetch_on_write_miss: case.lower.tier2.rules.fetch_on_write_miss,
         flush_at_end: case.flush_at_end,
     };
-    let mut policy = dense(&case.tier1, &setup(&case.tier1, case.frames), PAGES as u32)
-        .expect("a policy of the table");
+    let mut policy = pin::tier1(case, above);
     let lower = case.lower.build(&trace.lpns, &[]).expect("tiers");
     let slots = Slots::new(PAGES as usize, behind.slot_pages, behind.trims);
     let cache = cache_config(behind.evict_wait, behind.read_wait);
@@ -280,7 +280,13 @@ impl Naive<'_> {
         if is_write && rules.promote == Promote::Move && self.slots.contains_key(&page) {
             self.leave(page);
         }
-        let frames_of_tier2 = case.lower.tier2.frames as usize;
+        let (frames_of_tier2, pins) = (case.lower.tier2.frames, case.lower.tier2.pins.as_deref());
+        let is_other = |page: &u64| !pins.is_some_and(|pins| pins.has(Page(*page)));
+        let others = frames_of_tier2 - pins.map_or(0, |pins| pins.count());
+        let is_full = |slots: &BTreeMap<u64, (u32, bool)>, page: u64| {
+            let taken = slots.keys().filter(|page| is_other(page)).count();
+            is_other(&page) && taken as u32 == others
+        };
         let mut out = |full: bool| full.then(|| victims.pop_front().expect("a full tier evicts"));
         let (mut frame, mut wrote) = (self.now, None);
         if decision.evicted.is_empty() {
@@ -300,7 +306,7 @@ impl Naive<'_> {
             } else if is_dirty && self.slots.contains_key(&victim) {
                 self.write(victim, true)
             } else if takes(victim) {
-                let evicted = out(self.slots.len() == frames_of_tier2);
+                let evicted = out(is_full(&self.slots, victim));
                 self.take_in(victim, evicted, is_dirty, decision)
             } else if is_dirty {
                 self.declined(victim, is_in_tier3)
@@ -313,7 +319,7 @@ impl Naive<'_> {
             wrote = wrote.or(Some(ends).filter(|_| is_dirty));
         }
         if !is_write && decision.tier != 2 && takes(page) {
-            let evicted = out(self.slots.len() == frames_of_tier2);
+            let evicted = out(is_full(&self.slots, page));
             self.take_in(page, evicted, false, decision);
         }
         assert!(victims.is_empty());
@@ -410,8 +416,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn a_device_behind_tier_2_is_the_naive_composition(case in case(), behind in behind()) {
-        let (completions, outcome) = timed(&case, &behind);
+    fn a_device_behind_tier_2_is_the_naive_composition(
+        case in case(), behind in behind(), above in pin::above(),
+    ) {
+        let (case, above) = pin::with_frames_for(case, &above);
+        let (completions, outcome) = timed(&case, &above, &behind);
         // Trims that are ignored are no part of the run, but time goes on.
         let is_part = |step: &Step| behind.trims || !is_trim(step);
         let steps: Vec<Step> = case.steps.iter().copied().filter(is_part).collect();
@@ -419,7 +428,7 @@ proptest! {
             .filter(|(step, _)| !is_trim(step))
             .map(|(_, at)| at * behind.gap_ns)
             .collect();
-        let model = model_at(&Case { steps, ..case.clone() }, &times);
+        let model = pin::model(&Case { steps, ..case.clone() }, &above, (&times, None));
         for (counter, got) in outcome.pages.tiers.of_tier2().iter() {
             let expected = model.counters.get(counter).copied();
             prop_assert_eq!(got, expected.unwrap_or(0), "{}", counter);
@@ -501,7 +510,7 @@ fn a_hit_in_tier_2_waits_for_its_read_and_a_declined_victim_for_the_backing_stor
         disk: false,
         gap_ns: 10_000_000,
     };
-    let (completions, outcome) = timed(&case, &behind);
+    let (completions, outcome) = timed(&case, &BTreeSet::new(), &behind);
     let took: Vec<u64> = completions
         .iter()
         .enumerate()
