@@ -136,10 +136,33 @@ def test_the_help_says_how_to_see_the_flags_that_it_leaves_out(
 
 
 def test_a_misspelt_rare_flag_leads_to_it(destage: Destage, msr: Path) -> None:
-    for typed, meant in (("--tier3-cahce", "tier3-cache"), ("--tlt", "ttl"), ("--ttl-s", "ttl")):
+    slips = (("--tier3-cahce", "tier3-cache"), ("--tier2-chace", "tier2-cache"))
+    for typed, meant in (*slips, ("--tlt", "ttl"), ("--ttl-s", "ttl")):
         done = destage("run", msr, "-p", "lru", "-c", "1%", typed, "9p")
         assert done.status == 2
         assert f"unknown flag {typed}, did you mean --{meant}?" in done.err
+
+
+def test_a_curve_that_no_flag_draws_leads_to_its_commands(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "--curve", "writes")
+    assert done.status == 2
+    said = " ".join(done.err.split())
+    assert "unknown flag --curve: destage mrc draws hits over cache size" in said
+    assert "destage advise --budget-writes hits over bytes written a day" in said
+
+
+def test_the_help_has_the_default_of_the_warm_up(destage: Destage) -> None:
+    for command in ("run", "compare", "mrc"):
+        out = destage(command, "--help").out
+        assert re.search(r"--warmup AMOUNT .*\[none; auto with -d\]", out)
+
+
+def test_equal_values_of_a_list_run_once(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "lru", "-c", "5p, 5p", "--csv", "-", "-q")
+    assert done.out == destage("compare", msr, "-p", "lru", "-c", "5p", "--csv", "-", "-q").out
+    trace = ds.open_trace(msr, device="small")
+    devices = ds.compare(trace, "lru", cache=["5p", "5p"], device=["small", "ecr", "small"])
+    assert [run.device for run in devices] == ["small", "ecr"]
 
 
 def test_names_of_policies_are_taken_in_any_case(destage: Destage, msr: Path) -> None:

@@ -174,7 +174,7 @@ class _Maker:
             inside = ";".join(f"{key}={value}" for key, value in params.items())
             text = f"{name}[{inside}]" if inside else name
         texts = USUAL.split(",") if text is None else [text]
-        options = {name: self._given(point, name) for name in ("kv", "tier2", "ttl")}
+        options = {name: self._given(point, name) for name in ("kv", "touch", "tier2", "ttl")}
         trusted: AbstractContextManager[None] = nullcontext()
         if source is not None:
             trusted = from_data(source, allow_code=self.allow_code, dry_run=self.dry_run)

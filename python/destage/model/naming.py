@@ -87,7 +87,7 @@ def need_a_drive() -> frozenset[str]:
 
 
 def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
-    """Policies of the catalogue that a flash tier (`tier2`), prompts (`kv`) or `ttl` exclude."""
+    """Policies of the catalogue that `tier2`, `kv`, `touch` or `ttl` exclude."""
     return frozenset(_exclusions(options))
 
 
@@ -100,6 +100,7 @@ def _exclusions(options: Mapping[str, object]) -> dict[str, str]:
             "tier2": p["clusters"] or several,
             "kv": p["clusters"],
             "ttl": p["clusters"] or p["admission"] or p["offline"],
+            "touch": p["tail_first"] and options.get("touch") == "head-first",
         }
         return next((name for name, does in excludes.items() if does and options.get(name)), None)
 

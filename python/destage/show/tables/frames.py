@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -130,7 +131,10 @@ class Tidy(ABC):
         everything = self._everything()
         if isinstance(everything, dict):
             everything = {**made_by(), **everything}
-        return _written(json.dumps(everything, indent=1, allow_nan=False) + "\n", path)
+        # A third of the file of many runs would be spaces.
+        seen = path == "-" and sys.stdout.isatty()
+        form: dict[str, Any] = {"indent": 1} if seen else {"separators": (",", ":")}
+        return _written(json.dumps(everything, allow_nan=False, **form) + "\n", path)
 
     def to_csv(self, path: Destination | None = None) -> str:
         """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).
