@@ -54,7 +54,7 @@ macro_rules! object {
 /// Every object, the outermost first.
 #[rustfmt::skip] // a key, a line or two: it is a table
 pub static SCHEMA: &[Object] = &[
-    object!("result set", "What `--json` writes, `Results.to_json` gives and `rerun` reads.",
+    object!("result set", "Written by `--json` and `Results.to_json`, read by `rerun`.",
         schema: "text", "`destage.results`";
         schema_version: "integer", "1; incremented on incompatible changes";
         version: "text", "version of Destage";
