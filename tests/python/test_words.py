@@ -197,6 +197,19 @@ def test_a_group_stands_for_its_policies_and_says_what_it_leaves_out(
     assert "left out" not in quiet.err
 
 
+def test_a_group_leaves_out_policies_whose_write_misses_never_fetch(
+    destage: Destage, msr: Path
+) -> None:
+    flags = ("compare", msr, "-c", "4p", "--csv", "-", "--fetch-on-write-miss", "-p")
+    done = destage(*flags, "all")
+    assert done.status == 0, done
+    grouping = [p.name for p in ds.policies() if p.clusters and not p.needs_device]
+    assert not set(grouping) & {line.split(",")[4] for line in done.out.splitlines()}
+    said = f"skipped, since --fetch-on-write-miss excludes them: {', '.join(grouping)}"
+    assert said in " ".join(done.err.split()).replace("gcar-bplru, ", "")
+    assert destage(*flags, "fab").status == 2
+
+
 def test_in_front_of_a_drive_a_group_is_whole(msr: Path) -> None:
     trace = ds.open_trace(msr, device="small")
     results = ds.compare(trace, "flash", cache="4p", device="small")
@@ -287,3 +300,9 @@ def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         make()
     assert b"error: no compiler" in failed.value.stderr
+
+
+def test_records_that_the_reader_skipped_are_said_to_be(destage: Destage) -> None:
+    prompts = ROOT / "tests" / "data" / "mooncake.jsonl"
+    out = destage("trace", "info", prompts, "--block-bytes", "2MiB").out
+    assert re.search(r"^  reading +1 skipped \(no block\)$", out, re.MULTILINE)
