@@ -173,7 +173,7 @@ def _describe(d: DeviceInfo) -> None:
     raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
     page_ns = drive["page_bytes"] * drive["bus_ps_per_byte"] / 1000
     frames = ", ".join(cache.get("frames", ())) or "no default size"
-    units = counted(d.size["units"], "unit")
+    units = counted(int(d.size["units"]), "unit")
     writes = (
         f", then {drive['precondition_writes']:,} random writes"
         if drive["precondition"] == "random"
