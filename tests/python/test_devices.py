@@ -418,6 +418,9 @@ def test_catalogues_of_drives_and_ftls(destage: Destage, tmp_path: Path) -> None
         assert [mine[table] for table in ("device", "cache", "host")] == [
             preset[table] for table in ("device", "cache", "host")
         ]
+    one = " ".join(destage("devices", "bpac").out.split())
+    assert "1 channel x 1 chip x 1 die x 1 plane x 19,276 blocks x 64 pages of" in one
+    assert "1 unit, " in one
     keys = destage("devices", "--keys").out
     for key in ds.device_keys():
         assert f"  {key.name}: " in keys

@@ -76,7 +76,7 @@ def test_a_sample_and_a_warm_up_until_full_claim_nothing_of_every_size(trace: ds
 def test_the_table_says_how_large_is_enough(destage: Destage, msr: Path) -> None:
     done = destage("mrc", msr, "-p", "lru,arc", "-c", "10%,50%", "--json", "m.json", "-q")
     assert done.status == 0, done
-    for said in ("size for", "90 %", "95 %", "99 %", "knees", "≤ "):
+    for said in ("size for", "90 %", "95 %", "99 %", "knees", "≤ ", "≥ "):
         assert said in done.out, said
     assert "Highest hit ratio:" in done.out
 

@@ -48,6 +48,21 @@ def test_the_head_names_schema_and_version(destage: Destage, words: str) -> None
     assert data["version"] == ds.__version__
 
 
+def test_advice_is_indented_on_a_terminal_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    advice = ds.advise(ds.open_trace(CSV), "hit", policies="lru,fifo", cache="2p,3p")
+    written = advice.to_json(tmp_path / "a.json")
+    assert (tmp_path / "a.json").read_text() == written
+    assert written.count("\n") == 1
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    shown = advice.to_json("-")
+    assert capsys.readouterr().out == shown
+    assert shown.startswith('{\n "version"')
+    assert json.loads(shown) == json.loads(written)
+    assert advice.results.to_json().startswith('{\n "version"')
+
+
 def test_what_was_asked_of_a_store_is_rows(destage: Destage, tmp_path: Path) -> None:
     assert destage("compare", CSV, "-p", "lru", "-c", "2p", "--store", "s", "-q").status == 0
     done = destage("results", "s", "--sql", "SELECT label FROM runs", "--json", "-")

@@ -22,7 +22,7 @@ from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import change, winner
 from destage.show.tables.results import results_table
-from destage.show.tables.summary import outcome, summary
+from destage.show.tables.summary import alike, outcome, summary
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +154,17 @@ def test_of_three_policies_two_may_differ_where_none_is_ahead() -> None:
     assert outcome(result_set, [replace(third, measured=True)]) == (
         "no policy is significantly ahead"
     )
+
+
+def test_policies_that_do_not_differ_from_the_best_are_compared_with_it_alone() -> None:
+    best = winner(judged([-0.001, 0.02]), metric("hit_ratio"))
+    assert best is not None
+    first, second = best.labels
+    assert alike(best) == f"{second} does not differ significantly from {first}"
+    three = replace(best, runs=(*best.runs, best.runs[-1]), of=3)
+    assert alike(three) == f"no policy differs significantly from {first}"
+    some = replace(three, of=4)
+    assert alike(some) == f"{second} and {second} do not differ significantly from {first}"
 
 
 def test_no_lead_counts_that_lies_within_pending_writes() -> None:

@@ -153,6 +153,18 @@ def test_an_option_that_does_not_apply_is_an_error(
     assert said in " ".join(done.err.split())
 
 
+def test_a_group_leaves_out_policies_that_need_the_tail_first(
+    destage: Destage, prompts: Path
+) -> None:
+    flags = ("--bytes-per-token", "8", "--kv", "-p", "all", "-c", "3p", "--touch", "head-first")
+    done = destage("compare", prompts, *flags, "--csv", "-")
+    assert done.status == 0, done.err
+    assert "pgdsf" not in done.out
+    assert "skipped, since --touch excludes them: pgdsf" in " ".join(done.err.split())
+    tail = destage("compare", prompts, *flags[:-1], "tail-first", "--csv", "-")
+    assert "pgdsf" in tail.out
+
+
 def test_deep_blocks_are_worth_reading(prompts: Path) -> None:
     how = {"cache": "3p", **BELOW, **TIMES}
     trace = opened(prompts)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Destage
@@ -52,6 +54,20 @@ def test_periods_are_those_of_the_run(trace: ds.Trace) -> None:
     assert writes == recorded.run.physical_writes
     columns = recorded.series_columns()
     assert len({len(column) for column in columns.values()}) == 1
+
+
+def test_above_a_flash_tier_a_series_is_said_to_be_of_tier_1(
+    trace: ds.Trace, destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    below: Any = {"tier2": "lru", "tier2_cache": "20%"}
+    for options, title in ((below, "Hit ratio of tier 1 (%)"), ({}, "Hit ratio (%)")):
+        recorded = ds.run(trace, "lru", cache="5%", series=3000, **options)
+        chart = json.dumps(recorded.plot("hit_ratio").to_dict())
+        assert f'"title": "{title}"' in chart
+    tiers = ("--tier2", "lru", "--tier2-cache", "5p")
+    series = ("run", msr, "-p", "lru", "-c", "2p", "--series", tmp_path / "s.csv")
+    assert "--series counts tier 1" in destage(*series, *tiers).err
+    assert "tier 1" not in destage(*series).err
 
 
 def test_a_policy_that_does_not_adapt_has_no_gauges(trace: ds.Trace) -> None:

@@ -136,10 +136,33 @@ def test_the_help_says_how_to_see_the_flags_that_it_leaves_out(
 
 
 def test_a_misspelt_rare_flag_leads_to_it(destage: Destage, msr: Path) -> None:
-    for typed, meant in (("--tier3-cahce", "tier3-cache"), ("--tlt", "ttl"), ("--ttl-s", "ttl")):
+    slips = (("--tier3-cahce", "tier3-cache"), ("--tier2-chace", "tier2-cache"))
+    for typed, meant in (*slips, ("--tlt", "ttl"), ("--ttl-s", "ttl")):
         done = destage("run", msr, "-p", "lru", "-c", "1%", typed, "9p")
         assert done.status == 2
         assert f"unknown flag {typed}, did you mean --{meant}?" in done.err
+
+
+def test_a_curve_that_no_flag_draws_leads_to_its_commands(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "--curve", "writes")
+    assert done.status == 2
+    said = " ".join(done.err.split())
+    assert "unknown flag --curve: destage mrc draws hits over cache size" in said
+    assert "destage advise --budget-writes hits over bytes written a day" in said
+
+
+def test_the_help_has_the_default_of_the_warm_up(destage: Destage) -> None:
+    for command in ("run", "compare", "mrc"):
+        out = " ".join(destage(command, "--help").out.split())
+        assert "--warmup AMOUNT Warm-up: auto (full), 10%, 60s. [none; auto with -d]" in out
+
+
+def test_equal_values_of_a_list_run_once(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "lru", "-c", "5p, 5p", "--csv", "-", "-q")
+    assert done.out == destage("compare", msr, "-p", "lru", "-c", "5p", "--csv", "-", "-q").out
+    trace = ds.open_trace(msr, device="small")
+    devices = ds.compare(trace, "lru", cache=["5p", "5p"], device=["small", "ecr", "small"])
+    assert [run.device for run in devices] == ["small", "ecr"]
 
 
 def test_names_of_policies_are_taken_in_any_case(destage: Destage, msr: Path) -> None:
@@ -172,6 +195,19 @@ def test_a_group_stands_for_its_policies_and_says_what_it_leaves_out(
     assert f"skipped, since they need a simulated SSD (--device): {', '.join(drive)}" in done.err
     quiet = destage("compare", msr, "-p", "all", "-c", "4p", "--csv", "-", "-q")
     assert "left out" not in quiet.err
+
+
+def test_a_group_leaves_out_policies_whose_write_misses_never_fetch(
+    destage: Destage, msr: Path
+) -> None:
+    flags = ("compare", msr, "-c", "4p", "--csv", "-", "--fetch-on-write-miss", "-p")
+    done = destage(*flags, "all")
+    assert done.status == 0, done
+    grouping = [p.name for p in ds.policies() if p.clusters and not p.needs_device]
+    assert not set(grouping) & {line.split(",")[4] for line in done.out.splitlines()}
+    said = f"skipped, since --fetch-on-write-miss excludes them: {', '.join(grouping)}"
+    assert said in " ".join(done.err.split()).replace("gcar-bplru, ", "")
+    assert destage(*flags, "fab").status == 2
 
 
 def test_in_front_of_a_drive_a_group_is_whole(msr: Path) -> None:
@@ -264,3 +300,9 @@ def test_make_demo_says_what_it_builds_and_is_quiet_when_that_is_there(tmp_path:
     with pytest.raises(subprocess.CalledProcessError) as failed:
         make()
     assert b"error: no compiler" in failed.value.stderr
+
+
+def test_records_that_the_reader_skipped_are_said_to_be(destage: Destage) -> None:
+    prompts = ROOT / "tests" / "data" / "mooncake.jsonl"
+    out = destage("trace", "info", prompts, "--block-bytes", "2MiB").out
+    assert re.search(r"^  reading +1 skipped \(no block\)$", out, re.MULTILINE)

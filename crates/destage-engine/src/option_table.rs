@@ -61,7 +61,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "AMOUNT",
         default: "auto with a device, else none",
-        about: "Measure after this: auto (caches full), 10%, 60s.",
+        about: "Warm-up: auto (full), 10%, 60s. [none; auto with -d]",
         commands: EVERY,
         several: false,
         columns: &[text("warmup")],

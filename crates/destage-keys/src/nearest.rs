@@ -62,10 +62,11 @@ pub fn listed<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
 
 /// The one known name that a word is another writing of: the same letters (`p999`, `p99.9`), its
 /// first part (`fio`, `fio-iolog`), the initials of its parts (`op`, `over_provisioning`), or a
-/// longer form of it (`zipfian`, `zipf`), unless a longer name is one slip away (`tier3-cahce`).
-/// `None` where several names are.
+/// longer form of it (`zipfian`, `zipf`), unless a name is a slip away, or two of a long word
+/// (`tier2-chace`). `None` where several names are.
 fn shortened<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const LEAST_LETTERS: usize = 4;
+    const LETTERS_PER_SLIP: usize = 4;
     let parts = |text: &str| -> Vec<String> {
         text.to_ascii_lowercase().split(['-', '_', '.', ' ']).map(str::to_owned).collect()
     };
@@ -76,7 +77,8 @@ fn shortened<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let initials = |text: &str| -> String {
         parts(text).iter().filter_map(|part| part.chars().next()).collect()
     };
-    let is_slip = known.iter().any(|name| edits(&plain(word), &plain(name)) == 1);
+    let slips = (letters.chars().count() / LETTERS_PER_SLIP).clamp(1, 2);
+    let is_slip = known.iter().any(|name| edits(&plain(word), &plain(name)) <= slips);
     let same: [&dyn Fn(&str) -> bool; 4] = [
         &|name| parts(name).concat() == letters,
         &|name| parts(name).len() > given.len() && parts(name).starts_with(&given),
@@ -155,6 +157,7 @@ mod tests {
             ("op", ["ops", "over_provisioning"], Some("over_provisioning")),
             ("zipfian", ["zipf", "zip"], Some("zipf")),
             ("tier3-cahce", ["tier3", "tier3-cache"], Some("tier3-cache")),
+            ("tier2-chace", ["tier2", "tier2-cache"], Some("tier2-cache")),
             ("gc", ["gc_mode", "gc_victim"], None),
         ] {
             assert_eq!(nearest(word, known), meant, "{word}");

@@ -52,6 +52,7 @@ fn describe(info: &Info) -> Value {
         "flash_aware": info.flash_aware,
         "ghosts": info.ghosts,
         "clusters": info.clusters,
+        "tail_first": info.tail_first,
         "by_page_number": info.by_page_number(),
         "lru_of_reads": info.lru_of_reads,
         "ordered": ORDERED.iter().any(|ordered| ordered.name == info.name),

@@ -22,7 +22,7 @@ from destage.lab.catalogue import ftl as one_ftl
 from destage.lab.catalogue import ftls as all_ftls
 from destage.lab.ssd import open_device
 from destage.model.host_interface import interface_facts, steady_rule
-from destage.model.words import number, plain, printable, size
+from destage.model.words import counted, number, plain, printable, size
 from destage.show.tables.table import Cell, Column, Table
 
 __all__ = ["devices", "ftls"]
@@ -155,19 +155,25 @@ def _placement(record: Mapping[str, Any]) -> str:
     return ", ".join([policy, *(f"{key} {value}" for key, value in table.items())])
 
 
+def _geometry(drive: Mapping[str, Any]) -> str:
+    """`8 channels x 1 chip x ...`."""
+    parts = [
+        counted(drive["channels"], "channel"),
+        counted(drive["chips_per_channel"], "chip"),
+        counted(drive["dies_per_chip"], "die"),
+        counted(drive["planes_per_die"], "plane"),
+        counted(drive["blocks_per_plane"], "block"),
+        f"{counted(drive['pages_per_block'], 'page')} of {drive['page_bytes']:,} bytes",
+    ]
+    return " x ".join(parts)
+
+
 def _describe(d: DeviceInfo) -> None:
     drive, cache, host = (d.record[table] for table in ("device", "cache", "host"))
-    shape = [
-        f"{drive['channels']} channels",
-        f"{drive['chips_per_channel']} chips",
-        f"{drive['dies_per_chip']} dies",
-        f"{drive['planes_per_die']} planes",
-        f"{drive['blocks_per_plane']:,} blocks",
-        f"{drive['pages_per_block']} pages of {drive['page_bytes']:,} bytes",
-    ]
     raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
     page_ns = drive["page_bytes"] * drive["bus_ps_per_byte"] / 1000
     frames = ", ".join(cache.get("frames", ())) or "no default size"
+    units = counted(int(d.size["units"]), "unit")
     writes = (
         f", then {drive['precondition_writes']:,} random writes"
         if drive["precondition"] == "random"
@@ -180,9 +186,9 @@ def _describe(d: DeviceInfo) -> None:
         "steady": f"full, then {steady_rule(drive)}",
     }
     facts = {
-        "Geometry": " x ".join(shape),
+        "Geometry": _geometry(drive),
         "Capacity": f"{logical} of {raw}; over-provisioning {_percent(d.size['op'])}",
-        "Queues": f"{d.size['units']:,} units, one a {drive['queue_level']}; {drive['sched']}",
+        "Queues": f"{units}, one a {drive['queue_level']}; {drive['sched']}",
         "Read": _times(drive["read_ns"]),
         "Program": _times(drive["program_ns"]),
         "Erase": _times([drive["erase_ns"]]),

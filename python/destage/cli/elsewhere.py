@@ -7,8 +7,17 @@ import click
 __all__ = ["meant_elsewhere"]
 
 
+#: Curves that no flag of this name draws, with their commands.
+_CURVES = (
+    ": destage mrc draws hits over cache size, destage advise --budget-writes hits over bytes"
+    " written a day"
+)
+
+
 def meant_elsewhere(ctx: click.Context, flag: str) -> str:
-    """End of the error for a flag that `destage compare` alone has; empty for another one."""
+    """End of the error for a flag that another command has; empty for another one."""
+    if flag in ("--curve", "--curves"):
+        return _CURVES
     above = ctx.find_root().command
     if not isinstance(above, click.Group) or ctx.info_name == "compare":
         return ""

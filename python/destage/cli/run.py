@@ -27,7 +27,7 @@ from destage.cli.options import (
 )
 from destage.cli.output import FILES, Outputs, file_flag
 from destage.cli.reading import TRACE
-from destage.cli.screen import progress
+from destage.cli.screen import note, progress
 from destage.lab.checks import check_run
 from destage.model.choice import grouped
 from destage.model.host_interface import repeats_waf
@@ -132,6 +132,8 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
         )
     if series is not None:
         _write_series(series, recorded)
+        if recorded.run.counts_tier_1:
+            note("--series counts tier 1; --json has the hits of all tiers (windows.overall_hits)")
     outputs.write(recorded.results)
     if outputs.to_screen:
         click.echo(_text(recorded.run, arguments["all"]))

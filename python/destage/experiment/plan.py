@@ -29,7 +29,7 @@ from destage.lab.options import (
 )
 from destage.lab.traces import Trace
 from destage.lab.user_policies.trust import from_data
-from destage.model.naming import skipped
+from destage.model.naming import EXCLUDING, skipped
 
 __all__ = ["planned"]
 
@@ -174,7 +174,7 @@ class _Maker:
             inside = ";".join(f"{key}={value}" for key, value in params.items())
             text = f"{name}[{inside}]" if inside else name
         texts = USUAL.split(",") if text is None else [text]
-        options = {name: self._given(point, name) for name in ("kv", "tier2", "ttl", "pin")}
+        options = {name: self._given(point, name) for name in EXCLUDING}
         trusted: AbstractContextManager[None] = nullcontext()
         if source is not None:
             trusted = from_data(source, allow_code=self.allow_code, dry_run=self.dry_run)

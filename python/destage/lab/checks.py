@@ -56,10 +56,10 @@ def sizes_json(cache: str | Sequence[str]) -> str:
         raise UsageError(
             f'cache: expected a size such as "32MiB", "8192p", "10%" or "auto", got {cache!r}'
         )
-    sizes = [size for text in texts for size in text.split(",") if size.strip()]
+    sizes = [size.strip() for text in texts for size in text.split(",") if size.strip()]
     if not sizes:
         raise UsageError("cache: expected at least one size")
-    return json.dumps(sizes)
+    return json.dumps(list(dict.fromkeys(sizes)))
 
 
 def every_size_asked(cache: str | Sequence[str]) -> tuple[bool, str | Sequence[str]]:
@@ -133,10 +133,11 @@ def drives_of(
 
 
 def _listed(given: Any, what: str) -> list[Any]:
+    """The values of a list, equal ones once."""
     listed = list(given) if isinstance(given, (list, tuple)) else [given]
     if not listed:
         raise UsageError(f"{what}: expected at least one, got an empty list")
-    return listed
+    return [one for k, one in enumerate(listed) if one not in listed[:k]]
 
 
 def suiting(specs: Sequence[Spec], drive: Device | None, left: Exclusions) -> list[Spec]:

@@ -401,7 +401,7 @@ def expanded(
     """Policies with every group (`"all"`, `"flash"`, `"classic"`) as its members.
 
     Returns also the policies left out: device-aware ones for lack of a device, and those that the
-    options exclude (`kv`, `tier2`, `ttl`, `pin`). A policy named beside its group is there once.
+    options exclude (`model.naming.EXCLUDING`). A policy named beside its group is there once.
     """
     given = [policies] if isinstance(policies, str) else policies
     if not isinstance(given, list):

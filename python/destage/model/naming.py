@@ -15,6 +15,7 @@ from destage import _destage
 from destage.base.io.names import text_of
 
 __all__ = [
+    "EXCLUDING",
     "FAMILIES",
     "GROUPS",
     "PREFIX_MIN",
@@ -52,6 +53,10 @@ GROUPS: Mapping[str, str] = {
 }
 
 
+#: Options of a run that exclude policies.
+EXCLUDING = ("tier2", "kv", "touch", "ttl", "pin", "fetch_on_write_miss")
+
+
 @cache
 def catalogue() -> tuple[Mapping[str, Any], ...]:
     """Every policy as the engine declares it, in the order of the catalogue."""
@@ -87,7 +92,7 @@ def need_a_drive() -> frozenset[str]:
 
 
 def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
-    """Policies of the catalogue that `tier2`, `kv` (prompts), `ttl` or `pin` exclude."""
+    """Policies of the catalogue that the options of `EXCLUDING` exclude."""
     return frozenset(_exclusions(options))
 
 
@@ -101,6 +106,8 @@ def _exclusions(options: Mapping[str, object]) -> dict[str, str]:
             "kv": p["clusters"],
             "ttl": p["clusters"] or p["admission"] or p["offline"],
             "pin": p["clusters"],
+            "touch": p["tail_first"] and options.get("touch") == "head-first",
+            "fetch_on_write_miss": p["clusters"],
         }
         given = {name for name, value in options.items() if value and value != "none"}
         return next((name for name, does in excludes.items() if does and name in given), None)
@@ -116,7 +123,8 @@ def skipped(
     excluded, found = _exclusions(options), dict[str, dict[str, None]]()
     for name in left:
         needing = "they need a simulated SSD (--device)" if prefix else "they need a simulated SSD"
-        why = f"{prefix}{excluded[name]} excludes them" if name in excluded else needing
+        option = excluded.get(name, "").replace("_", "-" if prefix else "_")
+        why = f"{prefix}{option} excludes them" if option else needing
         found.setdefault(f"skipped, since {why}", {})[name] = None
     return found
 

@@ -267,6 +267,11 @@ class Run:
         return self.differences.parts_of(self.place)
 
     @property
+    def counts_tier_1(self) -> bool:
+        """Whether its counts of pages, and its series, are those of the first of several tiers."""
+        return self.tiers is not None and self.metrics.get("kv_requests") is None
+
+    @property
     def pending_share(self) -> float:
         """Change of the pending writes as a share of the flash writes, 0..1.
 

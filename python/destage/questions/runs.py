@@ -314,7 +314,7 @@ class Recorded:
         from destage.show.charts.series_plots import SeriesPlots
 
         first = (self.run.measured or {}).get("first_access", 0)
-        return SeriesPlots(self.series, first)
+        return SeriesPlots(self.series, first, tier1=self.run.counts_tier_1)
 
 
 def run(

@@ -46,7 +46,7 @@ fn waf_of_handle(t: &Timing, handle: usize) -> Option<Number> {
 macro_rules! waf_of_handles {
     ($($handle:literal $name:literal $title:literal),*) => {
         [$(timed!(Handles, $name, $title, Real "", Lower,
-            "(host programs + moves) / host programs, of pages written with this handle",
+            "(host programs + moves) / host programs, of the handle's pages",
             |t| waf_of_handle(t, $handle))
             .views(&[(View::Endurance, 2 + $handle)])),*]
     };
@@ -71,7 +71,7 @@ pub(super) fn of_interface() -> impl Iterator<Item = Metric> {
 #[rustfmt::skip] // a metric, some lines: it is a table
 static OF_INTERFACE: &[Metric] = &[
     drive!(Slc, "slc_programs", "SLC programs", Count "pages", Neither,
-        "programs for the host that went to the SLC cache", |d| Some(d.slc_programs.into()))
+        "programs for the host to the SLC cache", |d| Some(d.slc_programs.into()))
         .views(&[(View::Endurance, 12)]),
     drive!(Slc, "slc_folds", "Folds", Count "blocks", Neither,
         "SLC blocks folded into the main area", |d| Some(d.slc_folds.into()))
@@ -82,22 +82,22 @@ static OF_INTERFACE: &[Metric] = &[
     drive!(Slc, "slc_block_erases_max", "Most worn SLC block", Count "erases", Lower,
         "erases of the most worn SLC block", |d| Some(d.slc_block_erases_max.into())),
     drive!(HostInterface, "commands", "Commands", Count "commands", Neither,
-        "commands that the host sent", |d| Some(d.commands.into())),
+        "commands of the host", |d| Some(d.commands.into())),
     drive!(HostInterface, "buffer_reads", "Buffer reads", Count "pages", Neither,
-        "reads served from the device's write buffer", |d| Some(d.buffer_reads.into())),
+        "reads from the write buffer", |d| Some(d.buffer_reads.into())),
     drive!(HostInterface, "buffer_waits", "Waits for a slot", Count "pages", Lower,
-        "writes that waited for a slot of the write buffer", |d| Some(d.buffer_waits.into())),
+        "writes that waited for a slot", |d| Some(d.buffer_waits.into())),
     drive!(HostInterface, "buffer_wait_ns_mean", "Wait for a slot", Time "ns", Lower,
-        "mean wait of a write for a slot, zero waits included",
+        "mean wait of all writes for a slot",
         |d| mean(d.buffer_wait_ns_sum, d.buffer_writes)).views(&[(View::Latency, 8)]),
     drive!(HostInterface, "link_wait_ns_mean", "Wait for the link", Time "ns", Lower,
-        "mean wait of a page for the host link, zero waits included",
+        "mean wait of all pages for the link",
         |d| mean(d.link_wait_ns_sum, d.link_transfers)).views(&[(View::Latency, 9)]),
     timed!(HostInterface, "link_utilisation", "Link utilisation", Ratio "", Neither,
-        "time of all transfers on the host link, both directions, / makespan",
+        "time of transfers on the link, both directions, / makespan",
         |t| mean(t.counters.device.interface.as_ref()?.link_busy_ns, t.counters.makespan_ns)),
     drive!(Control, "trimmed_pages", "Trimmed pages", Count "pages", Neither,
-        "pages that the device held and the host trimmed", |d| Some(d.trimmed_pages.into())),
+        "trimmed pages that the device held", |d| Some(d.trimmed_pages.into())),
     control_command!(Control, "trim_requests", "Trims", Count "requests", Neither,
         "trims processed", |a| Some(a.trim_requests.into())),
     control_command!(Control, "trim_dirty_drops", "Dirty pages trimmed", Count "pages", Neither,

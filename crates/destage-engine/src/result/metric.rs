@@ -112,24 +112,25 @@ const fn rare(group: MetricGroup, title: &'static str, about: &'static str) -> G
 #[rustfmt::skip] // a heading, a line or two: it is a table
 pub static METRIC_GROUPS: &[GroupHeading] = &[
     heading(MetricGroup::Response, true, "Response times",
-        "from arrival (closed loop: from issue) to the end of the request's last page; 99 % of \
-         all requests took at most p99. A percentile that fewer than one request exceeds is absent"),
+        "from arrival (closed loop: from issue) to the end of the request's last page. A \
+         percentile that fewer than one request exceeds is null"),
     heading(MetricGroup::ReadResponse, true, "Response times of reads", ""),
     heading(MetricGroup::WriteResponse, true, "Response times of writes", ""),
     heading(MetricGroup::Kv, false, "Cached prefixes",
-        "a block is a fixed number of prompt tokens together with all tokens before them; only a \
-         cached prefix is a hit, and a cached block behind a missing one is stranded"),
+        "a block is a fixed number of prompt tokens, with all tokens before them; only a cached \
+         prefix is a hit, and a cached block behind a missing one is stranded"),
     heading(MetricGroup::Tiers, false, "Flash tier",
-        "tier 1 is the cache in DRAM; tier 2, on flash, is looked up when it misses, and takes in \
-         offered pages that admission lets pass"),
+        "tier 1 is the cache in DRAM; a miss there looks up tier 2, and so on. A lower tier \
+         takes in offered pages that admission lets pass; names without a number are of tier 2"),
     heading(MetricGroup::Hits, false, "Hits",
-        "an access is one page of a request; a hit finds its page in the cache"),
+        "an access is one page of a request; a hit finds its page in the cache, of several tiers \
+         in tier 1"),
     heading(MetricGroup::Flash, false, "Flash reads and writes",
-        "pages that the cache reads from the device and writes to it. A page left dirty at the \
-         end is a pending write"),
+        "pages that the cache reads from the device and writes to it; dirty pages in the cache are \
+         pending writes"),
     heading(MetricGroup::Evictions, false, "Evictions and destages",
         "a page leaves by eviction; a dirty page is destaged, written to flash. A flush group \
-         is destaged in one piece; a bypass is a miss that is not admitted"),
+         is the pages destaged in one piece; a bypass is a miss that is not admitted"),
     heading(MetricGroup::Balance, true, "Write-back and queue balance",
         "a unit is the smallest part with its own queue, such as a chip. Unbalance (ECR) is the \
          longest queue over the mean queue: 1 is even, the number of units is all in one queue. \
@@ -152,7 +153,8 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
         "the host of the device is the cache; the device's own writes are garbage collection \
          (GC), merges of log blocks, and its mapping table"),
     heading(MetricGroup::Wear, true, "Wear",
-        "erases of blocks, those before the run included; --pe-cycles is their P/E cycle rating"),
+        "erases of blocks, preconditioning included, except in erases; --pe-cycles is their \
+         P/E cycle rating"),
     heading(MetricGroup::Policy, false, "Counters of the policy", ""),
 ];
 

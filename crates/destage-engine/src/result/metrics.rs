@@ -198,7 +198,7 @@ static OF_THE_CACHE: &[Metric] = &[
         .rank(1).shown(Shown::WithDevice)
         .charted(),
     timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
-        "mean wait of a write-back in its unit's queue, pages that stay included (ECR, section 4)",
+        "mean wait of write-backs in their unit's queue, pages that stay too (ECR, section 4)",
         |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
     .defers(Deferral::Waits)
     .shown(Shown::WithDevice).charted(),
@@ -206,18 +206,18 @@ static OF_THE_CACHE: &[Metric] = &[
         .views(&[(View::Hits, 4)]).shown(Shown::WithoutDevice)
         .charted(),
     counter!(Flash, physical_writes, "Pages written", "pages", Lower,
-        "pages written to flash while the run was measured; with a device without its own garbage \
-         collection").defers(Deferral::Writes)
+        "pages written to flash while measured, without the device's own writes")
+        .defers(Deferral::Writes)
         .charted(),
     metric!(Flash, "flash_writes", "Flash writes", Count "pages", Lower,
-        "physical_writes + pages dirty in the cache at the end of measurement - pages dirty at its \
-         beginning; unknown above a flash tier, which may decline them",
+        "physical_writes + pending_writes - pending_writes_at_start; null above a flash tier, \
+         which may decline pages",
         |r| r.flash_writes().map(Number::Count))
         .short("writes").views(&[(View::Endurance, 0), (View::Hits, 5)])
         .shown(Shown::Always)
         .charted(),
     timed!(Device, "waf", "WAF", Real "", Lower,
-    "write amplification: programs of all kinds / programs for the host (docs/spec/device.md 8)",
+    "write amplification: all programs / programs for the host (docs/spec/device.md 8)",
     |t| {
         let d = &t.counters.device;
         ratio(d.programs_of_all_kinds(), d.flash_programs)
@@ -225,7 +225,7 @@ static OF_THE_CACHE: &[Metric] = &[
     .views(&[(View::Endurance, 1)])
     .defers(Deferral::Writes)
     .shown(Shown::WithDevice).charted(),
-    timed!(Wear, "erases", "Erases", Count "blocks", Lower, "erase blocks erased",
+    timed!(Wear, "erases", "Erases", Count "blocks", Lower, "blocks erased",
         |t| Some(t.counters.device.erases.into())).views(&[(View::Endurance, 10)])
         .defers(Deferral::Writes).shown(Shown::WithDevice)
         .charted(),
@@ -234,15 +234,15 @@ static OF_THE_CACHE: &[Metric] = &[
         cost).shown(Shown::WithoutDevice)
         .charted(),
     metric!(Flash, "idle_writes", "Idle writes", Count "pages", Neither,
-        "pages written while a unit was idle, in the flash writes, by the writer of the host or by \
-         the policy; they stay",
+        "flash writes of pages that stay, while a unit was idle, by the host's writer or the \
+         policy",
         |r| r.counters.idle_writes.map(Number::Count))
     .shown(Shown::Always),
     metric!(Hits, "misses", "Misses", Count "accesses", Lower,
-        "accesses whose page was not resident", |r| Some(Number::Count(r.counters.misses())))
+        "accesses without a hit", |r| Some(Number::Count(r.counters.misses())))
         .views(&[(View::Hits, 3)]),
     counter!(Evictions, destages, "Destages", "groups", Lower,
-        "flush groups: sets of pages written to flash together").defers(Deferral::Writes)
+        "flush groups").defers(Deferral::Writes)
         .charted(),
     counter!(Evictions, destaged_pages, "Destaged", "pages", Lower,
         "pages in flush groups, without padding").defers(Deferral::Writes),
@@ -253,8 +253,7 @@ static OF_THE_CACHE: &[Metric] = &[
         Evictions,
         "destage_pages_std",
         "Destage deviation",
-        "population standard deviation of the pages \
-        in a flush group",
+        "population standard deviation of the pages in a flush group",
         |d| d.std
     ),
     destage!(Evictions, "destage_pages_p50", "p50 destage", "median of the pages in a flush group",
@@ -264,23 +263,23 @@ static OF_THE_CACHE: &[Metric] = &[
     destage!(Evictions, "destage_pages_max", "Max destage", "pages in the largest flush group",
         |d| d.max as f64),
     counter!(Evictions, evictions, "Evictions", "pages", Lower,
-        "pages that left the cache because of a miss"),
+        "pages evicted for a miss"),
     counter!(Evictions, clean_evictions, "Clean evictions", "pages", Neither,
-        "clean victims, dropped without a flash write"),
+        "clean pages evicted, without a flash write"),
     counter!(Hits, read_hits, "Read hits", "accesses", Higher,
-        "read accesses that found their page"),
+        "reads with a hit"),
     counter!(Hits, read_misses, "Read misses", "accesses", Lower,
-        "read accesses that did not find their page"),
+        "reads with a miss"),
     counter!(Hits, write_hits, "Write hits", "accesses", Higher,
-        "write accesses that found their page"),
+        "writes with a hit"),
     counter!(Hits, write_misses, "Write misses", "accesses", Lower,
-        "write accesses that did not find their page"),
-    counter!(Evictions, bypasses, "Bypasses", "accesses", Neither, "misses that were not admitted"),
+        "writes with a miss"),
+    counter!(Evictions, bypasses, "Bypasses", "accesses", Neither, "misses not admitted"),
     metric!(Evictions, "refused", "Refused", Count "accesses", Neither,
-        "bypasses of an admission policy, reads and writes",
+        "bypasses of an admission policy",
         |r| admits(r).then_some(Number::Count(r.counters.bypasses))).shown(Shown::Always),
     metric!(Evictions, "flash_writes_per_admission", "Writes/admitted", Real "pages", Lower,
-    "physical_writes / misses whose page was taken in, of an admission policy",
+    "physical_writes / misses admitted, of an admission policy",
     |r| if admits(r) {
         ratio(r.counters.physical_writes, r.counters.admissions())
     } else {
@@ -288,7 +287,7 @@ static OF_THE_CACHE: &[Metric] = &[
     })
     .shown(Shown::Always),
     counter!(Evictions, written_through, "Written through", "pages", Neither,
-        "bypassed writes, which went through to flash"),
+        "bypassed writes, written to flash"),
     counter!(Flash, padding_reads, "Padding reads", "pages", Lower,
         "pages read only to complete a block"),
     counter!(Flash, padding_writes, "Padding writes", "pages", Lower,
@@ -297,15 +296,15 @@ static OF_THE_CACHE: &[Metric] = &[
     counter!(Flash, end_flushes, "End flushes", "pages", Neither,
         "dirty pages written after the last access"),
     metric!(Flash, "pending_writes", "Pending writes", Count "pages", Neither,
-        "pages dirty in the cache at the end of measurement, in all tiers",
+        "dirty pages in all tiers when measurement ends",
         |r| Some(Number::Count(r.pending?.end_pages))),
     metric!(Flash, "pending_writes_at_start", "Pending at start", Count "pages", Neither,
-        "pages dirty in the cache at the beginning of measurement, in all tiers",
+        "dirty pages in all tiers when measurement begins",
         |r| r.pending?.start_pages.map(Number::Count)),
     metric!(Flash, "pending_write_bytes", "Pending writes", Count "bytes", Neither,
-        "size of the pending writes", |r| r.pending?.end_bytes.map(Number::Count)),
+        "size of pending_writes", |r| r.pending?.end_bytes.map(Number::Count)),
     metric!(Flash, "pending_write_ratio", "Pending share", Ratio "", Neither,
-    "change of the pending writes / the larger of flash_writes and physical_writes",
+    "change of pending writes / the larger of flash_writes and physical_writes",
     |r| {
         let change = u64::try_from(r.pending_growth()?.abs()).ok()?;
         ratio(change, r.flash_writes()?.max(r.counters.physical_writes))
@@ -316,7 +315,7 @@ static OF_THE_CACHE: &[Metric] = &[
 #[rustfmt::skip] // a metric, some lines: it is a table
 static OF_TIME: &[Metric] = &[
     metric!(Hits, "accesses", "Accesses", Count "accesses", Neither,
-        "page accesses that were counted", |r| Some(Number::Count(r.counters.accesses()))),
+        "page accesses measured", |r| Some(Number::Count(r.counters.accesses()))),
     timed!(Response, "iops", "IOPS", Real "requests/s", Higher,
         "requests / makespan; with timestamps about the trace's rate",
         |t| per_second(t.counters.requests as f64, t.counters.makespan_ns))
@@ -329,16 +328,16 @@ static OF_TIME: &[Metric] = &[
             if bytes == 0.0 { None } else { per_second(bytes / 1e6, makespan_ns) }
         }).rank(2),
     timed!(Response, "requests", "Requests", Count "requests", Neither,
-        "requests that were counted", |t| Some(t.counters.requests.into())).rank(2),
+        "requests measured", |t| Some(t.counters.requests.into())).rank(2),
     metric!(Response, "outstanding_mean", "Outstanding", Real "requests", Neither,
-        "open loop: requests outstanding, mean over the measured time",
+        "open loop: mean of the requests outstanding",
         |r| Some(r.queue?.outstanding_mean.into())).rank(2),
     metric!(Response, "outstanding_max", "Most outstanding", Real "requests", Neither,
-        "open loop: the same, maximum over sixtieths of the run",
+        "open loop: the same in the busiest sixtieth of the run",
         |r| Some(r.queue?.outstanding_max.into())).rank(2),
     metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
-        "open loop: share of the response time of sixtieths with more requests outstanding than 32 \
-         and than the device has units; half or more: response times are mostly waiting in a queue",
+        "open loop: share of response time in sixtieths with more requests outstanding than 32 and \
+         than units; from a half on, response times are mostly queueing",
         |r| Some(r.queue?.share.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",
         "population standard deviation of response times"),
@@ -366,26 +365,26 @@ static OF_WRITES: [Metric; 9] = responses!(WriteResponse, write_response_ns, "wr
 #[rustfmt::skip] // a metric, some lines: it is a table
 static OF_THE_DEVICE: &[Metric] = &[
     metric!(Balance, "dirty_victim_ratio", "Dirty victims", Ratio "", Lower,
-    "probability that a victim is dirty; pages that are written and stay do not count",
+    "dirty pages evicted / pages evicted",
     |r| {
         r.timing.as_ref()?;
         ratio(r.counters.dirty_victims(), r.counters.evictions)
     }),
     timed!(Balance, "victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
-        "probability that a write-back's unit is collecting",
+        "write-backs to a unit in GC / write-backs",
         |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions))
         .charted(),
     timed!(Balance, "unbalance_rate_mean", "Mean unbalance", Real "", Lower,
         "mean of longest queue * units / all queues at dirty evictions; 1 is even (ECR, figure 4)",
         |t| t.unbalance_permille.as_ref().map(|d| Number::Real(d.mean / 1000.0))),
     timed!(Balance, "unbalance_gt10_ratio", "Unbalance > 10", Ratio "", Lower,
-        "share of dirty evictions with an unbalance rate over ten, where any unit has a queue",
+        "share of dirty evictions with an unbalance rate over ten, of those that meet a queue",
         |t| ratio(t.counters.unbalance_gt10, t.counters.unbalance_samples)),
     timed!(Balance, "max_deviation_reads", "Deviation, reads", Real "", Lower,
         "(max - min) * channels / sum over the channels' reads (SAC, formula 1)",
         |t| Some(max_deviation(t.counters.device.channel_reads.iter().copied()).into())),
     timed!(Balance, "max_deviation_programs", "Deviation, programs", Real "", Lower,
-        "the same of the channels' host programs",
+        "the same of host programs",
         |t| Some(max_deviation(t.counters.device.channel_programs.iter().copied()).into())),
     timed!(Balance, "max_deviation", "Deviation", Real "", Lower, "the same of both together",
     |t| {
@@ -394,11 +393,11 @@ static OF_THE_DEVICE: &[Metric] = &[
         Some(max_deviation(both.map(|(reads, programs)| reads + programs)).into())
     }),
     timed!(ReadLatency, "missed_latency_ns", "Missed latency", Time "ns", Lower,
-        "mean time of a host read that reached flash, from submission to end (SAC)",
+        "mean time of a host read of flash, from submission to end",
         |t| ratio(t.counters.device.read_miss_latency_ns_sum, t.counters.read_misses))
         .defers(Deferral::Waits),
     metric!(ReadLatency, "average_latency_ns", "Average latency", Time "ns", Lower,
-    "(1 - hit ratio) * missed latency, of reads (SAC, formula 2)",
+    "(1 - hit ratio) * missed latency, of reads (formula 2)",
     |r| {
         let t = r.timing.as_ref()?;
         let reads = r.counters.read_hits + r.counters.read_misses;
@@ -410,7 +409,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         }))
     }).defers(Deferral::Waits),
     timed!(Device, "flash_reads", "Host page reads", Count "pages", Lower,
-        "host reads that reached flash", |t| Some(t.counters.device.flash_reads.into())),
+        "reads of flash for the host", |t| Some(t.counters.device.flash_reads.into())),
     timed!(Device, "flash_programs", "Host page programs", Count "pages", Lower,
         "programs for the host", |t| Some(t.counters.device.flash_programs.into())),
     timed!(Device, "gc_runs", "Collections", Count "blocks", Lower, "collections",
@@ -425,27 +424,27 @@ static OF_THE_DEVICE: &[Metric] = &[
         "erases and programs that reads suspended",
         |t| t.counters.device.suspensions.map(Number::from)),
     timed!(Device, "map_hit_ratio", "Map hit ratio", Ratio "", Higher,
-    "look-ups of the map that the device's map cache answered / all (map_cache)",
+    "look-ups of the map with a hit in the map cache / all (map_cache)",
     |t| {
         let map = t.counters.device.map.as_ref()?;
         ratio(map.map_hits, map.map_hits + map.map_misses)
     }),
     timed!(Device, "map_hits", "Map hits", Count "look-ups", Higher,
-        "look-ups of the map that the map cache answered", |t| map(t, |m| m.map_hits)),
+        "map look-ups with a hit", |t| map(t, |m| m.map_hits)),
     timed!(Device, "map_misses", "Map misses", Count "look-ups", Lower,
-        "look-ups of the map that the map cache did not answer", |t| map(t, |m| m.map_misses)),
+        "map look-ups with a miss", |t| map(t, |m| m.map_misses)),
     timed!(Device, "map_reads", "Map reads", Count "pages", Lower,
         "map pages read from flash", |t| map(t, |m| m.map_reads)),
     timed!(Device, "map_writes", "Map writes", Count "pages", Lower,
-        "map pages programmed, without moves by collections",
+        "map pages programmed, without moves",
         |t| map(t, |m| m.map_writes)),
     timed!(Device, "map_dirty_evictions", "Dirty map evictions", Count "evictions", Lower,
-        "items that left the map cache and were newer than flash",
+        "dirty items that left the map cache",
         |t| map(t, |m| m.map_dirty_evictions)),
     timed!(Device, "map_moves", "Moved map pages", Count "pages", Lower,
-        "map pages that collections moved, among the moved pages", |t| map(t, |m| m.map_moves)),
+        "map pages among gc_moves", |t| map(t, |m| m.map_moves)),
     timed!(Device, "gc_writes", "GC writes", Count "pages", Lower,
-    "pages programmed by collections, merges and translation (AALRU, figure 9)",
+    "programs by collections, merges and translation (AALRU, figure 9)",
     |t| {
         let d = &t.counters.device;
         let own = |f: &destage_ssd::FtlCounters| f.common.flash_programs - f.common.host_writes;
@@ -453,10 +452,10 @@ static OF_THE_DEVICE: &[Metric] = &[
         Some(d.ftl.as_ref().map_or(d.gc_moves + map_writes, own).into())
     }),
     ftl!(Device, "switch_merges", "Switch merges", Count "merges", Neither,
-        "log blocks that became the data block without copies (bast, fast)", "switch_merges")
+        "log blocks that became data blocks without copies (bast, fast)", "switch_merges")
         .charted(),
     ftl!(Device, "partial_merges", "Partial merges", Count "merges", Lower,
-        "log blocks that became the data block after copies into them (bast, fast)",
+        "log blocks that became data blocks after copies into them (bast, fast)",
         "partial_merges")
         .charted(),
     ftl!(Device, "full_merges", "Full merges", Count "merges", Lower,
@@ -466,18 +465,18 @@ static OF_THE_DEVICE: &[Metric] = &[
         "merge_programs").defers(Deferral::Writes)
         .charted(),
     ftl!(Device, "log_blocks_taken", "Log blocks", Count "blocks", Neither,
-        "log blocks that were allocated (bast, fast)", "log_blocks_taken"),
+        "log blocks allocated (bast, fast)", "log_blocks_taken"),
     ftl!(Device, "log_blocks_used_max", "Log blocks at once", Count "blocks", Neither,
-        "most log blocks in use at a time, warm-up included", "log_blocks_used_max")
+        "most log blocks in use at once, warm-up included", "log_blocks_used_max")
         .charted(),
     timed!(Device, "log_block_pages_mean", "Log block use", Real "pages", Higher,
-    "pages written to a log block, on average",
+    "mean pages written to a log block",
     |t| {
         let f = t.counters.device.ftl.as_ref()?;
         ratio(own(f, "log_pages"), own(f, "log_blocks_taken"))
     }),
     ftl!(Device, "gc_copies", "Collected pages", Count "pages", Lower,
-        "data pages that collections copied, within a plane or not (dftl, page-ideal)",
+        "data pages copied by collections (dftl, page-ideal)",
         "gc_copies"),
     ftl!(Device, "gc_translation_runs", "Translation collections", Count "blocks", Lower,
         "translation blocks collected (dftl)", "gc_translation_runs"),
@@ -489,14 +488,14 @@ static OF_THE_DEVICE: &[Metric] = &[
         .defers(Deferral::Writes)
         .charted(),
     timed!(Device, "cmt_hit_ratio", "CMT hits", Ratio "", Higher,
-    "look-ups that found their entry in the cached mapping table (dftl)",
+    "hits in the cached mapping table / look-ups (dftl)",
     |t| {
         let f = t.counters.device.ftl.as_ref()?;
         let hits = own(f, "cmt_hits");
         ratio(hits, hits + own(f, "cmt_misses"))
     }).charted(),
     timed!(Wear, "block_erases_max", "Most worn block", Count "erases", Lower,
-        "erases of the most worn block, preconditioning included",
+        "erases of the most worn block",
         |t| Some(t.counters.device.block_erases_max.into())).short("wear")
         .views(&[(View::Endurance, 15)]),
     timed!(Wear, "block_erases_min", "Least worn block", Count "erases", Neither,
@@ -520,7 +519,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         ratio(busiest, t.counters.makespan_ns)
     }),
     timed!(Device, "makespan_ns", "Makespan", Time "ns", Lower,
-        "from the start of counting to the last completion",
+        "from the start of measurement to the last completion",
         |t| Some(t.counters.makespan_ns.into())).whole(true),
 ];
 

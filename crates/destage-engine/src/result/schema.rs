@@ -1,6 +1,6 @@
 //! Schema of results: `docs/reference/results.md`, `metrics.md` are generated; a test checks.
 
-use super::metric::{Better, METRIC_GROUPS, MetricKind};
+use super::metric::{Better, METRIC_GROUPS, Metric, MetricGroup, MetricKind};
 use super::metrics::METRICS;
 use std::fmt::Write;
 
@@ -22,13 +22,22 @@ pub struct Field {
     pub may_be_absent: bool,
     /// Value type: words, or an object of the schema behind `@`, a list of them behind `[@`.
     pub holds: &'static str,
-    /// One-line definition.
+    /// One-line definition; `METRIC`: that of the metric of the same name.
     pub about: &'static str,
+}
+
+const METRIC: &str = "";
+
+impl Field {
+    /// The key as the page has it, with a question mark if it may be absent.
+    fn shown(&self) -> String {
+        format!("`{}`{}", self.key, if self.may_be_absent { "?" } else { "" })
+    }
 }
 
 macro_rules! object {
     ($name:literal, $about:literal,
-     $($key:ident $($absent:literal)? : $holds:literal, $what:literal;)+) => {
+     $($key:ident $($absent:literal)? : $holds:literal, $what:expr;)+) => {
         Object {
             name: $name,
             about: $about,
@@ -43,387 +52,352 @@ macro_rules! object {
 }
 
 /// Every object, the outermost first.
+#[rustfmt::skip] // a key, a line or two: it is a table
 pub static SCHEMA: &[Object] = &[
-    object!("result set", "What `--json` writes, `Results.to_json` gives and `rerun` reads.",
+    object!("result set", "Written by `--json` and `Results.to_json`, read by `rerun`.",
         schema: "text", "`destage.results`";
         schema_version: "integer", "1; incremented on incompatible changes";
         version: "text", "version of Destage";
-        commit "?": "text", "commit that the engine was built from, with `-dirty` if its sources \
-            were changed; absent where the build did not know it";
-        command "?": "text", "command line that made the results, without what changes no number: \
-            threads, outputs, colours; absent for results of Python";
-        trace: "@trace", "which trace was replayed, and how it was read";
-        runs: "[@run", "one for each policy and size, in the order of policies, then sizes, as \
-            asked";
-        device "?": "object", "the device behind the cache, as it was given and after defaults: \
-            the tables of its file, see [devices](docs/reference/devices.md)";
+        commit "?": "text", "commit of the build, with `-dirty` if sources were changed";
+        command "?": "text", "command line, without threads, outputs and colours; absent from \
+            Python";
+        trace: "@trace", "the trace, and how it was read";
+        runs: "[@run", "one for each policy and size, in the order given";
+        device "?": "object", "the device after defaults: the tables of its \
+            [file](docs/reference/devices.md)";
         reading "?": "object", "counts of the reader, such as skipped lines";
         baseline "?": "text", "label of the run that others are marked against; absent: the first \
-            of \
-            each cache size";
-        differences "?": "@differences", "between the runs at one cache size, with intervals";
-        marks "?": "[@mark", "one for each run, in their order: metrics that tables mark, by a \
-            significant difference (95 %) of 1 % or more; written for readers, recomputed when a \
-            result is read";
+            of each size";
+        differences "?": "@differences", "between the runs at one cache size";
+        marks "?": "[@mark", "one for each run; recomputed when a result is read";
     ),
-    object!("mark", "A run beside the others at its cache size.",
-        baseline: "text or null", "label of the run that it is compared with; null: there is none";
-        best: "list of texts", "metrics in which it is significantly better than every other run";
-        better: "list of texts", "metrics in which it is significantly better than the baseline: \
-            `-` in tables";
-        worse: "list of texts", "metrics in which it is significantly worse: `+` in tables";
+    object!("mark", "Metrics in which a run differs significantly (95 %), and by 1 % or more, from \
+        others at its size.",
+        baseline: "text or null", "label of the run that it is compared with; null: none";
+        best: "texts", "better than every other run";
+        better: "texts", "better than the baseline: `-` in tables";
+        worse: "texts", "worse: `+` in tables";
     ),
-    object!("trace", "Which trace was replayed.",
-        sources: "list of texts", "the files as they were given, or what made the trace";
-        fingerprint: "text", "hash of accesses, trims and flushes: equal for equal content";
-        format: "text", "format that the records were read from";
+    object!("trace", "The trace that was replayed.",
+        sources: "texts", "files as given, or what made the trace";
+        fingerprint: "text", "hash of accesses, trims and flushes";
+        format: "text", "format of the records";
         page_bytes: "integer", "page size, bytes";
         requests: "integer", "requests that read or write";
         accesses: "integer", "page accesses";
         unique_pages: "integer", "distinct pages";
-        duration_ns: "integer or null", "first to last arrival; null if the trace has no times";
-        options: "object", "how it was read and decoded: what `rerun` needs to read it again";
+        duration_ns: "integer or null", "first to last arrival; null without times";
+        options: "object", "reader options, for `rerun`";
     ),
     object!("run", "One policy at one cache size.",
-        label: "text", "the policy with the parameters that were given, as one types it: \
-            `cflru[window_fraction=0.75]`";
-        config: "@config", "what was asked for, after defaults";
-        warmup_requests: "integer", "requests that were replayed before measurement began";
-        measured "?": "@measured", "the part that was measured; absent in results of earlier \
-            versions";
-        counters: "@counters", "what was counted";
-        trims "?": "@trims", "what trims dropped, with `trim = drop` and without a device";
-        expiry "?": "@expiry", "with `ttl`: pages that accesses found expired";
-        pin "?": "@pin", "with `pin` or `tier2_pin`: pinned pages";
-        policy_counters "?": "object", "what only this policy counts, by name";
+        label: "text", "policy with the parameters given: `cflru[window_fraction=0.75]`";
+        config: "@config", "configuration, after defaults";
+        warmup_requests: "integer", "requests before measurement began";
+        measured "?": "@measured", "the measured part; absent in results of earlier versions";
+        counters: "@counters", "counts of accesses and pages";
+        trims "?": "@trims", "with `trim = drop`, without a device";
+        expiry "?": "@expiry", "with `ttl`";
+        pin "?": "@pin", "with `pin` or `tier2_pin`";
+        policy_counters "?": "object", "counts that only this policy has, by name";
         policy_gauges "?": "object", "final values of adapted parameters, by name";
-        destage_pages "?": "@distribution", "pages of the buffer per flush group; absent if no \
-            group had more than one";
-        cost: "integer or null", "cost of physical reads and flash writes by the cost model; null \
-            without one";
-        timing "?": "@timing", "in a run with a device: times, and what the device did";
-        profile "?": "@profile", "with a device, if it was asked for: how the run developed";
-        pending "?": "@pending", "dirty pages at the beginning and at the end of measurement; \
-            absent in results of earlier versions";
-        tiers "?": "@tiers", "with a flash tier: its counts";
-        tier3 "?": "@tier3", "with a third tier: its counts";
-        disk "?": "@disk", "with a disk below the tiers: its counts";
-        kv "?": "@kv", "with prefix semantics: counts of requests and blocks; `counters` are then \
-            of cached prefixes, a hit being a block of one";
-        queue "?": "@queue", "with a device and the trace's times: requests outstanding; absent \
-            below 600 requests";
-        windows "?": "@windows", "the run in sixty parts; absent below 600 requests";
-        warnings: "list of texts", "warnings about these numbers";
-        metrics: "object", "every [metric](docs/reference/metrics.md) by name, null where the \
-            run has none; written for readers, recomputed when a result is read";
-        steady "?": "@steady", "when the cache was full, and the halves; follows from the windows";
-        series "?": "[@series period", "what each period counted (`run --series`)";
+        destage_pages "?": "@distribution", "pages per flush group; absent if none had more \
+            than one";
+        cost: "integer or null", "cost of physical reads and flash writes; null without a cost \
+            model";
+        timing "?": "@timing", "with a device: times, and its counts";
+        profile "?": "@profile", "with a device, if asked for: the run over time";
+        pending "?": "@pending", "pending writes; absent in results of earlier versions";
+        tiers "?": "@tiers", "with a flash tier";
+        tier3 "?": "@tier3", "with a third tier";
+        disk "?": "@disk", "with a disk below the tiers";
+        kv "?": "@kv", "with prefix semantics; `counters` then count blocks of cached prefixes as \
+            hits";
+        queue "?": "@queue", "with a device and the trace's times, from 600 requests on";
+        windows "?": "@windows", "the run in sixty parts, from 600 requests on";
+        warnings: "texts", "warnings about these numbers";
+        metrics: "object", "every [metric](docs/reference/metrics.md) by name, null where the run \
+            has none; recomputed when a result is read";
+        steady "?": "@steady", "when the cache was full, and the halves";
+        series "?": "[@series period", "counts of each period (`run --series`)";
     ),
-    object!("config", "What a run was asked to do.",
+    object!("config", "Configuration of a run.",
         policy: "text", "name of the policy";
-        given: "object", "only the parameters that were given";
+        given: "object", "the parameters that were given";
         params: "object", "all parameters, after defaults";
-        frames: "integer", "pages of the cache; without a cache, pages of the size whose measured \
-            requests are the same";
-        cache: "text", "the cache size as it was given; `none` without a cache";
+        frames: "integer", "pages of the cache; without one, of the size with the same measured \
+            requests";
+        cache: "text", "cache size as given; `none` without a cache";
         warmup: "text or object", "`none`, `full`, or one of `percent`, `requests`, `nanos` with \
-            its number, or `auto` with `requests` before measurement and `pages`, the size of the \
-            largest cache that is full by then";
+            its number, or `auto` with `requests` before measurement and `pages`, the largest \
+            cache that is full by then";
         fetch_on_write_miss: "true or false", "a write miss reads the page from flash first";
         flush_at_end: "true or false", "dirty pages are written after the last access";
         check: "true or false", "invariants were checked at every access";
         cost: "object or null", "cost model: `read` and `write`, integers";
-        pages_per_block "?": "integer", "pages of an erase block, of a policy that clusters by it, \
-            without a device";
-        device_pages "?": "integer", "pages that may be padded, of such a policy; absent: all";
-        trim "?": "text", "`drop`: it was asked that the trace's trims be part of the run; \
-            `ignore`: that they be not, though the device says so; absent: as the device says";
-        tier2 "?": "text", "policy of the flash tier, as one types it";
-        tier2_cache "?": "text", "its size as it was given";
-        tier2_frames "?": "integer", "its frames, pages";
-        backing "?": "text", "store below all tiers, as one types it; absent: `constant`";
-        backing_read_ns "?": "integer", "time of a read of the backing store, as given, ns";
-        backing_write_ns "?": "integer", "time of a write to it, as given, ns";
-        admit "?": "text", "admission to it, as one types it; absent: `always`";
-        offer "?": "text", "pages offered to it; absent: `evicted`";
-        promote "?": "text", "what a hit in it does; absent: `copy`";
-        admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
-        tier2_clean "?": "text", "write-back of its dirty pages, as one types it; absent: `none`";
-        tier2_read_ns "?": "integer", "time of a read of tier 2 without a device, as given, ns";
-        tier3 "?": "text", "policy of the third tier, as one types it";
-        tier3_cache "?": "text", "its size as it was given";
-        tier3_frames "?": "integer", "its frames, pages";
-        tier3_admit "?": "text", "admission to it, as one types it; absent: `always`";
-        tier3_offer "?": "text", "pages offered to it; absent: `evicted`";
-        tier3_promote "?": "text", "what a hit in it does; absent: `copy`";
-        tier3_admit_dirty "?": "text", "dirty pages: `ask` or `always`; absent: `ask`";
-        tier3_read_ns "?": "integer", "time of a read of it, as given, ns";
-        tier3_write_ns "?": "integer", "time of a write to it, as given, ns";
+        pages_per_block "?": "integer", "without a device, of a policy that clusters: pages of an \
+            erase block";
+        device_pages "?": "integer", "of such a policy: pages that may be padded; absent: all";
+        trim "?": "text", "effect of the trace's trims, `drop` or `ignore`; absent: as the device \
+            has it";
+        tier2 "?": "text", "policy of the tier";
+        tier2_cache "?": "text", "size of the tier, as given";
+        tier2_frames "?": "integer", "pages of the tier";
+        backing "?": "text", "store below all tiers; absent: `constant`";
+        backing_read_ns "?": "integer", "time of a read there, as given, ns";
+        backing_write_ns "?": "integer", "time of a write there, as given, ns";
+        admit "?": "text", "admission to the tier; absent: `always`";
+        offer "?": "text", "pages offered to the tier; absent: `evicted`";
+        promote "?": "text", "effect of a hit in the tier; absent: `copy`";
+        admit_dirty "?": "text", "admission of dirty pages: `ask` or `always`; absent: `ask`";
+        tier2_clean "?": "text", "write-back of its dirty pages; absent: `none`";
+        tier2_read_ns "?": "integer", "time of a read there, as given, ns";
+        tier3 "?": "text", "policy of the tier";
+        tier3_cache "?": "text", "size of the tier, as given";
+        tier3_frames "?": "integer", "pages of the tier";
+        tier3_admit "?": "text", "admission to the tier; absent: `always`";
+        tier3_offer "?": "text", "pages offered to the tier; absent: `evicted`";
+        tier3_promote "?": "text", "effect of a hit in the tier; absent: `copy`";
+        tier3_admit_dirty "?": "text", "admission of dirty pages: `ask` or `always`; absent: `ask`";
+        tier3_read_ns "?": "integer", "time of a read there, as given, ns";
+        tier3_write_ns "?": "integer", "time of a write there, as given, ns";
         kv "?": "true", "prefix semantics; absent: page accesses";
         touch "?": "text", "order of a request's blocks; absent: `tail-first`";
         pin "?": "text", "pages that stay in the cache, as one types them; absent: `none`";
         tier2_pin "?": "text", "pages that stay in the flash tier; absent: `none`";
         ttl "?": "text", "time to live of cached pages, as given";
-        token_ns "?": "integer", "time to compute a token at the head of a prompt, as given, ns";
-        double_tokens "?": "integer", "tokens before a token that double its time; absent: depth \
-            costs nothing";
-        device "?": "text", "name of the device behind the cache";
-        placement "?": "text", "its placement policy, as one types it; absent if it has none";
-        source_sha256 "?": "text", "SHA-256 of the Python file that the policy is in";
+        token_ns "?": "integer", "time to compute the first token of a prompt, as given, ns";
+        double_tokens "?": "integer", "depth that doubles it, tokens; absent: depth costs nothing";
+        device "?": "text", "name of the device";
+        placement "?": "text", "its placement policy; absent: none";
+        source_sha256 "?": "text", "SHA-256 of the policy's Python file";
     ),
-    object!("counters", "Page accesses and what came of them, warm-up left out ([page \
-        policies](docs/spec/page-policies.md), 2.5).",
-        read_hits: "integer", "read accesses that found their page";
-        read_misses: "integer", "read accesses that did not";
-        write_hits: "integer", "write accesses that found their page";
-        write_misses: "integer", "write accesses that did not";
-        bypasses: "integer", "misses that were not admitted";
-        written_through: "integer", "bypassed writes, which went through to flash";
-        physical_reads: "integer", "pages read from flash";
-        physical_writes: "integer", "pages written to flash";
-        idle_writes "?": "integer", "pages written while a unit was idle, which stayed, in \
-            `physical_writes` too ([writer](docs/spec/writer.md), 6); absent without a writer";
-        evictions: "integer", "pages that left the cache because of a miss";
-        clean_evictions: "integer", "those that were clean";
-        destages: "integer", "flush groups";
-        destaged_pages: "integer", "pages in flush groups, without padding";
-        padding_reads: "integer", "pages read to complete a block";
-        padding_writes: "integer", "pages written to complete a block";
-        end_flushes: "integer", "dirty pages written at the end; in `physical_writes` too";
+    object!("counters", "Without warm-up ([page policies](docs/spec/page-policies.md), 2.5); of \
+        several tiers, tier 1's. `physical_writes` includes `idle_writes` and `end_flushes`.",
+        read_hits: "integer", METRIC;
+        read_misses: "integer", METRIC;
+        write_hits: "integer", METRIC;
+        write_misses: "integer", METRIC;
+        bypasses: "integer", METRIC;
+        written_through: "integer", METRIC;
+        physical_reads: "integer", METRIC;
+        physical_writes: "integer", METRIC;
+        idle_writes "?": "integer", METRIC;
+        evictions: "integer", METRIC;
+        clean_evictions: "integer", METRIC;
+        destages: "integer", METRIC;
+        destaged_pages: "integer", METRIC;
+        padding_reads: "integer", METRIC;
+        padding_writes: "integer", METRIC;
+        end_flushes: "integer", METRIC;
     ),
-    object!("trims", "What trims dropped, warm-up left out ([current SSDs]\
-        (docs/spec/device-today.md), 10).",
-        trim_requests: "integer", "trims of the trace";
-        trim_cache_drops: "integer", "resident pages that they dropped";
-        trim_dirty_drops: "integer", "dirty ones among these, which are never written";
+    object!("trims", "Without warm-up ([current SSDs](docs/spec/device-today.md), 10).",
+        trim_requests: "integer", METRIC;
+        trim_cache_drops: "integer", "resident pages that trims dropped";
+        trim_dirty_drops: "integer", METRIC;
     ),
-    object!("expiry", "What a time to live ended, warm-up left out ([tiers]\
-        (docs/spec/tiers.md), 4.10).",
-        expired_hits: "integer", "accesses, or blocks of prompts, that were cached and had expired";
-        expired_writes: "integer", "dirty pages among these, which were written";
+    object!("expiry", "Without warm-up ([tiers](docs/spec/tiers.md), 4.10).",
+        expired_hits: "integer", METRIC;
+        expired_writes: "integer", METRIC;
     ),
-    object!("pin", "Pinned pages, warm-up left out of the hits ([tiers](docs/spec/tiers.md), \
-        4.13).",
-        pinned_pages "?": "integer", "pages of the trace that are pinned in the cache";
-        pinned_hits "?": "integer", "accesses that found such a page there";
-        tier2_pinned_pages "?": "integer", "pages of the trace that are pinned in the flash tier";
-        tier2_pinned_hits "?": "integer", "look-ups that found such a page there";
+    object!("pin", "Hits without warm-up ([tiers](docs/spec/tiers.md), 4.13).",
+        pinned_pages "?": "integer", METRIC;
+        pinned_hits "?": "integer", METRIC;
+        tier2_pinned_pages "?": "integer", METRIC;
+        tier2_pinned_hits "?": "integer", METRIC;
     ),
-    object!("tiers", "Counts of the flash tier and of the backing store, warm-up left out ([two \
-        tiers](docs/spec/tiers.md), 4.6).",
-        tier2_hits: "integer", "look-ups that found their page";
-        tier2_misses: "integer", "look-ups in tier 2 that did not find their page";
-        offers: "integer", "pages offered to admission";
-        offers_capped: "integer", "offers that a limit of the write rate alone declined";
-        offers_present: "integer", "clean pages that tier 1 evicted and tier 2 had";
-        admitted: "integer", "pages taken in";
-        tier2_writes: "integer", "pages written to flash: taken in, and written over";
-        tier2_reads: "integer", "pages read from flash: hits, and victims written below";
-        tier2_evictions: "integer", "pages evicted from tier 2";
-        tier2_drops: "integer", "copies that left tier 2 without an eviction";
-        tier2_cleaned "?": "integer", "dirty pages written back that stayed; absent: none";
-        backing_reads: "integer", "pages read from the backing store";
-        backing_writes: "integer", "pages written to the backing store";
-        pending_tier1: "integer", "pages dirty in tier 1 when measurement ends";
-        pending_tier2: "integer", "pages dirty in tier 2 when measurement ends";
+    object!("tiers", "Without warm-up ([two tiers](docs/spec/tiers.md), 4.6).",
+        tier2_hits: "integer", METRIC;
+        tier2_misses: "integer", METRIC;
+        offers: "integer", METRIC;
+        offers_capped: "integer", METRIC;
+        offers_present: "integer", METRIC;
+        admitted: "integer", METRIC;
+        tier2_writes: "integer", METRIC;
+        tier2_reads: "integer", METRIC;
+        tier2_evictions: "integer", METRIC;
+        tier2_drops: "integer", METRIC;
+        tier2_cleaned "?": "integer", METRIC;
+        backing_reads: "integer", METRIC;
+        backing_writes: "integer", METRIC;
+        pending_tier1: "integer", METRIC;
+        pending_tier2: "integer", METRIC;
     ),
-    object!("tier3", "Counts of the third tier, warm-up left out ([tiers](docs/spec/tiers.md), \
-        4.8).",
-        tier3_hits: "integer", "look-ups that found their page";
-        tier3_misses: "integer", "look-ups that did not";
-        tier3_offers: "integer", "pages offered to admission";
-        tier3_offers_capped: "integer", "offers that a limit of the write rate alone declined";
-        tier3_offers_present: "integer", "clean pages that tier 2 gave up or declined, and tier 3 \
-            had";
-        tier3_admitted: "integer", "pages taken in";
-        tier3_writes: "integer", "pages written: taken in, and written over";
-        tier3_reads: "integer", "pages read: hits, and dirty victims";
-        tier3_evictions: "integer", "pages evicted";
-        tier3_drops: "integer", "copies that left without an eviction";
-        pending_tier3: "integer", "pages dirty in it when measurement ends";
+    object!("tier3", "Without warm-up ([tiers](docs/spec/tiers.md), 4.8).",
+        tier3_hits: "integer", METRIC;
+        tier3_misses: "integer", METRIC;
+        tier3_offers: "integer", METRIC;
+        tier3_offers_capped: "integer", METRIC;
+        tier3_offers_present: "integer", METRIC;
+        tier3_admitted: "integer", METRIC;
+        tier3_writes: "integer", METRIC;
+        tier3_reads: "integer", METRIC;
+        tier3_evictions: "integer", METRIC;
+        tier3_drops: "integer", METRIC;
+        pending_tier3: "integer", METRIC;
     ),
-    object!("disk", "Counts of the disk below the tiers, warm-up left out \
-        ([tiers](docs/spec/tiers.md), 6.1).",
-        disk_seeks: "integer", "pages that needed a seek and a rotation";
-        disk_sequential: "integer", "pages at the position of the head";
-        disk_busy_ns: "integer", "time in which the disk served them, ns";
-        disk_wait_ns: "integer", "time from their arrivals to their service, ns";
-        disk_span_ns: "integer", "from the beginning of measurement to the end of the last page, \
-            or of the last request if that is later, ns";
+    object!("disk", "Without warm-up ([tiers](docs/spec/tiers.md), 6.1).",
+        disk_seeks: "integer", METRIC;
+        disk_sequential: "integer", METRIC;
+        disk_busy_ns: "integer", METRIC;
+        disk_wait_ns: "integer", METRIC;
+        disk_span_ns: "integer", "from the beginning of measurement to the end of the last page or \
+            request, ns";
     ),
-    object!("kv", "Counts of a language model's requests, warm-up left out ([KV traces]\
-        (docs/spec/tiers.md), 7.3).",
-        requests: "integer", "requests";
-        blocks: "integer", "blocks of their prompts";
-        tokens: "integer", "tokens of their prompts";
-        hit_blocks: "integer", "blocks of cached prefixes";
-        hit_tokens: "integer", "tokens of these blocks";
-        full_hits: "integer", "requests whose whole prompt was cached";
-        stranded_blocks: "integer", "cached blocks behind one that was missing";
-        reinserted_blocks: "integer", "blocks of the prefix that the request itself evicted and \
-            took in again";
-        insertions: "integer", "blocks that tier 1 took in";
-        evictions: "integer", "blocks evicted from tier 1";
+    object!("kv", "Prompts, without warm-up ([KV traces](docs/spec/tiers.md), 7.3).",
+        requests: "integer", "the metric `kv_requests`";
+        blocks: "integer", METRIC;
+        tokens: "integer", METRIC;
+        hit_blocks: "integer", METRIC;
+        hit_tokens: "integer", METRIC;
+        full_hits: "integer", METRIC;
+        stranded_blocks: "integer", METRIC;
+        reinserted_blocks: "integer", METRIC;
+        insertions: "integer", METRIC;
+        evictions: "integer", "the metric `kv_evictions`";
         compute_ns "?": "integer", "with `token_ns`: time to compute all blocks, ns";
-        hit_compute_ns "?": "integer", "with `token_ns`: time to compute the blocks of cached \
-            prefixes, ns; absent: 0";
+        hit_compute_ns "?": "integer", "with `token_ns`: of this, blocks of cached prefixes, ns; \
+            absent: 0";
     ),
-    object!("series period", "What one period of so many accesses counted: every key of \
-        *counters*, where the policy had adapted to at its end, by name, and:",
+    object!("series period", "Counts of one period of so many accesses: every key of *counters*, \
+        the policy's adapted parameters at its end, and:",
         first_access: "integer", "first access of the period, from 0 over the whole run";
     ),
-    object!("measured", "The part of a run that was measured, after the warm-up.",
-        first_request: "integer", "first request, from 1; trims and flushes that are part of the \
-            run count too";
+    object!("measured", "The part of a run after the warm-up.",
+        first_request: "integer", "first request, from 1; trims and flushes of the run count too";
         last_request: "integer", "last request";
         first_access: "integer", "first page access, from 0";
         start_ns "?": "integer", "with a device: instant of the first request, ns";
-        arrivals_ns "?": "integer", "from the arrival of the first request to that of the last, \
-            ns; absent if the trace has no times";
-        cache_full "?": "true or false", "with the warm-up `auto`: the cache had been filled by \
-            then; a cache that takes longer than half of the requests is not full";
+        arrivals_ns "?": "integer", "first to last arrival, ns; absent without times";
+        cache_full "?": "true or false", "with the warm-up `auto`: the cache was full by then; \
+            false if it takes more than half of the requests";
     ),
-    object!("pending", "Pending writes: pages that are dirty in the cache, in all tiers. Flash \
-        writes are the pages written and the change of these.",
-        start_pages: "integer", "dirty pages when measurement began";
-        end_pages: "integer", "dirty pages when it ended; 0 if they were flushed";
+    object!("pending", "Pending writes: dirty pages in the cache, in all tiers.",
+        start_pages: "integer", "when measurement began";
+        end_pages: "integer", "when it ended; 0 if they were flushed";
         end_bytes: "integer", "their size, bytes";
     ),
     object!("queue", "Requests outstanding in an open loop, by Little's law: response times over \
         the time that they span.",
-        outstanding_mean: "number", "mean over the measured time";
-        outstanding_max: "number", "the same of the window with the most";
-        share: "number", "share of the response time, 0..1, of windows with a queue: more requests \
-            outstanding than 32 and than the device has units";
-        grows: "true or false", "that share is half or more: response times are mostly \
-            waiting in a queue";
+        outstanding_mean: "number", METRIC;
+        outstanding_max: "number", METRIC;
+        share: "number", "the metric `queue_share`";
+        grows: "true or false", "it is half or more";
     ),
-    object!("windows", "What was counted, in sixty parts of equal requests: six are a tenth of it. \
-        Every list has a number for each.",
-        filled_after: "number or null", "share of what was counted after which every frame had \
-            been taken, 0..1; null: never";
-        requests: "list of integers", "requests; rows of the trace in a run without a device";
-        accesses: "list of integers", "page accesses; with `kv`, tokens of prompts";
-        hits: "list of integers", "those that found their page";
-        read_accesses: "list of integers", "accesses that read";
-        read_hits: "list of integers", "those that found their page";
-        physical_reads: "list of integers", "pages read from flash";
-        physical_writes: "list of integers", "pages written to flash; end flushes come after the \
-            last";
-        overall_hits "?": "list of integers", "with a flash tier: accesses that found their page \
-            in a tier";
-        backing_reads "?": "list of integers", "with a flash tier: pages read from the backing \
-            store";
-        kv "?": "@windows of prompts", "with `kv`: counts of blocks";
-        response_ns_sum "?": "list of integers", "with a device: sum of the response times of the \
-            requests that were issued, ns";
-        span_ns "?": "list of integers", "with a device: from the issue of the window's first \
-            request to that of the next window's, ns";
-        read_requests "?": "list of integers", "with a device: requests that read";
-        read_response_ns_sum "?": "list of integers", "with a device: sum of their response times, \
-            ns";
-        flash "?": "@flash", "with a device: what it did";
-        requests_beyond "?": "object", "with a device: by percentile (`response_ns_p99`) a list of \
-            numbers: requests above the percentile, ties in its bin split pro rata";
+    object!("windows", "The measured part in sixty parts of equal requests: every list has a \
+        number for each. End flushes come after the last.",
+        filled_after: "number or null", "share of the measured part after which the cache was \
+            full, 0..1; null: never";
+        requests: "integers", "requests; without a device, rows of the trace";
+        accesses: "integers", "page accesses; with `kv`, tokens of prompts";
+        hits: "integers", "accesses with a hit; of several tiers, in tier 1";
+        read_accesses: "integers", "accesses that read";
+        read_hits: "integers", "reads with a hit; of several tiers, in tier 1";
+        physical_reads: "integers", METRIC;
+        physical_writes: "integers", METRIC;
+        overall_hits "?": "integers", "with a flash tier: accesses with a hit in any tier";
+        backing_reads "?": "integers", METRIC;
+        kv "?": "@windows of prompts", "with `kv`";
+        response_ns_sum "?": "integers", "with a device: sum of the response times of the requests \
+            issued, ns";
+        span_ns "?": "integers", "with a device: from the first request to that of the next \
+            window, ns";
+        read_requests "?": "integers", "with a device: requests that read";
+        read_response_ns_sum "?": "integers", "with a device: sum of their response times, ns";
+        flash "?": "@flash", "with a device: its work";
+        requests_beyond "?": "object", "with a device: by percentile (`response_ns_p99`) requests \
+            above it in each window, ties in its bin split pro rata";
     ),
-    object!("windows of prompts", "Blocks of prompts in the windows.",
-        blocks: "list of integers", "blocks of prompts";
-        hit_blocks: "list of integers", "blocks of cached prefixes";
-        full_hits: "list of integers", "requests whose whole prompt was cached";
-        stranded_blocks: "list of integers", "cached blocks behind one that was missing";
-        insertions: "list of integers", "blocks that tier 1 took in";
+    object!("windows of prompts", "Counts of each window.",
+        blocks: "integers", METRIC;
+        hit_blocks: "integers", METRIC;
+        full_hits: "integers", METRIC;
+        stranded_blocks: "integers", METRIC;
+        insertions: "integers", METRIC;
     ),
-    object!("flash", "What the device did in the windows; what it does after the last request is \
-        in none.",
-        host_programs: "list of integers", "programs for the host";
-        programs: "list of integers", "programs of all kinds";
-        erases: "list of integers", "erase blocks erased";
-        evictions: "list of integers", "pages that were evicted";
-        dirty_victims: "list of integers", "those that were dirty";
-        write_backs: "list of integers", "dirty pages that were written back: those, and pages \
-            that stay";
-        write_backs_in_gc: "list of integers", "those whose unit was in GC";
-        eviction_wait_ns_sum: "list of integers", "sum of the times that they waited in their \
-            unit's queue, ns";
-        unbalance_permille_sum: "list of integers", "sum of the unbalance rates that they met, \
-            thousandths";
-        unbalance_samples: "list of integers", "those that met any queue, and so a rate";
+    object!("flash", "Work of the device in each window, without that after the last request.",
+        host_programs: "integers", "programs for the host";
+        programs: "integers", "programs of all kinds";
+        erases: "integers", METRIC;
+        evictions: "integers", METRIC;
+        dirty_victims: "integers", "evicted pages that were dirty";
+        write_backs: "integers", "dirty pages written back, pages that stay included";
+        write_backs_in_gc: "integers", "of these, pages whose unit was in GC";
+        eviction_wait_ns_sum: "integers", "sum of their waits in their unit's queue, ns";
+        unbalance_permille_sum: "integers", "sum of the unbalance rates that they met, thousandths";
+        unbalance_samples: "integers", "of these, pages that met any queue";
     ),
-    object!("steady", "When the cache of a run was full, and what its halves counted.",
+    object!("steady", "Follows from the windows.",
         filled_after: "number or null", "as in *windows*";
-        halves: "[@half", "the first and the second";
+        halves: "[@half", "first and second half of the measured part";
     ),
-    object!("half", "One half of what was counted.",
+    object!("half", "One half of the measured part.",
         accesses: "integer", "page accesses; with `kv`, tokens of prompts";
-        hit_ratio: "number or null", "hits / accesses; null with `kv`";
+        hit_ratio: "number or null", "hits / accesses, of several tiers in tier 1; null with `kv`";
         token_hit_ratio "?": "number", "with `kv`: hit tokens / tokens";
-        physical_writes: "integer", "pages written to flash";
+        physical_writes: "integer", METRIC;
         response_ns_mean "?": "number", "with a device: mean response time, ns";
     ),
-    object!("differences", "Between runs, by a circular block bootstrap over their windows. Blocks \
-        are as long as the autocorrelation asks for.",
-        method: "text", "how the intervals were made, the seed included";
-        level: "number", "share of the draws that an interval holds";
+    object!("differences", "Intervals of differences between runs, by a circular block bootstrap \
+        over their windows, with blocks as long as the autocorrelation asks for.",
+        method: "text", "method of the intervals, with its seed";
+        level: "number", "confidence level, 0..1";
         groups: "[@group", "one for each cache size with two runs or more";
     ),
     object!("group", "Runs at one cache size.",
-        frames: "integer", "frames of the cache";
-        cache: "text", "the size as it was given";
-        runs: "list of integers", "numbers of the runs in the set, from 0; one without a cache is \
-            in the group of each size that was measured over its part of the trace";
+        frames: "integer", "pages of the cache";
+        cache: "text", "cache size as given";
+        runs: "integers", "numbers of the runs in the set, from 0; a run without a cache is in the \
+            group of each size with its measured part";
         parts "?": "integer", "independent parts of the trace, by the autocorrelation of hit ratio \
-            and mean response: with few of them intervals are wide, with two there are none; \
-            absent in results of earlier versions";
+            and mean response: few make wide intervals, two none; absent in results of earlier \
+            versions";
         metrics: "object", "by metric a list, for each pair of `runs` in the order (0, 1), (0, 2), \
-            .., (1, 2), ..: `[low, high]` of the second's value less the first's, or null. An \
-            interval that holds 0: not distinguishable on this trace";
+            .., (1, 2), ..: `[low, high]` of the second's value less the first's, or null. With 0 \
+            inside, the difference is not significant";
     ),
-    object!("distribution", "Many values in a few numbers: mean and deviation exact, percentiles \
-        to three significant digits.",
+    object!("distribution", "Percentiles have three significant digits; the rest is exact.",
         count: "integer", "number of values";
         mean: "number", "mean";
         std: "number", "population standard deviation";
         max: "integer", "largest";
-        p50: "integer", "median";
-        p90: "integer", "90 % are at most so large";
-        p95: "integer", "95 %";
-        p99: "integer", "99 %";
-        p999: "integer", "99.9 %";
-        p9999: "integer", "99.99 %";
-        quantiles: "list of pairs", "(share, value) from 0 to 1: what a curve is drawn from";
+        p50: "integer", "percentile";
+        p90: "integer", "percentile";
+        p95: "integer", "percentile";
+        p99: "integer", "percentile";
+        p999: "integer", "percentile";
+        p9999: "integer", "percentile";
+        quantiles: "list of pairs", "(share, value) from 0 to 1, to draw a curve";
     ),
-    object!("timing", "Times, and what the device did.",
-        counters: "object", "the counters of the device, under the names of \
-            [device](docs/spec/device.md), 8; with another FTL than `page` also `ftl`, those of \
-            [FTLs](docs/spec/ftl.md)";
-        response_ns: "@distribution", "response times of all requests; null if there were none";
+    object!("timing", "Times, and work of the device.",
+        counters: "object", "[counters of the device](docs/spec/device.md), 8; with another FTL \
+            than `page` also `ftl`, [its own](docs/spec/ftl.md)";
+        response_ns: "@distribution", "response times; null if there were none";
         read_response_ns: "@distribution", "of reads";
         write_response_ns: "@distribution", "of writes";
         unbalance_permille: "@distribution", "unbalance rate at dirty evictions, thousandths";
         block_erases: "@wear", "erases of the blocks, preconditioning included";
     ),
-    object!("wear", "How erases are spread over the device's blocks.",
+    object!("wear", "Erases of the device's blocks.",
         blocks: "integer", "erase blocks";
-        mean: "number", "mean erases of a block";
+        mean: "number", "mean";
         std: "number", "population standard deviation";
     ),
     object!("profile", "A run over time, warm-up included.",
         period_ns: "integer", "length of a period; the first begins at time 0";
         periods: "[@profile period", "the periods";
-        unit_busy_ns: "list of lists", "for each unit, how long it was busy in each period";
-        unit_collecting_ns: "list of lists", "for each unit, how long with collections";
+        unit_busy_ns: "list of lists", "busy time of each unit in each period";
+        unit_collecting_ns: "list of lists", "of this, time of collections";
     ),
-    object!("profile period", "What began in one period.",
+    object!("profile period", "Work that began in one period.",
         requests: "integer", "requests issued";
         response_ns_sum: "integer", "sum of their response times";
         response_ns_max: "integer", "the longest";
-        flash_reads: "integer", "host reads";
-        flash_programs: "integer", "programs for the host";
+        flash_reads: "integer", METRIC;
+        flash_programs: "integer", METRIC;
         collection_programs: "integer", "pages moved, and other programs of the FTL's own";
-        erases: "integer", "erases";
-        slc_programs "?": "integer", "those of `flash_programs` that went to the SLC cache; absent \
-            if none did";
-        slc_erases "?": "integer", "those of `erases` that were of SLC blocks; absent if none";
+        erases: "integer", METRIC;
+        slc_programs "?": "integer", METRIC;
+        slc_erases "?": "integer", "those of `erases` that were of SLC blocks; absent: none";
     ),
 ];
 
@@ -431,36 +405,56 @@ const HEAD: &str = "\
 # Results
 
 Results have one schema in JSON, Python, tables and reports. This page is generated from
-`crates/destage-engine/src/result/schema.rs`; a test compares results and page with it. A key with a
-question mark may be absent. A table of results (CSV, Parquet, DataFrame) has a row for each run:
-its configuration and its [metrics](docs/reference/metrics.md).
+`crates/destage-engine/src/result/schema.rs`. A key with a question mark may be absent. A table of
+results (CSV, Parquet, DataFrame) has a row for each run: its configuration and its
+[metrics](docs/reference/metrics.md).
 ";
 
 const METRICS_HEAD: &str = "\
 # Metrics
 
 The columns of every table, by group; `--show`, `--sort`, Python, JSON and files use these names.
-This page is generated from `crates/destage-engine/src/result`; a test compares it. The
-[keys of results](docs/reference/results.md) have another page.
-
-Compare writes by `flash_writes`: the pages written while the run was measured, and the change of
-the pending writes, the pages that are dirty in the cache. `physical_writes` leaves the second part
-out.
+This page is generated from `crates/destage-engine/src/result`; [results](docs/reference/results.md)
+has the other keys of JSON. Compare writes by `flash_writes`, which includes pending writes.
 ";
 
 /// The page `docs/reference/results.md`.
 pub fn page() -> String {
     let mut page = HEAD.to_string();
     for object in SCHEMA {
-        let _ = write!(page, "\n## {}\n\n{}\n\n", capital(object.name), object.about);
-        page.push_str("| key | holds | meaning |\n|---|---|---|\n");
-        for field in object.fields {
-            let mark = if field.may_be_absent { "?" } else { "" };
-            let (key, holds, about) = (field.key, held(field.holds), field.about);
-            let _ = writeln!(page, "| `{key}`{mark} | {holds} | {about} |");
+        let _ = write!(page, "\n## {}\n\n{}\n", capital(object.name), object.about);
+        let (metrics, own): (Vec<&Field>, Vec<&Field>) =
+            object.fields.iter().partition(|field| field.about == METRIC);
+        if !own.is_empty() {
+            page.push_str("\n| key | holds | meaning |\n|---|---|---|\n");
+        }
+        for (holds, about, keys) in alike(own.iter().map(|f| (f.holds, f.about, f.shown()))) {
+            let _ = writeln!(page, "| {keys} | {} | {about} |", held(holds));
+        }
+        for (holds, _, keys) in alike(metrics.iter().map(|f| (f.holds, "", f.shown()))) {
+            let metrics = "[metrics](docs/reference/metrics.md)";
+            let _ = write!(
+                page,
+                "\n{}, the {metrics} of the same name: {keys}.\n",
+                capital(holds.strip_suffix('s').unwrap_or(holds)) + "s"
+            );
         }
     }
     relative(&page)
+}
+
+/// Rows that differ in their first cell alone, joined: the other cells, and the first ones listed.
+fn alike<A: PartialEq, B: PartialEq>(
+    rows: impl Iterator<Item = (A, B, String)>,
+) -> Vec<(A, B, String)> {
+    let mut found: Vec<(A, B, String)> = Vec::new();
+    for (a, b, name) in rows {
+        match found.iter_mut().find(|(x, y, _)| *x == a && *y == b) {
+            Some((_, _, names)) => *names = format!("{names}, {name}"),
+            None => found.push((a, b, name)),
+        }
+    }
+    found
 }
 
 /// The page `docs/reference/metrics.md`.
@@ -471,22 +465,46 @@ pub fn metrics_page() -> String {
         if !heading.about.is_empty() {
             let _ = write!(page, "{}.\n\n", capital(heading.about));
         }
-        page.push_str("| name | unit | better | definition |\n|---|---|---|---|\n");
-        let members = METRICS.iter().filter(|metric| metric.group == heading.group);
-        for metric in members {
-            let unit = match metric.kind {
-                MetricKind::Ratio => "0..1",
-                _ => metric.unit,
-            };
-            let better = match metric.better {
-                Better::Higher => "more",
-                Better::Lower => "less",
-                Better::Neither => "",
-            };
-            let _ = writeln!(page, "| `{}` | {unit} | {better} | {} |", metric.name, metric.about);
+        let members: Vec<_> =
+            METRICS.iter().filter(|metric| metric.group == heading.group).collect();
+        if let Some(of) = of_one_operation(heading.group) {
+            let names: Vec<String> = members.iter().map(|m| format!("`{}`", m.name)).collect();
+            let names = names.join(", ");
+            let _ = writeln!(page, "The [same](#response-times), of {of} alone, in ns: {names}.");
+            continue;
+        }
+        page.push_str("| name | unit, better | definition |\n|---|---|---|\n");
+        for (unit, about, names) in
+            alike(members.iter().map(|m| (unit_of(m), m.about, format!("`{}`", m.name))))
+        {
+            let _ = writeln!(page, "| {names} | {unit} | {about} |");
         }
     }
     relative(&page)
+}
+
+/// The operation of a group that has the numbers of another one, of one operation.
+fn of_one_operation(group: MetricGroup) -> Option<&'static str> {
+    match group {
+        MetricGroup::ReadResponse => Some("reads"),
+        MetricGroup::WriteResponse => Some("writes"),
+        _ => None,
+    }
+}
+
+/// `pages, less`: unit and better direction of a metric, as far as it has them.
+fn unit_of(metric: &Metric) -> String {
+    let unit = match metric.kind {
+        MetricKind::Ratio => "0..1",
+        _ => metric.unit,
+    };
+    let better = match metric.better {
+        Better::Higher => "more",
+        Better::Lower => "less",
+        Better::Neither => "",
+    };
+    let parts: Vec<&str> = [unit, better].into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(", ")
 }
 
 /// A page in `docs/reference` with links that are relative to it.

@@ -233,6 +233,8 @@ fn results_have_the_keys_of_the_schema_in_its_order_and_the_schema_no_others() {
         for field in object.fields {
             let key = (object.name.to_string(), field.key.to_string());
             assert!(seen.contains(&key), "no result has {key:?}");
+            let is_metric = METRICS.iter().any(|metric| metric.name == field.key);
+            assert!(!field.about.is_empty() || is_metric, "{key:?} has no definition");
         }
     }
 }

@@ -71,16 +71,15 @@ static OF_PREFIXES: &[Metric] = &[
         "cached blocks behind one that was missing / blocks of all prompts",
         |r| ratio(r.kv?.stranded_blocks, r.kv?.blocks)).shown(Shown::Always),
     metric!(Kv, "recompute_saved_ratio", "Compute saved", Ratio "", Higher,
-        "time to compute the blocks of cached prefixes / time to compute all blocks, if the time \
-         of a token is given",
+        "time to compute the blocks of cached prefixes / all blocks, with token_ns",
         |r| ratio(r.kv?.hit_compute_ns, r.kv?.compute_ns)).short("saved").shown(Shown::Always),
     metric!(Kv, "recompute_saved_ns", "Compute saved", Real "ns", Higher,
-        "time to compute the blocks of cached prefixes / requests, if the time of a token is given",
+        "time to compute the blocks of cached prefixes / requests, with token_ns",
         |r| {
             let kv = r.kv.filter(|kv| kv.compute_ns > 0)?;
             ratio(kv.hit_compute_ns, kv.requests)
         }),
-    kv!("kv_requests", requests, "Prompts", "requests", Neither, "requests that were counted"),
+    kv!("kv_requests", requests, "Prompts", "requests", Neither, "requests measured"),
     kv!("blocks", blocks, "Blocks", "blocks", Neither, "blocks of their prompts"),
     kv!("tokens", tokens, "Tokens", "tokens", Neither, "tokens of their prompts"),
     kv!("hit_blocks", hit_blocks, "Hit blocks", "blocks", Higher, "blocks of cached prefixes"),
@@ -90,14 +89,14 @@ static OF_PREFIXES: &[Metric] = &[
     kv!("stranded_blocks", stranded_blocks, "Stranded", "blocks", Lower,
         "cached blocks behind one that was missing"),
     kv!("reinserted_blocks", reinserted_blocks, "Reinserted", "blocks", Lower,
-        "blocks of the prefix that the request itself evicted and took in again"),
+        "blocks of its prefix that a request evicted and took in again"),
     kv!("insertions", insertions, "Insertions", "blocks", Lower,
-        "blocks that tier 1 took in: its flash writes, if it is the only cache and on flash"),
+        "blocks that tier 1 took in: the flash writes of a cache on flash alone"),
     kv!("kv_evictions", evictions, "Block evictions", "blocks", Lower,
         "blocks evicted from tier 1"),
     metric!(Tiers, "flash_bytes_per_day", "Flash per day", Real "bytes", Lower,
-        "bytes written to flash in a day, at the rate of the measured requests; extrapolated from \
-         less than a day to three significant digits",
+        "bytes written to flash a day, at the measured rate; from less than a day, three \
+         significant digits",
         |r| per_day(r, r.tiers.map(|t| t.tier2_writes).or(r.kv.map(|kv| kv.insertions))?))
         .defers(Deferral::Writes),
     metric!(Kv, "flash_bytes_per_token", "Flash per token", Real "bytes", Lower,
@@ -108,7 +107,7 @@ static OF_PREFIXES: &[Metric] = &[
 #[rustfmt::skip] // a metric, some lines: it is a table
 static OF_TIER2: &[Metric] = &[
     metric!(Tiers, "tier2_hit_ratio", "Tier 2 hits", Ratio "", Higher,
-        "look-ups in tier 2 that found their page / look-ups",
+        "hits of the tier / its look-ups",
         |r| {
             let t = r.tiers.filter(|_| r.kv.is_none())?;
             ratio(t.tier2_hits, t.tier2_hits + t.tier2_misses)
@@ -121,35 +120,35 @@ static OF_TIER2: &[Metric] = &[
             ratio(r.counters.hits() + below, r.counters.accesses())
         }).shown(Shown::Always),
     metric!(Tiers, "read_time_ns", "Read time", Real "ns", Lower,
-        "time of the reads below tier 1 / accesses, or blocks of prompts, if the times of all tiers \
-         and of the backing store are given, without a device", read_time),
+        "time of the reads below tier 1 / accesses, or blocks of prompts; without a device, if \
+         every tier below and the backing store have times", read_time),
     metric!(Tiers, "admit_ratio", "Admitted", Ratio "", Neither,
-        "pages that tier 2 took in / offers", |r| ratio(r.tiers?.admitted, r.tiers?.offers)),
-    tier!(tier2_hits, "Tier 2 hits", "pages", Higher, "look-ups in tier 2 that found their page"),
+        "admitted / offers", |r| ratio(r.tiers?.admitted, r.tiers?.offers)),
+    tier!(tier2_hits, "Tier 2 hits", "pages", Higher, "look-ups of the tier with a hit"),
     page_tier!(tier2_misses, "Tier 2 misses", "pages", Lower,
-        "look-ups in tier 2 that did not find their page"),
-    tier!(offers, "Offers", "pages", Neither, "pages offered to admission"),
+        "look-ups of the tier with a miss"),
+    tier!(offers, "Offers", "pages", Neither, "pages offered to admission of the tier"),
     tier!(offers_capped, "Offers capped", "pages", Lower,
-        "offers that a limit of the write rate alone declined"),
+        "offers declined by a limit of the write rate alone"),
     tier!(offers_present, "Offers present", "pages", Neither,
-        "clean pages that tier 1 evicted and tier 2 had"),
-    tier!(admitted, "Admitted", "pages", Neither, "pages that tier 2 took in"),
+        "clean pages that the tier above gave up, already in the tier"),
+    tier!(admitted, "Admitted", "pages", Neither, "pages that the tier took in"),
     tier!(tier2_writes, "Tier 2 writes", "pages", Lower,
-        "pages written to flash: taken in, and written over")
+        "pages written to the tier: taken in, and written over")
         .defers(Deferral::Writes).shown(Shown::Always),
     metric!(Tiers, "tier2_written_bytes", "Tier 2 written", Count "bytes", Lower,
-        "their size", |r| Some((r.tiers?.tier2_writes * r.page_bytes).into()))
+        "size of tier2_writes", |r| Some((r.tiers?.tier2_writes * r.page_bytes).into()))
         .defers(Deferral::Writes),
     tier!(tier2_reads, "Tier 2 reads", "pages", Lower,
-        "pages read from flash: hits of tier 2, and its victims that are written below"),
+        "pages read from the tier: hits, and dirty pages to write below"),
     tier!(tier2_evictions, "Tier 2 evictions", "pages", Lower,
-        "pages evicted from tier 2"),
+        "pages evicted from the tier"),
     tier!(
         tier2_drops, "Tier 2 drops", "pages", Neither,
-        "copies that left tier 2 without an eviction"
+        "copies that left the tier without an eviction"
     ),
     metric!(Tiers, "tier2_cleaned", "Tier 2 cleaned", Count "pages", Neither,
-        "dirty pages of tier 2 that were written back and stayed, with `tier2_clean`",
+        "dirty pages written back that stayed, with tier2_clean",
         |r| {
             r.config.options.tiers.tier2_clean.as_ref()?;
             Some(r.tiers?.tier2_cleaned.into())
@@ -158,56 +157,56 @@ static OF_TIER2: &[Metric] = &[
     page_tier!(backing_writes, "Backing writes", "pages", Lower,
         "pages written to the backing store").defers(Deferral::Writes),
     page_tier!(pending_tier1, "Pending, tier 1", "pages", Neither,
-        "pages dirty in tier 1 when measurement ends"),
+        "dirty pages in the tier when measurement ends"),
     page_tier!(pending_tier2, "Pending, tier 2", "pages", Neither,
-        "pages dirty in tier 2 when measurement ends"),
+        "dirty pages in the tier when measurement ends"),
     metric!(Tiers, "disk_utilisation", "Disk utilisation", Ratio "", Lower,
-        "time in which the disk below the tiers was busy / time until its last page and the last \
-         request ended",
+        "time in which the disk below the tiers was busy / measured time until its last page and \
+         request",
         |r| { let disk = r.disk?; ratio(disk.disk_busy_ns, disk.disk_span_ns) })
         .shown(Shown::Always),
-    disk!(disk_busy_ns, "Disk busy", "ns", Lower, "time in which the disk served pages"),
+    disk!(disk_busy_ns, "Disk busy", "ns", Lower, "time of service"),
     disk!(disk_wait_ns, "Disk wait", "ns", Lower,
-        "time that pages waited for the disk, all together"),
+        "time that all pages waited for the disk"),
     disk!(disk_seeks, "Disk seeks", "pages", Lower,
-        "pages read from the disk or written there that needed a seek"),
+        "pages of the disk with a seek"),
     disk!(disk_sequential, "Disk sequential", "pages", Higher,
-        "pages read from the disk or written there at the position of its head"),
+        "pages of the disk at the position of its head"),
     metric!(Tiers, "tier3_hit_ratio", "Tier 3 hits", Ratio "", Higher,
-        "look-ups in tier 3 that found their page / look-ups",
+        "hits of the tier / its look-ups",
         |r| {
             let t = r.tier3.filter(|_| r.kv.is_none())?;
             ratio(t.tier3_hits, t.tier3_hits + t.tier3_misses)
         }).shown(Shown::Always),
-    tier3!(tier3_hits, "Tier 3 hits", Higher, "look-ups in tier 3 that found their page"),
+    tier3!(tier3_hits, "Tier 3 hits", Higher, "look-ups of the tier with a hit"),
     metric!(Tiers, "tier3_misses", "Tier 3 misses", Count "pages", Lower,
-        "look-ups in tier 3 that did not find their page",
+        "look-ups of the tier with a miss",
         |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.tier3_misses.into())),
-    tier3!(tier3_offers, "Tier 3 offers", Neither, "pages offered to admission of tier 3"),
+    tier3!(tier3_offers, "Tier 3 offers", Neither, "pages offered to admission of the tier"),
     tier3!(tier3_offers_capped, "Tier 3 offers capped", Lower,
-        "offers to tier 3 that a limit of the write rate alone declined"),
+        "offers declined by a limit of the write rate alone"),
     tier3!(tier3_offers_present, "Tier 3 offers present", Neither,
-        "clean pages that tier 2 gave up or declined and tier 3 had"),
-    tier3!(tier3_admitted, "Tier 3 admitted", Neither, "pages that tier 3 took in"),
+        "clean pages that the tier above gave up, already in the tier"),
+    tier3!(tier3_admitted, "Tier 3 admitted", Neither, "pages that the tier took in"),
     tier3!(tier3_writes, "Tier 3 writes", Lower,
-        "pages written to tier 3: taken in, and written over")
+        "pages written to the tier: taken in, and written over")
         .defers(Deferral::Writes).shown(Shown::Always),
     tier3!(tier3_reads, "Tier 3 reads", Lower,
-        "pages read from tier 3: its hits, and its dirty victims"),
-    tier3!(tier3_evictions, "Tier 3 evictions", Lower, "pages evicted from tier 3"),
-    tier3!(tier3_drops, "Tier 3 drops", Neither, "copies that left tier 3 without an eviction"),
+        "pages read from the tier: hits, and dirty pages to write below"),
+    tier3!(tier3_evictions, "Tier 3 evictions", Lower, "pages evicted from the tier"),
+    tier3!(tier3_drops, "Tier 3 drops", Neither, "copies that left the tier without an eviction"),
     metric!(Tiers, "pending_tier3", "Pending, tier 3", Count "pages", Neither,
-        "pages dirty in tier 3 when measurement ends",
+        "dirty pages in the tier when measurement ends",
         |r| r.tier3.filter(|_| r.kv.is_none()).map(|t| t.pending_tier3.into())),
 ];
 
 #[rustfmt::skip] // a metric, some lines: it is a table
 static OF_EXPIRY: &[Metric] = &[
     metric!(Evictions, "expired_hits", "Expired hits", Count "accesses", Lower,
-        "accesses, or blocks of prompts, whose page was cached and older than the time to live: \
-         misses", |r| Some(r.expiry?.expired_hits.into())),
+        "accesses, or blocks of prompts, cached and older than the time to live: misses",
+        |r| Some(r.expiry?.expired_hits.into())),
     metric!(Evictions, "expired_writes", "Expired writes", Count "pages", Lower,
-        "dirty pages among these, which were written before they went",
+        "dirty pages among these, written before they went",
         |r| Some(r.expiry?.expired_writes.into())),
 ];
 

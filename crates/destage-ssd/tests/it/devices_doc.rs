@@ -1,4 +1,5 @@
-//! The pages on devices list the presets and keys of the code, and their example is read.
+//! The pages on devices list the presets and keys of the code, and their example is read;
+//! `DESTAGE_WRITE_DOCS=1` writes the tables.
 
 use destage_ssd::config::{Key, takes};
 use destage_ssd::drive::TABLES;
@@ -17,17 +18,28 @@ fn rows<'a>(document: &'a str, head: &str) -> Vec<&'a str> {
     lines.skip(2).take_while(|line| line.starts_with('|')).collect()
 }
 
-fn same(what: &str, found: &[&str], expected: &[String]) {
-    assert_eq!(found, expected, "{what} should read:\n{}\n", expected.join("\n"));
+/// The page's table that begins with this line has these rows.
+fn same(page: &str, head: &str, expected: &[String]) {
+    let (mut text, expected) = (document(page), expected.join("\n"));
+    let found = rows(&text, head).join("\n");
+    if std::env::var_os("DESTAGE_WRITE_DOCS").is_some() {
+        text = text.replace(&found, &expected);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+        std::fs::write(path, &text).expect(page);
+    }
+    assert_eq!(rows(&text, head).join("\n"), expected, "{head}: DESTAGE_WRITE_DOCS=1 writes it");
 }
+
+const PAGE: &str = "reference/device-keys.md";
 
 #[test]
 fn the_tables_of_keys_are_those_of_the_code() {
-    let document = document("reference/device-keys.md");
+    let document = document(PAGE);
     let row = |key: &Key| {
         let Key { name, kind, default, unit, about, .. } = key;
-        let takes = takes(*kind);
-        format!("| `{name}` | {default} | {takes} | {unit} | {about} |").replace("  ", " ")
+        let takes = takes(*kind).replace("a non-empty list of integers", "list of");
+        let takes = format!("{} {unit}", takes.replace("integer ", ""));
+        format!("| `{name}` | {default} | {} | {about} |", takes.trim_end())
     };
     for info in FTLS {
         for key in info.device_keys {
@@ -36,13 +48,13 @@ fn the_tables_of_keys_are_those_of_the_code() {
         if info.keys.is_empty() {
             continue;
         }
-        let head = format!("| `[ftl]` of `{}` | default | takes | unit | meaning |", info.name);
-        same(&head, &rows(&document, &head), &info.keys.iter().map(row).collect::<Vec<_>>());
+        let head = format!("| `[ftl]` of `{}` | default | takes | meaning |", info.name);
+        same(PAGE, &head, &info.keys.iter().map(row).collect::<Vec<_>>());
     }
-    for table in ["device", "cache", "host"] {
+    for table in ["device", "cache", "host", "placement"] {
         let expected: Vec<String> = keys_of(table).map(row).collect();
-        let head = format!("| `[{table}]` | default | takes | unit | meaning |");
-        same(&head, &rows(&document, &head), &expected);
+        let head = format!("| `[{table}]` | default | takes | meaning |");
+        same(PAGE, &head, &expected);
     }
     let document = self::document("reference/devices.md");
     for table in TABLES {
@@ -52,7 +64,6 @@ fn the_tables_of_keys_are_those_of_the_code() {
 
 #[test]
 fn the_table_of_presets_is_that_of_the_code() {
-    let document = document("reference/device-keys.md");
     let row = |preset: &destage_ssd::Preset| {
         let size = Drive::preset(preset.name).expect("a preset").size();
         let amount = |bytes: u64| match bytes as f64 / f64::from(1 << 20) {
@@ -71,8 +82,8 @@ fn the_table_of_presets_is_that_of_the_code() {
         )
     };
     let expected: Vec<String> = PRESETS.iter().map(row).collect();
-    let head = "| preset | what it is | raw | logical | op | units | source |";
-    same(head, &rows(&document, head), &expected);
+    let head = "| preset | device | raw | logical | op | units | source |";
+    same(PAGE, head, &expected);
 }
 
 #[test]

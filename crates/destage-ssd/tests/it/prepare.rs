@@ -78,15 +78,9 @@ fn a_loaded_drive_goes_on_as_one_that_was_made() {
         ("static", vec![("summary_page", Value::Bool(true))]),
         ("dynamic", vec![("alloc", word("dynamic"))]),
         ("background", vec![("gc_mode", word("background")), ("pages_per_block", Value::Int(70))]),
-        ("map", vec![map(4096), ("map_batch_update", Value::Bool(false))]),
-        (
-            "map-slru",
-            vec![map(4096), ("map_policy", word("slru")), ("gc_mode", word("background"))],
-        ),
-        (
-            "map-pages",
-            vec![map(8192), ("map_granularity", word("page")), ("alloc", word("dynamic"))],
-        ),
+        ("map", vec![map(4096), entries.clone(), ("map_batch_update", Value::Bool(false))]),
+        ("map-slru", vec![map(4096), entries, slru.clone(), ("gc_mode", word("background"))]),
+        ("map-pages", vec![map(8192), slru, ("alloc", word("dynamic"))]),
     ] {
         let folder = Folder::new(name);
         let config = config(&keys);

@@ -26,6 +26,7 @@ class Answer(Tabled):
 
     #: The key of its JSON in files of tables.
     _schema: ClassVar[str]
+    _has_many_runs = True
 
     results: Results = field(default_factory=Results)
     """Every run, candidates and others."""

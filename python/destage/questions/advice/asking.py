@@ -275,8 +275,6 @@ def candidates(
     """The policies that may be advised, with these options of runs. Raises `UsageError`."""
     if policies is None:
         excluded = excluded_by(options)
-        if options.get("fetch_on_write_miss"):
-            excluded |= {one["name"] for one in catalogue() if one["clusters"]}
         named = policy_specs(ADVISED)
         specs = [s for s in named if isinstance(s, OwnPolicy) or s[0] not in excluded]
         if drive is None:

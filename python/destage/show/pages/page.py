@@ -177,10 +177,10 @@ def _over_time(
     """A single run, period by period; `None` if it was not recorded."""
     starts = ((run.measured or {}).get("first_access", 0) for run in result.runs)
     first = min(starts, default=0)
-    made = []
+    made, tier1 = [], any(run.counts_tier_1 for run in result.runs)
     for name in names(periods):
-        chart = series_chart(periods, name, PAGE, page=True, first_access=first)
-        made.append(chart_part(group, name, series_title(name), chart))
+        chart = series_chart(periods, name, PAGE, page=True, first_access=first, tier1=tier1)
+        made.append(chart_part(group, name, series_title(name, tier1=tier1), chart))
     if not made:
         return None
     made[0]["wide"] = len(made) % 2 == 1

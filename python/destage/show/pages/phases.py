@@ -56,9 +56,11 @@ def phases_of_run(result: ResultSet) -> Part | None:
         if unit:
             mean = total[upper] / total[lower] if total[lower] else None
             cells.append(unit.text(mean))
-        written = sum(windows["physical_writes"][first:last]) / (last - first) * count / 100
-        rows.append([label, *cells, number(round(written))])
-    heads.append(f"Flash writes per 1{NBSP}% of the requests")
+        if run.tiers is None:  # above a flash tier these are dirty pages that leave tier 1
+            written = sum(windows["physical_writes"][first:last]) / (last - first) * count / 100
+            cells.append(number(round(written)))
+        rows.append([label, *cells])
+    heads += [f"Flash writes per 1{NBSP}% of the requests"] if run.tiers is None else []
     number_of = "mean response" if timed else "hit ratio"
     note = f"A phase begins where the {number_of} changes for long."
     if result.has_cache:

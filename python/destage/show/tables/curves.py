@@ -146,7 +146,7 @@ def sizes_table(curves: ResultSet) -> Table:
             knees = ", ".join(_bytes(curves, at["frames"]) for at in every["knees"]) or NONE
         elif runs:
             top = max(runs, key=lambda run: run.hit_ratio or 0.0)
-            best, knees = _hits(top), NONE
+            best, knees = f"≥ {_hits(top)}", NONE
             reached = {share: f"≤ {size(_least(runs, top, share).cache_bytes)}" for share in shares}
         else:
             continue
@@ -154,7 +154,7 @@ def sizes_table(curves: ResultSet) -> Table:
         rows.append([Cell(text) for text in texts])
     table.groups = [rows] if rows else []
     if len(exact) < len(rows):
-        table.notes.append("≤: the smallest simulated size that is enough")
+        table.notes.append("≥, ≤: of the simulated sizes alone")
     return table
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from destage import _destage
 from destage.base.errors import MissingExtra
@@ -89,6 +90,9 @@ def _written(text: str, path: Destination | None) -> str:
 class Tidy(ABC):
     """An object with a tidy table: one row a case, the units in the names of its columns."""
 
+    #: Its JSON is indented on a terminal alone: a third of it would be spaces.
+    _has_many_runs: ClassVar[bool] = False
+
     @abstractmethod
     def columns(self) -> dict[str, list[Any]]:
         """Return the tidy table by column."""
@@ -130,7 +134,9 @@ class Tidy(ABC):
         everything = self._everything()
         if isinstance(everything, dict):
             everything = {**made_by(), **everything}
-        return _written(json.dumps(everything, indent=1, allow_nan=False) + "\n", path)
+        is_short = self._has_many_runs and not (path == "-" and sys.stdout.isatty())
+        form: dict[str, Any] = {"separators": (",", ":")} if is_short else {"indent": 1}
+        return _written(json.dumps(everything, allow_nan=False, **form) + "\n", path)
 
     def to_csv(self, path: Destination | None = None) -> str:
         """Return the tidy table as CSV, and write it to `path` if given (`-`: standard output).

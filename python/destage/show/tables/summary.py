@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from destage.model.metrics import ALL_HITS, BASELINE, ORACLE, WRITES
 from destage.model.results import ResultSet
@@ -11,7 +11,7 @@ from destage.model.run import Run
 from destage.model.winners import TIE, Winner, change, held_back, winners
 from destage.model.words import NBSP, duration, join, number, percent, significant, size, valued
 
-__all__ = ["outcome", "summary", "where", "who"]
+__all__ = ["alike", "outcome", "summary", "where", "who"]
 
 #: A difference, relative to the larger value, that a reader takes for one.
 STRIKING = 0.1
@@ -109,14 +109,27 @@ def who(winner: Winner) -> str:
     labels = winner.labels
     if len(labels) == winner.of:
         return "both policies" if winner.of == 2 else f"all {winner.of} policies"
+    return _listed(labels)
+
+
+def _listed(labels: Sequence[str]) -> str:
     return join(labels) if len(labels) <= 4 else f"{join(labels[:3])} and {len(labels) - 3} more"
 
 
+def alike(winner: Winner) -> str:
+    """`lru and car do not differ significantly from arc`, the best; each is compared with it."""
+    best, *others = winner.labels
+    if len(others) == winner.of - 1 > 1:
+        return f"no policy differs significantly from {best}"
+    does = "do" if len(others) > 1 else "does"
+    return f"{_listed(others)} {does} not differ significantly from {best}"
+
+
 def _share(winner: Winner) -> str:
-    """Verb for policies that share a best value; measured ones need not tie."""
+    """The policies that share a best value, with the verb; measured ones need not tie."""
     if winner.sole:
-        return "has"
-    return "do not differ significantly in" if winner.measured else "tie for"
+        return f"{who(winner)} has"
+    return f"{alike(winner)}, which has" if winner.measured else f"{who(winner)} tie for"
 
 
 def _nothing_written(found: Iterable[Winner]) -> bool:
@@ -133,9 +146,8 @@ def _at_one_size(result: ResultSet, contests: dict[str, list[Winner]]) -> str:
         if _nothing_written(found):
             feats["nothing"] = ["was written to flash"]
         else:
-            whose = f"{who(winner)} {_share(winner)}"
             value = valued(winner.metric, winner.value)
-            feats.setdefault(whose, []).append(f"{_BEST[name]} ({value})")
+            feats.setdefault(_share(winner), []).append(f"{_BEST[name]} ({value})")
     parts = [f"{whose} {join(what)}" for whose, what in feats.items()]
     return f"{where(result.by_size[0])}, {'; '.join(parts)}."
 

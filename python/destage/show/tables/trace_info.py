@@ -186,7 +186,8 @@ def _reading(data: Data) -> Line:
     malformed = {
         k: e["count"] if isinstance(e, Mapping) else e for k, e in summary.get("errors", {}).items()
     }
-    dropped = {**seen, **summary.get("ignored_events", {}), **malformed}
+    skipped = {f"skipped ({k})": n for k, n in summary.get("ignored_events", {}).items()}
+    dropped = {**seen, **skipped, **malformed}
     told = [f"{number(n)} {what}" for what, n in dropped.items() if n]
     if seen["stepped back"]:
         told[0] += f" (at most {duration(summary['largest_step_ns'])})"

@@ -22,7 +22,7 @@ from destage.model.results import ResultSet
 from destage.model.run import Run
 from destage.model.winners import Winner, change, winners
 from destage.model.words import join, percent, printable, size, valued
-from destage.show.tables.summary import outcome, where, who
+from destage.show.tables.summary import alike, outcome, where, who
 
 __all__ = ["verdict"]
 
@@ -105,8 +105,9 @@ def _fastest(result: ResultSet, found: list[Winner]) -> str:
                 f"{place}, {first.labels[0]} has the shortest mean response time: {value}."
             )
         if first.measured:
-            alike = f"{who(first)} do not differ significantly"
-            return _begun(f"{place}, {alike}: mean response time {value} at best.")
+            return _begun(
+                f"{place}, {alike(first)}, which has the shortest mean response time: {value}."
+            )
         return _begun(f"{place}, {who(first)} tie: mean response time {value}, within 1\u00a0%.")
     return _begun(f"{on}the shortest mean response time: {outcome(result, found)}.")
 
