@@ -328,12 +328,14 @@ impl<D: Directory> Pages<D> {
         &self.nodes
     }
 
-    /// Prefetches the page's node. Only dense pages: a hash look-up costs more than it hides.
+    /// Prefetches the page's node and links. Other pages than dense ones are looked up for that:
+    /// look-ups one after the other wait for memory at the same time.
     #[inline(always)]
     pub fn prefetch(&self, page: Page) {
         if D::DENSE {
-            prefetch(&self.nodes, page.0 as usize);
-            prefetch(&self.links, page.0 as usize);
+            self.prefetch_node(Slot(page.0 as u32));
+        } else if let Some(slot) = self.directory.slot(page) {
+            self.prefetch_node(slot);
         }
     }
 
@@ -353,10 +355,10 @@ impl<D: Directory> Pages<D> {
     /// Prefetches the links of the page's neighbours; its own should be near already.
     #[inline(always)]
     pub fn prefetch_links(&self, page: Page) {
-        // An unknown page's links are stale, and what they name is fetched in vain: cheaper than
-        // a branch that depends on whether the page is known, which nothing predicts.
-        if D::DENSE
-            && let Some(links) = self.links.get(page.0 as usize)
+        // An unknown dense page's links are stale, and what they name is fetched in vain: cheaper
+        // than a branch that depends on whether the page is known, which nothing predicts.
+        if let Some(slot) = self.directory.slot(page)
+            && let Some(links) = self.links.get(slot.index())
         {
             prefetch(&self.links, links.newer as usize);
             prefetch(&self.links, links.older as usize);

@@ -3,8 +3,10 @@
 //! An access that missed fills its page before it waits for anything but the store, so a thread
 //! that finds the page resident may wait for it.
 
+use crate::bytes::prefetch;
 use crate::frame::{Exclusive, Frame, FrameLock, Mark, Used};
 use crate::lock::lock;
+use crate::quick::Arrived;
 use crate::shared::Shared;
 use crate::store::Store;
 use crate::work::Access;
@@ -23,7 +25,7 @@ impl<S: Store> Shared<S> {
     pub(crate) fn fill(&self, access: &mut Access, whole: bool, latch: bool) -> io::Result<()> {
         loop {
             let Access { frame, op, fills, missed, latched, .. } = &mut *access;
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             if state.detached {
                 drop(state);
                 self.renew(access);
@@ -46,7 +48,7 @@ impl<S: Store> Shared<S> {
                 state.exclusive = Exclusive::Fill;
                 drop(state);
                 let fetched = self.fetch(frame);
-                let mut state = frame.lock(&self.table.marks);
+                let mut state = frame.lock(&self.table.beside);
                 state.exclusive = Exclusive::No;
                 state.valid = fetched.is_ok();
                 if fetched.is_ok() {
@@ -106,7 +108,7 @@ impl<S: Store> Shared<S> {
                 break;
             }
             let Access { frame, op, latched, .. } = &mut *access;
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             while !state.detached && state.valid && !*latched {
                 *latched = state.try_latch(op.is_write());
                 if !*latched {
@@ -126,7 +128,24 @@ impl<S: Store> Shared<S> {
             state.fillers += u32::from(fills);
         });
         let old = std::mem::replace(&mut access.frame, new);
-        self.end_user(&old, old.lock(&self.table.marks));
+        self.end_user(&old, old.lock(&self.table.beside));
+    }
+
+    /// Takes the shared latch of a resident page without a lock, if its entry is open: so it is a
+    /// page of the store, and this thread does not change it.
+    #[inline]
+    pub(crate) fn latch_quick(&self, page: u64) -> Option<Used> {
+        let quick = &self.table.beside.quick;
+        match quick.arrive(page)? {
+            Arrived::Reads(frame, place) => {
+                prefetch(quick.bytes(place));
+                Some(Used::by(frame, place))
+            }
+            Arrived::Strays(frame, place) => {
+                self.end_read(Used::by(frame, place));
+                None
+            }
+        }
     }
 
     /// Takes the latch of a resident page at once, if its bytes are there and no other latch is in
@@ -135,13 +154,12 @@ impl<S: Store> Shared<S> {
     pub(crate) fn latch_resident(&self, page: u64, change: bool) -> Option<Used> {
         self.table.near(page, |frame| {
             let frame = frame?;
-            if change || !frame.try_quick_read() {
-                let mut state = frame.lock(&self.table.marks);
-                if !(state.resident && state.try_latch(change)) {
-                    return None;
-                }
-                state.users += 1;
+            let mut state = frame.lock(&self.table.beside);
+            if !(state.resident && state.try_latch(change)) {
+                return None;
             }
+            state.users += 1;
+            drop(state);
             // SAFETY: the latch has just been taken.
             unsafe { frame.prefetch() };
             Some(Used::new(frame))
@@ -151,11 +169,13 @@ impl<S: Store> Shared<S> {
     /// Gives a shared latch back, and the access with it.
     #[inline]
     pub(crate) fn end_read(&self, frame: Used) {
-        if frame.try_quick_end() {
+        let quick = &self.table.beside.quick;
+        let place = frame.place.or_else(|| quick.place_of(frame.page, frame.at()));
+        if place.is_some_and(|place| quick.leave(place)) {
             return;
         }
         let frame = &frame.counted();
-        let mut state = frame.lock(&self.table.marks);
+        let mut state = frame.lock(&self.table.beside);
         state.readers -= 1;
         let is_last = state.readers == 0;
         self.end_user(frame, state);
@@ -166,7 +186,7 @@ impl<S: Store> Shared<S> {
 
     /// Gives the exclusive latch back after a change, and the access with it.
     pub(crate) fn end_change(&self, frame: &Arc<Frame>, through: bool) {
-        let mut state = frame.lock(&self.table.marks);
+        let mut state = frame.lock(&self.table.beside);
         state.exclusive = Exclusive::No;
         state.mark = Mark::Dirty;
         state.failed = false;
@@ -178,7 +198,7 @@ impl<S: Store> Shared<S> {
 
     /// An access that has not been carried out ends.
     pub(crate) fn end_access(&self, access: &Access) {
-        let mut state = access.frame.lock(&self.table.marks);
+        let mut state = access.frame.lock(&self.table.beside);
         if access.fills {
             state.fillers -= 1;
         }
@@ -199,6 +219,9 @@ impl<S: Store> Shared<S> {
             return;
         }
         let _kept = state.kept.take(); // the caller has the frame
+        if state.detached {
+            state.give_place_back();
+        }
         let is_due = state.through > 0 || (state.late && !state.resident);
         let through = std::mem::take(&mut state.through) as usize;
         state.late = false;

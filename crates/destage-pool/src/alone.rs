@@ -41,8 +41,7 @@ impl Decider for Alone {
         follower: &mut Follower<'_>,
     ) -> io::Result<Option<u64>> {
         for page in pages.clone() {
-            let mut r = Request::new(Page(page), Lpn(page), op);
-            r.first_of_request = page == pages.start;
+            let r = request(page, op, page == pages.start);
             ask(&mut self.policy, &mut self.plan, &r, follower);
         }
         Ok(None)
@@ -72,6 +71,24 @@ impl Decider for Alone {
     }
 }
 
+fn request(page: u64, op: Op, first_of_request: bool) -> Request {
+    let mut r = Request::new(Page(page), Lpn(page), op);
+    r.first_of_request = first_of_request;
+    r
+}
+
+/// Asks a policy about requests of one resident page each, which have been carried out.
+pub(crate) fn ask_hits(policy: &mut AnyPolicy, hits: &[(u64, Op)], follower: &mut Follower<'_>) {
+    let mut plan = Plan::new();
+    for &(page, op) in hits {
+        let r = request(page, op, true);
+        match policy.request(&r) {
+            Lookup::Hit(_) => follower.hit(&r),
+            found => answered(policy, &mut plan, &r, found, follower),
+        }
+    }
+}
+
 /// Asks a policy about one access, as a run without a device does.
 fn ask(policy: &mut AnyPolicy, plan: &mut Plan, r: &Request, follower: &mut Follower<'_>) {
     plan.clear();
@@ -89,8 +106,21 @@ fn ask(policy: &mut AnyPolicy, plan: &mut Plan, r: &Request, follower: &mut Foll
             found
         }),
     };
+    if !is_done {
+        answered(policy, plan, r, found, follower);
+    }
+}
+
+/// Does what the policy's answer to an access asks for.
+fn answered(
+    policy: &mut AnyPolicy,
+    plan: &mut Plan,
+    r: &Request,
+    found: Lookup<()>,
+    follower: &mut Follower<'_>,
+) {
+    let table = follower.table;
     match found {
-        Lookup::Hit(_) if is_done => {}
         Lookup::Hit(_) => follower.hit(r),
         Lookup::Miss(mut miss) => {
             while policy.resident() >= policy.frames() {

@@ -62,6 +62,11 @@ impl PageBytes {
         PageBytes { start, layout }
     }
 
+    /// Where they are.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
     /// The processor fetches the first bytes, which are used soon.
     #[inline]
     pub(crate) fn prefetch(&self) {
@@ -78,6 +83,20 @@ pub(crate) fn prefetch(at: *const u8) {
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// The same of a value that this thread changes next: in one step, where a look at it and then a
+/// change would be two.
+#[inline(always)]
+pub(crate) fn prefetch_to_change<T>(at: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(std::ptr::from_ref(at).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

@@ -1,11 +1,12 @@
 //! Decisions: what the policy says to each access, under the pool's one lock and without I/O.
 
+use crate::alone::ask_hits;
 use crate::clock::Clock;
 use crate::follow::Follower;
 use crate::record::Recorded;
 use crate::table::Table;
 use crate::work::{Accesses, Asked, Log, Work};
-use destage_core::{AnyPolicy, Op};
+use destage_core::{AnyPolicy, Op, Page, Policy};
 use std::any::Any;
 use std::io;
 use std::ops::Range;
@@ -120,16 +121,28 @@ impl Core {
         Ok(())
     }
 
-    /// An access of a batch; false if its page has left meanwhile.
-    pub(crate) fn note_hit(&mut self, table: &Table, page: u64, op: Op, page_bytes: u64) -> bool {
-        if !self.log.resident.has(page) {
-            return false;
+    /// Accesses of a batch, in order; those whose pages have left meanwhile are dropped before.
+    pub(crate) fn note_hits(&mut self, table: &Table, hits: &[(u64, Op)], page_bytes: u64) {
+        if let Some(policy) = self.cache.policy() {
+            // A hint for all pages before the next: their cache misses overlap.
+            hits.iter().for_each(|&(page, _)| policy.prefetch(Page(page)));
+            hits.iter().for_each(|&(page, _)| policy.prefetch_links(Page(page)));
+            hits.iter().for_each(|&(page, _)| policy.prefetch_neighbours(Page(page)));
+            if self.log.record.is_none() {
+                let Core { log, writes_through: through, .. } = self;
+                let work = &mut Work::default();
+                let through = *through;
+                let accesses = None;
+                let mut follower = Follower { log, table, accesses, latches: false, work, through };
+                return ask_hits(policy, hits, &mut follower);
+            }
         }
-        let bytes = page * page_bytes..(page + 1) * page_bytes;
-        let asked = Asked { op, bytes, pages: page..page + 1, latches: false };
-        // An SSD at its end is told of at the next request: the bytes were in memory.
-        _ = self.decide(table, &asked, None, &mut Work::default());
-        true
+        for &(page, op) in hits {
+            let bytes = page * page_bytes..(page + 1) * page_bytes;
+            let asked = Asked { op, bytes, pages: page..page + 1, latches: false };
+            // An SSD at its end is told of at the next request: the bytes were in memory.
+            _ = self.decide(table, &asked, None, &mut Work::default());
+        }
     }
 
     /// The policy forgets the pages.

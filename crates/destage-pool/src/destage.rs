@@ -70,7 +70,7 @@ impl<S: Store> Shared<S> {
 
     fn unpin_failed(&self, frames: &[Arc<Frame>]) {
         for frame in frames {
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             state.failed |= state.mark == Mark::Dirty;
         }
         self.unpin(frames);
@@ -80,7 +80,7 @@ impl<S: Store> Shared<S> {
     fn fetch_pad(&self, pad: Pad) -> io::Result<Arc<Frame>> {
         loop {
             let frame = self.table.with_new(pad.lpn.0, |state| state.store_pins += 1);
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             while !state.detached && !state.valid && state.exclusive == Exclusive::Fill {
                 state = state.wait();
             }
@@ -97,7 +97,7 @@ impl<S: Store> Shared<S> {
             state.exclusive = Exclusive::Fill;
             drop(state);
             let fetched = self.fetch(&frame);
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             state.exclusive = Exclusive::No;
             state.valid = fetched.is_ok();
             drop(state);
@@ -142,7 +142,7 @@ impl<S: Store> Shared<S> {
 
     /// Takes the shared latch if the page is to be written now.
     fn latch_for_write(&self, frame: &Arc<Frame>, reason: Reason, written: &mut Written) -> bool {
-        let mut state = frame.lock(&self.table.marks);
+        let mut state = frame.lock(&self.table.beside);
         let is_group = matches!(reason, Reason::Group | Reason::WholeGroup);
         let counted = |counter: &crate::counters::Count| counter.add(is_group.into());
         if state.detached {
@@ -197,7 +197,7 @@ impl<S: Store> Shared<S> {
         let failures_now = self.sync.failures.read().expect("no holder of this lock panics");
         let is_kept = is_ok && (durable || *failures_now == failures);
         for frame in frames {
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             state.readers -= 1;
             if is_ok {
                 self.count_written(reason, state.failed);
@@ -226,7 +226,7 @@ impl<S: Store> Shared<S> {
     /// Gives pins back.
     pub(crate) fn unpin(&self, frames: &[Arc<Frame>]) {
         for frame in frames {
-            let mut state = frame.lock(&self.table.marks);
+            let mut state = frame.lock(&self.table.beside);
             state.store_pins -= 1;
             let is_free = state.is_free();
             drop(state);

@@ -43,7 +43,7 @@ impl<S: Store> Shared<S> {
         self.tally.flushes.add(1);
         let failures = self.failed_syncs();
         let mut busy = Vec::new();
-        for run in runs(&self.table.marks.dirty(), MOST_BYTES / self.page_bytes()) {
+        for run in runs(&self.table.beside.marks.dirty(), MOST_BYTES / self.page_bytes()) {
             let frames = self.pin_dirty(run, |_| true);
             busy.extend(self.write_pinned(frames, Reason::Flush)?.busy);
         }
@@ -54,7 +54,7 @@ impl<S: Store> Shared<S> {
     }
 
     pub(crate) fn is_limbo_full(&self) -> bool {
-        self.table.marks.idle_limbo() >= self.options.limbo_pages as usize
+        self.table.beside.marks.idle_limbo() >= self.options.limbo_pages as usize
     }
 
     /// While limbo is full: writes its dirty pages, then syncs.
@@ -91,13 +91,13 @@ impl<S: Store> Shared<S> {
     }
 
     fn is_limbo_half_full(&self) -> bool {
-        self.table.marks.idle_limbo() >= self.options.limbo_pages.div_ceil(2) as usize
+        self.table.beside.marks.idle_limbo() >= self.options.limbo_pages.div_ceil(2) as usize
     }
 
     /// Writes the dirty pages of limbo, then syncs.
     fn sync_limbo(&self) -> io::Result<()> {
         let failures = self.failed_syncs();
-        let dirty = self.table.marks.dirty_limbo();
+        let dirty = self.table.beside.marks.dirty_limbo();
         for run in runs(&dirty, MOST_BYTES / self.page_bytes()) {
             let frames = self.pin_dirty(run, |users| users == 0);
             self.write_pinned(frames, Reason::Late)?;
@@ -120,7 +120,7 @@ impl<S: Store> Shared<S> {
     /// Writes a page that somebody is changing, as soon as they have done. What was written to it
     /// before the flush is among its bytes.
     fn write_when_free(&self, frame: &Arc<Frame>) -> io::Result<()> {
-        let mut state = frame.lock(&self.table.marks);
+        let mut state = frame.lock(&self.table.beside);
         while state.exclusive != Exclusive::No && !state.detached {
             state = state.wait();
         }
@@ -132,7 +132,7 @@ impl<S: Store> Shared<S> {
         drop(state);
         let pages = [frame.page];
         let taken = self.in_flight.take(&pages);
-        let mut state = frame.lock(&self.table.marks);
+        let mut state = frame.lock(&self.table.beside);
         let result = if state.mark == Mark::Dirty && !state.detached {
             drop(state);
             self.write_latched(&[frame], Reason::Flush)
@@ -174,7 +174,7 @@ impl<S: Store> Shared<S> {
             let mut discards = lock(&self.sync.discards);
             discards.syncing = std::mem::take(&mut discards.unsynced);
         }
-        let pages = self.table.marks.take_unsynced();
+        let pages = self.table.beside.marks.take_unsynced();
         match self.store.sync() {
             Ok(()) => {
                 lock(&self.sync.discards).syncing.clear();
@@ -188,7 +188,7 @@ impl<S: Store> Shared<S> {
             Err(error) => {
                 let mut failed = self.sync.failures.write().expect("no holder of this lock panics");
                 *failed += 1;
-                let since = self.table.marks.take_unsynced();
+                let since = self.table.beside.marks.take_unsynced();
                 let all = pages.in_range(0..u64::MAX);
                 for page in all.chain(since.in_range(0..u64::MAX)) {
                     self.table.with(page, |_, state| {
@@ -211,7 +211,7 @@ impl<S: Store> Shared<S> {
     /// A sync that began after the page's last write has succeeded, unless it was written again.
     fn now_clean(&self, page: u64) {
         self.table.let_go(page, |_, state| {
-            if state.mark == Mark::Unsynced && !self.table.marks.is_unsynced(page) {
+            if state.mark == Mark::Unsynced && !self.table.beside.marks.is_unsynced(page) {
                 state.mark = Mark::Clean;
             }
         });
@@ -223,7 +223,7 @@ impl<S: Store> Shared<S> {
         for range in ranges {
             let taken = self.in_flight.take_range(range.clone());
             let mut from = range.start;
-            let written = self.table.marks.unsynced_in(range.clone());
+            let written = self.table.beside.marks.unsynced_in(range.clone());
             for end in written.into_iter().chain([range.end]) {
                 if from < end
                     && let Err(error) = self.store.discard(from..end)

@@ -20,6 +20,7 @@ pub struct Follower<'a> {
 }
 
 impl Follower<'_> {
+    #[inline]
     pub(crate) fn hit(&mut self, r: &Request) {
         self.count_hit(r);
         if self.accesses.is_some() {
@@ -33,11 +34,12 @@ impl Follower<'_> {
     #[inline]
     pub(crate) fn hit_in(&mut self, r: &Request, frame: &Arc<Frame>) {
         self.count_hit(r);
-        let is_quick = self.latches && r.op == Op::Read && frame.try_quick_read();
-        let latched = is_quick || join(&mut frame.lock(&self.table.marks), r.op, self.latches);
+        let is_quick = self.latches && r.op == Op::Read && self.table.arrives(r.page.0, frame);
+        let latched = is_quick || join(&mut frame.lock(&self.table.beside), r.op, self.latches);
         self.found(r.op, Arc::clone(frame), latched);
     }
 
+    #[inline]
     fn count_hit(&mut self, r: &Request) {
         self.log.counters.hit(r.op);
         self.log.decided(r, true, None);

@@ -8,24 +8,21 @@
 //! ```
 //!
 //! Most accesses read a resident page that no other thread changes: these count themselves as users
-//! and readers in one atomic number, `quick`, without the lock. Taking the lock closes that number
-//! and adds it to the state, so under the lock the state is whole. Readers are alike: one that came
-//! with the lock may go without it, and the other way round.
+//! and readers in the page's entry of `quick`, without the lock.
 //!
 //! A frame leaves memory when the policy does not hold its page, no guard holds it, and it is
 //! clean.
 
+use crate::apart::Apart;
 use crate::bytes::{PageBytes, prefetch};
 use crate::lock::lock;
 use crate::marks::{Class, Marks};
+use crate::quick::{Place, Quick};
 use crate::sync::{AtomicU32, Condvar, Mutex, MutexGuard, UnsafeCell};
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-
-/// The value of `quick` while the lock is taken or the page is not to be read without it.
-const CLOSED: u32 = 1 << 31;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// State of a page's bytes relative to the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +71,14 @@ pub(crate) struct FrameState {
     pub(crate) through: u32,
     /// The frame itself, of a page that was trimmed while it had users: until the last one goes.
     pub(crate) kept: Option<Arc<Frame>>,
+    /// Its entry in `quick`.
+    place: Option<Place>,
+}
+
+/// Structures that follow the states of all frames.
+pub(crate) struct Beside {
+    pub(crate) marks: Apart<Marks>,
+    pub(crate) quick: Quick<Frame>,
 }
 
 impl FrameState {
@@ -121,15 +126,15 @@ impl FrameState {
     }
 }
 
-/// A page in memory. A reader that takes no lock needs the first fields alone, which lie together.
-#[repr(C)]
+/// A page in memory.
 pub(crate) struct Frame {
-    quick: AtomicU32,   // readers that came without the lock, or `CLOSED`
     waiting: AtomicU32, // threads, changed under the lock
     pub(crate) page: u64,
     bytes: UnsafeCell<Option<PageBytes>>,
     state: Mutex<FrameState>,
     changed: Condvar,
+    /// The frame itself, as its `Arc` names it: where the count of references is reached from.
+    this: AtomicPtr<Frame>,
 }
 
 // SAFETY: `bytes` is read under the shared latch and changed under the exclusive one, and the state
@@ -138,7 +143,7 @@ unsafe impl Sync for Frame {}
 
 impl Frame {
     /// A frame in limbo, without bytes and without holders. It counts from its first lock on.
-    pub(crate) fn new(page: u64) -> Frame {
+    pub(crate) fn new(page: u64) -> Arc<Frame> {
         let state = FrameState {
             resident: false,
             stay: 0,
@@ -154,49 +159,32 @@ impl Frame {
             late: false,
             through: 0,
             kept: None,
+            place: None,
         };
         let (state, bytes) = (Mutex::new(state), UnsafeCell::new(None));
         let (changed, waiting) = (Condvar::new(), AtomicU32::new(0));
-        Frame { page, quick: AtomicU32::new(CLOSED), waiting, state, changed, bytes }
+        let this = AtomicPtr::new(ptr::null_mut());
+        let frame = Arc::new(Frame { page, waiting, state, changed, bytes, this });
+        frame.this.store(Arc::as_ptr(&frame).cast_mut(), Relaxed);
+        frame
     }
 
     /// Locks the state; the sets follow when the lock is given back.
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, marks: &'a Marks) -> FrameLock<'a> {
+    pub(crate) fn lock<'a>(&'a self, beside: &'a Beside) -> FrameLock<'a> {
         let mut state = lock(&self.state);
-        // Opened and closed under the lock alone.
-        if self.quick.load(Relaxed) != CLOSED {
-            let readers = self.quick.swap(CLOSED, Acquire);
+        if let Some(place) = state.place {
+            let readers = beside.quick.close(place);
             state.readers += readers;
             state.users += readers;
         }
-        FrameLock { frame: self, marks, before: state.class(), state: Some(state) }
-    }
-
-    /// Takes the shared latch, and the access with it, without the lock. False: it takes the lock.
-    #[inline]
-    pub(crate) fn try_quick_read(&self) -> bool {
-        self.count_quick(|readers| Some(readers + 1))
-    }
-
-    /// Gives a shared latch back, and the access with it, without the lock, as long as nothing
-    /// follows from it. False: it takes the lock.
-    #[inline]
-    pub(crate) fn try_quick_end(&self) -> bool {
-        self.count_quick(|readers| readers.checked_sub(1))
-    }
-
-    #[inline]
-    fn count_quick(&self, next: impl Fn(u32) -> Option<u32>) -> bool {
-        // Acquire: the bytes as the thread that opened it left them. Release: they have been read.
-        let next = |readers| if readers == CLOSED { None } else { next(readers) };
-        self.quick.fetch_update(AcqRel, Relaxed, next).is_ok()
+        FrameLock { frame: self, beside, before: state.class(), state: Some(state) }
     }
 
     /// The first lock of a frame that has just been put into the table.
-    pub(crate) fn first_lock<'a>(&'a self, marks: &'a Marks) -> FrameLock<'a> {
+    pub(crate) fn first_lock<'a>(&'a self, beside: &'a Beside) -> FrameLock<'a> {
         let state = lock(&self.state);
-        FrameLock { frame: self, marks, before: Class::default(), state: Some(state) }
+        FrameLock { frame: self, beside, before: Class::default(), state: Some(state) }
     }
 
     /// Waiting threads look again.
@@ -218,6 +206,17 @@ impl Frame {
     pub(crate) unsafe fn bytes(&self) -> &[u8] {
         // SAFETY: under the latch no thread changes them.
         self.bytes.with(|bytes| unsafe { (*bytes).as_ref().expect("valid bytes are there") })
+    }
+
+    /// Where the bytes are: there as long as the frame is.
+    ///
+    /// # Safety
+    ///
+    /// As of [`bytes`](Frame::bytes).
+    unsafe fn start(&self) -> *mut u8 {
+        // SAFETY: under the latch no thread changes them.
+        self.bytes
+            .with(|bytes| unsafe { (*bytes).as_ref().expect("valid bytes are there").start() })
     }
 
     /// The state is used soon: the processor fetches it. It lies on two cache lines.
@@ -260,18 +259,48 @@ impl Frame {
 /// A frame of which the holder is a user: it stays until this is given back, in the table or, once
 /// its page is trimmed, kept by itself. A count of references would be a second count of users.
 #[derive(Clone, Copy)]
-pub(crate) struct Used(NonNull<Frame>);
+pub(crate) struct Used {
+    frame: NonNull<Frame>,
+    /// Its entry in `quick`, of a reader that came by it.
+    pub(crate) place: Option<Place>,
+}
 
 impl Used {
     /// The caller is a user of the frame, and is none from now on.
     #[inline]
     pub(crate) fn new(frame: &Arc<Frame>) -> Used {
-        Used(NonNull::new(Arc::as_ptr(frame).cast_mut()).expect("no reference is null"))
+        let frame = NonNull::new(Arc::as_ptr(frame).cast_mut()).expect("no reference is null");
+        Used { frame, place: None }
+    }
+
+    /// The same of a reader that has come by an entry.
+    #[inline]
+    pub(crate) fn by(frame: NonNull<Frame>, place: Place) -> Used {
+        Used { frame, place: Some(place) }
+    }
+
+    /// The frame, to be compared.
+    pub(crate) fn at(&self) -> *const Frame {
+        self.frame.as_ptr()
+    }
+
+    /// Where the bytes are.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Frame::bytes`].
+    #[inline]
+    pub(crate) unsafe fn start(&self, beside: &Beside) -> *mut u8 {
+        match self.place {
+            Some(place) => beside.quick.bytes(place),
+            // SAFETY: as the caller promises.
+            None => unsafe { Frame::start(self) },
+        }
     }
 
     /// The same with a reference of its own, which outlives the use.
     pub(crate) fn counted(&self) -> Arc<Frame> {
-        let frame = self.0.as_ptr();
+        let frame = self.frame.as_ptr();
         // SAFETY: it comes from an `Arc`, and a frame that has a user is alive. Paid for by the
         // `pool` bench.
         unsafe {
@@ -286,14 +315,14 @@ impl Deref for Used {
     #[inline(always)]
     fn deref(&self) -> &Frame {
         // SAFETY: as above.
-        unsafe { self.0.as_ref() }
+        unsafe { self.frame.as_ref() }
     }
 }
 
 /// The lock of a frame's state.
 pub(crate) struct FrameLock<'a> {
     frame: &'a Frame,
-    marks: &'a Marks,
+    beside: &'a Beside,
     before: Class,
     state: Option<MutexGuard<'a, FrameState>>, // `None` only while it waits
 }
@@ -311,11 +340,41 @@ impl FrameLock<'_> {
         self
     }
 
+    /// The frame has left the table: its entry is nobody's as soon as it has no user.
+    pub(crate) fn give_place_back(&mut self) {
+        let Some(place) = self.place else { return };
+        if self.users > 0 {
+            self.beside.quick.hide(place);
+        } else {
+            self.place = None;
+            self.beside.quick.free(place);
+        }
+    }
+
+    /// Lets readers come without the lock, if nothing follows from that.
+    #[inline]
+    fn open(&mut self) {
+        let Some(state) = &mut self.state else { return };
+        // A thread that waits is told of each reader that goes.
+        if !state.is_quick() || self.frame.waiting.load(Relaxed) > 0 {
+            return;
+        }
+        let Beside { quick, .. } = self.beside;
+        if state.place.is_none() {
+            // SAFETY: the bytes are valid, and no thread has the exclusive latch.
+            let start = unsafe { self.frame.start() };
+            state.place = quick.claim(self.frame.page, self.frame.this.load(Relaxed), start);
+        }
+        if let Some(place) = state.place {
+            quick.open(place);
+        }
+    }
+
     #[inline]
     fn follow(&mut self) {
         if let Some(state) = &self.state {
             let after = state.class();
-            self.marks.moved(self.frame.page, self.before, after);
+            self.beside.marks.moved(self.frame.page, self.before, after);
             self.before = after;
         }
     }
@@ -340,11 +399,6 @@ impl Drop for FrameLock<'_> {
     #[inline]
     fn drop(&mut self) {
         self.follow();
-        // A thread that waits is told of each reader that goes.
-        if self.state.as_ref().is_some_and(|state| state.is_quick())
-            && self.frame.waiting.load(Relaxed) == 0
-        {
-            self.frame.quick.store(0, Release);
-        }
+        self.open();
     }
 }

@@ -1,7 +1,7 @@
 //! Guards of the calling thread, and hits that the policy has not seen yet.
 
 use crate::decide::Core;
-use crate::shared::Inner;
+use crate::shared::{Inner, PART};
 use crate::sync::per_thread;
 use destage_core::Op;
 use std::cell::RefCell;
@@ -21,6 +21,21 @@ per_thread! {
 struct Batch {
     pool: Weak<Inner>,
     hits: Vec<(u64, Op)>,
+}
+
+impl Batch {
+    #[inline]
+    fn is_of(&self, pool: &Inner) -> bool {
+        std::ptr::eq(self.pool.as_ptr(), pool)
+    }
+
+    /// The number of a new one.
+    #[cold]
+    fn begin(batches: &mut Vec<Batch>, pool: &Arc<Inner>) -> usize {
+        batches.retain(|batch| batch.pool.strong_count() > 0);
+        batches.push(Batch { pool: Arc::downgrade(pool), hits: Vec::new() });
+        batches.len() - 1
+    }
 }
 
 impl Drop for Batch {
@@ -69,20 +84,17 @@ pub(crate) fn check(pool: &Inner, pages: &Range<u64>, change: bool) -> io::Resul
     })
 }
 
-/// Notes a hit; the policy sees the batch when it is full.
+/// Notes a hit; the policy sees the batch when it is full, or when it is large and the lock free.
+#[inline]
 pub(crate) fn note(pool: &Arc<Inner>, page: u64, op: Op) {
     BATCHES.with(|batches| {
         let batches = &mut *batches.borrow_mut();
-        let found = batches.iter().position(|batch| std::ptr::eq(batch.pool.as_ptr(), &**pool));
-        let at = found.unwrap_or_else(|| {
-            batches.retain(|batch| batch.pool.strong_count() > 0);
-            batches.push(Batch { pool: Arc::downgrade(pool), hits: Vec::new() });
-            batches.len() - 1
-        });
+        let found = batches.iter().position(|batch| batch.is_of(pool));
+        let at = found.unwrap_or_else(|| Batch::begin(batches, pool));
         let hits = &mut batches[at].hits;
         hits.push((page, op));
-        if hits.len() >= pool.options.batch as usize {
-            pool.note_hits(hits);
+        if hits.len().is_multiple_of(PART) || hits.len() >= pool.options.batch as usize {
+            pool.note_part(hits);
         }
     });
 }
@@ -101,8 +113,7 @@ fn noted(pool: &Inner, and: impl FnOnce(&mut Vec<(u64, Op)>)) {
     if pool.options.batch > 1 {
         BATCHES.with(|batches| {
             let batches = &mut *batches.borrow_mut();
-            let mine = |batch: &&mut Batch| std::ptr::eq(batch.pool.as_ptr(), pool);
-            if let Some(batch) = batches.iter_mut().find(mine) {
+            if let Some(batch) = batches.iter_mut().find(|batch| batch.is_of(pool)) {
                 and(&mut batch.hits);
             }
         });

@@ -31,7 +31,7 @@
 //!  record     the record's lines               counters   what is counted
 //!  shared     what all threads share           apart      a cache line for each value
 //!  bell       threads started, woken, stopped  sync       locks, or those of a model checker
-//!  copied     errors that concern several calls
+//!  quick      pages read without a lock        copied     errors that concern several calls
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
@@ -66,6 +66,9 @@ mod no_cache;
 mod options;
 mod page_set;
 mod pool;
+mod quick;
+#[cfg(test)]
+mod quick_tests;
 mod record;
 mod requests;
 mod resident;

@@ -96,8 +96,14 @@ impl<S: Store> Pool<S> {
     /// thread would wait for its own guard of the page, [`io::ErrorKind::InvalidData`] if its
     /// checksum differs; else the store's. Those of the other calls are the same.
     pub fn read(&self, page: u64) -> io::Result<ReadGuard<'_>> {
+        if self.shared.options.batch > 1
+            && let Some(frame) = self.shared.latch_quick(page)
+        {
+            held::note(&self.shared.inner, page, Op::Read);
+            return Ok(ReadGuard::new(&self.shared, page, frame));
+        }
         let (frame, _) = self.shared.one_page(page, Op::Read, false)?;
-        Ok(ReadGuard::new(&*self.shared, frame))
+        Ok(ReadGuard::new(&self.shared, page, frame))
     }
 
     /// A page, to be changed.

@@ -16,6 +16,9 @@ use destage_core::Op;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Hits of a batch between two looks at the lock.
+pub(crate) const PART: usize = 8;
+
 /// All of a pool but its store.
 pub(crate) struct Inner {
     core: Apart<Mutex<Core>>,
@@ -35,10 +38,14 @@ pub(crate) struct Inner {
 
 impl Inner {
     pub(crate) fn new(core: Core, options: Options, pages: u64, alignment: usize) -> Inner {
+        let limbo_pages = options.limbo_pages as usize;
+        // No more than pages of the store, which may be as many as it likes.
+        let frames = usize::try_from(pages).unwrap_or(usize::MAX);
+        let frames = frames.min(options.frames as usize + limbo_pages);
         Inner {
             core: Apart(Mutex::new(core)),
             trimmed: Condvar::new(),
-            table: Table::new(options.limbo_pages as usize),
+            table: Table::new(frames, limbo_pages),
             in_flight: Apart::default(),
             tally: Apart::default(),
             sync: Apart::default(),
@@ -98,21 +105,34 @@ impl Inner {
         }
     }
 
+    /// Asks the policy about a batch that has grown by a part: if it is full, or half full and the
+    /// lock is free. Threads that find it taken go on meanwhile.
+    pub(crate) fn note_part(&self, hits: &mut Vec<(u64, Op)>) {
+        let most = self.options.batch as usize;
+        if hits.len() >= most {
+            self.note_hits(hits);
+        } else if hits.len() >= most / 2
+            && let Ok(mut core) = self.core.try_lock()
+        {
+            self.note_hits_into(&mut core, hits);
+        }
+    }
+
     /// The same, under the pool's one lock.
     pub(crate) fn note_hits_into(&self, core: &mut Core, hits: &mut Vec<(u64, Op)>) {
         let page_bytes = u64::from(self.options.page_bytes);
-        let mut stale = 0;
-        for (page, op) in hits.drain(..) {
-            stale += usize::from(!core.note_hit(&self.table, page, op, page_bytes));
-        }
-        self.tally.stale_accesses.add(stale);
+        let noted = hits.len();
+        hits.retain(|(page, _)| core.log.resident.has(*page)); // a hit makes no page leave
+        self.tally.stale_accesses.add(noted - hits.len());
+        core.note_hits(&self.table, hits, page_bytes);
+        hits.clear();
     }
 
     pub(crate) fn counters(&self) -> PoolCounters {
         let core = self.core();
         let (policy, trims) = (core.log.counters, core.log.trims);
         drop(core);
-        let marks = &self.table.marks;
+        let marks = &self.table.beside.marks;
         let mut store = self.tally.counted();
         store.pending_writes = marks.pending() as u64;
         store.limbo_pages = marks.limbo() as u64;

@@ -1,7 +1,7 @@
 //! Locks and the like of the standard library. `loom/` builds the pool with those of the model
 //! checker in their place.
 
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub(crate) use std::thread::yield_now;
@@ -16,6 +16,13 @@ pub(crate) use per_thread;
 
 /// Locks that share the pages of a table.
 pub(crate) const SHARDS: u64 = 64;
+
+/// The model checker sees each access to an [`UnsafeCell`]: none may go past it.
+pub(crate) const CHECKS_ACCESS: bool = false;
+
+/// Entries of pages that are read without a lock, for each frame: so that hardly any page finds
+/// its neighbourhood full.
+pub(crate) const ENTRIES_PER_FRAME: usize = 2;
 
 /// Looks at a lock before a thread sleeps for it: some microseconds.
 pub(crate) const LOOKS: u32 = 100;

@@ -4,8 +4,8 @@
 
 use crate::apart::Apart;
 use crate::bytes::{PageBytes, PageLayout};
-use crate::frame::{Frame, FrameState};
-use crate::marks::Marks;
+use crate::frame::{Beside, Frame, FrameState};
+use crate::quick::{Arrived, Quick};
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, SHARDS};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -18,7 +18,7 @@ type Shard = HashMap<u64, Arc<Frame>, FixedState>;
 /// Page to frame.
 pub(crate) struct Table {
     shards: Box<[Apart<RwLock<Shard>>]>,
-    pub(crate) marks: Apart<Marks>,
+    pub(crate) beside: Beside,
     /// Memory of pages that have left, for those that come: a sync frees all of limbo on one
     /// thread. The standard library's lock: no other is taken under it, in no schedule.
     spares: Apart<Mutex<Vec<PageBytes>>>,
@@ -26,9 +26,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(most_spares: usize) -> Table {
+    /// For some frames at a time, at most so many spare ones.
+    pub(crate) fn new(frames: usize, most_spares: usize) -> Table {
         let shards = (0..SHARDS).map(|_| Apart::default()).collect();
-        Table { shards, marks: Apart::default(), spares: Apart::default(), most_spares }
+        let beside = Beside { marks: Apart::default(), quick: Quick::new(frames) };
+        Table { shards, beside, spares: Apart::default(), most_spares }
     }
 
     fn spares(&self) -> MutexGuard<'_, Vec<PageBytes>> {
@@ -70,7 +72,7 @@ impl Table {
     ) -> Option<R> {
         let shard = self.read(page);
         let frame = shard.get(&page)?;
-        Some(f(frame, &mut frame.lock(&self.marks)))
+        Some(f(frame, &mut frame.lock(&self.beside)))
     }
 
     /// Does something while the processor fetches the page's frame, if it is there. The frame stays
@@ -78,8 +80,22 @@ impl Table {
     #[inline]
     pub(crate) fn near<R>(&self, page: u64, f: impl FnOnce(Option<&Arc<Frame>>) -> R) -> R {
         let shard = self.read(page);
+        self.beside.quick.prefetch(page);
         let frame = shard.get(&page).inspect(|frame| frame.prefetch_state());
         f(frame)
+    }
+
+    /// Takes the shared latch of a page whose frame is in the table, and stays there meanwhile, and
+    /// an access with it, without the frame's lock.
+    #[inline]
+    pub(crate) fn arrives(&self, page: u64, frame: &Arc<Frame>) -> bool {
+        match self.beside.quick.arrive(page) {
+            None => false,
+            Some(Arrived::Reads(found, _)) if found.as_ptr().cast_const() == Arc::as_ptr(frame) => {
+                true
+            }
+            Some(_) => unreachable!("the entry of a frame in the table is its own"),
+        }
     }
 
     /// Does something with the page's frame, which is made if it is not there.
@@ -102,12 +118,12 @@ impl Table {
         match self.write(page).entry(page) {
             Entry::Occupied(found) => {
                 let frame = Arc::clone(found.get());
-                f(&mut frame.lock(&self.marks));
+                f(&mut frame.lock(&self.beside));
                 frame
             }
             Entry::Vacant(none) => {
-                let frame = Arc::new(Frame::new(page));
-                f(&mut frame.first_lock(&self.marks));
+                let frame = Frame::new(page);
+                f(&mut frame.first_lock(&self.beside));
                 none.insert(Arc::clone(&frame));
                 frame
             }
@@ -118,10 +134,11 @@ impl Table {
     pub(crate) fn let_go(&self, page: u64, f: impl FnOnce(&Arc<Frame>, &mut FrameState)) {
         let mut shard = self.write(page);
         let Entry::Occupied(found) = shard.entry(page) else { return };
-        let mut state = found.get().lock(&self.marks);
+        let mut state = found.get().lock(&self.beside);
         f(found.get(), &mut state);
         if state.is_free() {
             state.detached = true;
+            state.give_place_back();
             drop(state);
             let frame = found.remove();
             drop(shard);
@@ -153,7 +170,7 @@ impl Table {
     pub(crate) fn drop_bytes(&self, page: u64) {
         let mut shard = self.write(page);
         let Some(frame) = shard.get(&page).map(Arc::clone) else { return };
-        let mut state = frame.lock(&self.marks);
+        let mut state = frame.lock(&self.beside);
         state.mark = crate::frame::Mark::Clean;
         state.failed = false;
         if state.exclusive == crate::frame::Exclusive::Guard {
@@ -161,6 +178,7 @@ impl Table {
         }
         state.detached = true;
         state.kept = (state.users > 0).then(|| Arc::clone(&frame));
+        state.give_place_back();
         drop(state);
         shard.remove(&page);
         frame.notify();

@@ -147,10 +147,18 @@ impl Log {
     }
 
     /// A line of the decisions.
+    #[inline]
     pub(crate) fn decided(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
-        let Some(log) = &mut self.decisions else { return };
-        decision::append_line(&mut log.lines.buffer, log.index, r, hit, plan, |page| page.0);
-        log.index += 1;
-        log.lines.appended();
+        if let Some(decisions) = &mut self.decisions {
+            decisions.append(r, hit, plan);
+        }
+    }
+}
+
+impl Decisions {
+    fn append(&mut self, r: &Request, hit: bool, plan: Option<&Plan>) {
+        decision::append_line(&mut self.lines.buffer, self.index, r, hit, plan, |page| page.0);
+        self.index += 1;
+        self.lines.appended();
     }
 }

@@ -58,6 +58,8 @@ mod options;
 mod page_set;
 #[path = "../../src/pool.rs"]
 mod pool;
+#[path = "../../src/quick.rs"]
+mod quick;
 #[path = "../../src/record.rs"]
 mod record;
 #[path = "../../src/requests.rs"]

@@ -4,7 +4,10 @@ use crate::fault::FaultStore;
 use crate::memory::MemoryStore;
 use crate::options::Options;
 use crate::pool::Pool;
+use crate::quick::{Arrived, Quick};
 use crate::store::Store;
+use crate::sync::UnsafeCell;
+use std::ptr;
 use std::sync::Arc;
 
 const PAGE: usize = 512;
@@ -95,6 +98,39 @@ fn a_page_is_changed_by_one_or_read_by_many() {
         );
         assert_eq!(stamp_of(&pool, 0), 2);
         check_sums(&pool);
+    });
+}
+
+/// An entry becomes another page's while readers look for the first: none reads a page that it did
+/// not ask for, and none goes uncounted.
+#[test]
+fn a_reader_without_a_lock_reads_the_page_that_it_asked_for() {
+    under_every_schedule(|| {
+        let quick = Arc::new(Quick::new(1));
+        let frames = [UnsafeCell::new(1), UnsafeCell::new(2)];
+        let at = |frame: usize| -> *const UnsafeCell<u64> { &raw const frames[frame] };
+        let first = quick.claim(1, at(0), ptr::null_mut()).expect("the only entry");
+        quick.open(first);
+        let read = |quick: &Quick<UnsafeCell<u64>>| {
+            let Some(arrived) = quick.arrive(1) else { return };
+            let (Arrived::Reads(frame, place) | Arrived::Strays(frame, place)) = &arrived;
+            // SAFETY: the frames outlive the threads, and none is changed under a reader.
+            let page = unsafe { frame.as_ref() }.with(|page| unsafe { *page });
+            assert_eq!(page == 1, matches!(arrived, Arrived::Reads(..)));
+            quick.leave(*place);
+        };
+        let readers = [(); 2].map(|()| {
+            let quick = Arc::clone(&quick);
+            loom::thread::spawn(move || read(&quick))
+        });
+        if quick.close(first) == 0 {
+            // SAFETY: the entry is closed, and had no reader.
+            frames[0].with_mut(|page| unsafe { *page = 3 });
+            quick.free(first);
+            let second = quick.claim(2, at(1), ptr::null_mut()).expect("the only entry");
+            quick.open(second);
+        }
+        readers.into_iter().for_each(|reader| reader.join().expect("it does not panic"));
     });
 }
 

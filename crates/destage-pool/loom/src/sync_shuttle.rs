@@ -1,6 +1,6 @@
 //! Locks and the like of shuttle, in place of `../../src/sync.rs`.
 
-pub(crate) use shuttle::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+pub(crate) use shuttle::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 pub(crate) use shuttle::sync::{
     Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
@@ -17,6 +17,11 @@ pub(crate) use per_thread;
 
 /// Fewer than pages, and more than one.
 pub(crate) const SHARDS: u64 = 2;
+/// The model checker sees each access to an [`UnsafeCell`]: none may go past it.
+pub(crate) const CHECKS_ACCESS: bool = false;
+
+/// Pages take each other's entries.
+pub(crate) const ENTRIES_PER_FRAME: usize = 1;
 pub(crate) const LOOKS: u32 = 0;
 
 /// [`std::cell::UnsafeCell`], as loom has it.
