@@ -32,6 +32,7 @@ pub mod option_table;
 pub mod options;
 pub mod padding;
 pub mod pin;
+mod pinning;
 pub mod result;
 pub mod run;
 pub mod series;

@@ -69,24 +69,33 @@ impl Decider for Alone {
     fn policy(&mut self) -> Option<&mut AnyPolicy> {
         Some(&mut self.policy)
     }
+
+    fn hint(&mut self, hits: &[(u64, Op)]) {
+        // A hint for all pages before the next: their cache misses overlap.
+        hits.iter().for_each(|&(page, _)| self.policy.prefetch(Page(page)));
+        hits.iter().for_each(|&(page, _)| self.policy.prefetch_links(Page(page)));
+        hits.iter().for_each(|&(page, _)| self.policy.prefetch_neighbours(Page(page)));
+    }
+
+    fn hits(&mut self, hits: &[(u64, Op)], follower: &mut Follower<'_>) -> bool {
+        for &(page, op) in hits {
+            let r = request(page, op, true);
+            match self.policy.request(&r) {
+                Lookup::Hit(_) => follower.hit(&r),
+                found => {
+                    self.plan.clear();
+                    answered(&mut self.policy, &mut self.plan, &r, found, follower);
+                }
+            }
+        }
+        true
+    }
 }
 
 fn request(page: u64, op: Op, first_of_request: bool) -> Request {
     let mut r = Request::new(Page(page), Lpn(page), op);
     r.first_of_request = first_of_request;
     r
-}
-
-/// Asks a policy about requests of one resident page each, which have been carried out.
-pub(crate) fn ask_hits(policy: &mut AnyPolicy, hits: &[(u64, Op)], follower: &mut Follower<'_>) {
-    let mut plan = Plan::new();
-    for &(page, op) in hits {
-        let r = request(page, op, true);
-        match policy.request(&r) {
-            Lookup::Hit(_) => follower.hit(&r),
-            found => answered(policy, &mut plan, &r, found, follower),
-        }
-    }
 }
 
 /// Asks a policy about one access, as a run without a device does.

@@ -1,12 +1,11 @@
 //! Decisions: what the policy says to each access, under the pool's one lock and without I/O.
 
-use crate::alone::ask_hits;
 use crate::clock::Clock;
 use crate::follow::Follower;
 use crate::record::Recorded;
 use crate::table::Table;
 use crate::work::{Accesses, Asked, Log, Work};
-use destage_core::{AnyPolicy, Op, Page, Policy};
+use destage_core::{AnyPolicy, Op};
 use std::any::Any;
 use std::io;
 use std::ops::Range;
@@ -74,6 +73,15 @@ pub trait Decider: Any + Send {
 
     /// The policy, where it decides alone.
     fn policy(&mut self) -> Option<&mut AnyPolicy>;
+
+    /// Hints that these pages are asked for next.
+    fn hint(&mut self, _hits: &[(u64, Op)]) {}
+
+    /// Asks about requests of one resident page each, which have been carried out. False: each is
+    /// to be a [`request`](Decider::request).
+    fn hits(&mut self, _hits: &[(u64, Op)], _follower: &mut Follower<'_>) -> bool {
+        false
+    }
 }
 
 impl Core {
@@ -123,18 +131,14 @@ impl Core {
 
     /// Accesses of a batch, in order; those whose pages have left meanwhile are dropped before.
     pub(crate) fn note_hits(&mut self, table: &Table, hits: &[(u64, Op)], page_bytes: u64) {
-        if let Some(policy) = self.cache.policy() {
-            // A hint for all pages before the next: their cache misses overlap.
-            hits.iter().for_each(|&(page, _)| policy.prefetch(Page(page)));
-            hits.iter().for_each(|&(page, _)| policy.prefetch_links(Page(page)));
-            hits.iter().for_each(|&(page, _)| policy.prefetch_neighbours(Page(page)));
-            if self.log.record.is_none() {
-                let Core { log, writes_through: through, .. } = self;
-                let work = &mut Work::default();
-                let through = *through;
-                let accesses = None;
-                let mut follower = Follower { log, table, accesses, latches: false, work, through };
-                return ask_hits(policy, hits, &mut follower);
+        self.cache.hint(hits);
+        let Core { cache, log, writes_through, .. } = self;
+        if log.record.is_none() {
+            let (work, through) = (&mut Work::default(), *writes_through);
+            let accesses = None;
+            let mut follower = Follower { log, table, accesses, latches: false, work, through };
+            if cache.hits(hits, &mut follower) {
+                return;
             }
         }
         for &(page, op) in hits {

@@ -340,7 +340,7 @@ impl FrameLock<'_> {
         self
     }
 
-    /// The frame has left the table: its entry is nobody's as soon as it has no user.
+    /// The frame has left the table: its entry is free as soon as it has no user.
     pub(crate) fn give_place_back(&mut self) {
         let Some(place) = self.place else { return };
         if self.users > 0 {

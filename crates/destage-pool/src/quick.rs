@@ -7,7 +7,7 @@
 //! The frame's lock alone opens and closes an entry. Closing it adds its readers to the frame's
 //! state, as users and readers, so under the lock the state is whole. Readers are alike: one that
 //! came with the lock may go without it, and the other way round. An entry stays its frame's as
-//! long as the frame is in the table or has a user: whoever is counted in it can go there again.
+//! long as the frame is in the table or has a user: a reader that is counted there can leave there.
 //!
 //! A page whose neighbourhood in the table of entries is full has none: its readers take the lock.
 

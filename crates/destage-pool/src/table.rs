@@ -26,7 +26,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// For some frames at a time, at most so many spare ones.
+    /// For this many frames at a time and `most_spares` spare ones at most.
     pub(crate) fn new(frames: usize, most_spares: usize) -> Table {
         let shards = (0..SHARDS).map(|_| Apart::default()).collect();
         let beside = Beside { marks: Apart::default(), quick: Quick::new(frames) };

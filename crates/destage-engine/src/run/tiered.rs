@@ -7,7 +7,7 @@ use super::runner::{Followed, Runner, replay_of};
 use crate::checked::Checked;
 use crate::mounted::Mounted;
 use crate::options::RunOptions;
-use crate::pin;
+use crate::pinning;
 use crate::spec::PolicySpec;
 use crate::tier_options::{NO_SIZE, TierOptions};
 use crate::tiers::LowerTiersSpec;
@@ -56,7 +56,7 @@ pub(super) fn suits(spec: &PolicySpec, options: &RunOptions) -> Result<(), RunEr
         return impossible("prefix-min is the bound of cached prefixes: add kv (--kv)".into());
     }
     suits_ttl(spec, options)?;
-    pin::suits(spec, options).map_err(RunError::Impossible)?;
+    pinning::suits(spec, options).map_err(RunError::Impossible)?;
     if !tiers.kv && tiers.tier2.is_none() {
         return Ok(());
     }

@@ -310,7 +310,8 @@ proptest! {
             let admit = AdmissionSpec::parse("worth[read_ns=20ns]").expect("a filter");
             let policy = PolicySpec::parse(policy).expect("a policy");
             let rules = TierRules::default();
-            let tier2 = LowerTierSpec { policy, frames, admit, rules, page_bytes: 4096, pins: None };
+            let page_bytes = 4096;
+            let tier2 = LowerTierSpec { policy, frames, admit, rules, page_bytes, pins: None };
             LowerTiersSpec { tier2, tier3: Some(third) }
         });
         let mut recorder = Recorder::default();

@@ -252,6 +252,14 @@ impl Naive<'_> {
         if self.behind.evict_wait == "none" { 0 } else { first }
     }
 
+    /// Tier 2 has no frame for the page.
+    fn is_full(&self, case: &Case, page: u64) -> bool {
+        let (frames, pins) = (case.lower.tier2.frames, case.lower.tier2.pins.as_deref());
+        let is_other = |page: &u64| !pins.is_some_and(|pins| pins.has(Page(*page)));
+        let taken = self.slots.keys().filter(|page| is_other(page)).count();
+        is_other(&page) && taken as u32 == frames - pins.map_or(0, |pins| pins.count())
+    }
+
     /// When the data are there, and when the frame is the page's own.
     fn miss(&mut self, case: &Case, miss: Miss<'_>) -> (u64, u64) {
         let Miss { page, is_write, decision, dirty1, frames } = miss;
@@ -280,13 +288,6 @@ impl Naive<'_> {
         if is_write && rules.promote == Promote::Move && self.slots.contains_key(&page) {
             self.leave(page);
         }
-        let (frames_of_tier2, pins) = (case.lower.tier2.frames, case.lower.tier2.pins.as_deref());
-        let is_other = |page: &u64| !pins.is_some_and(|pins| pins.has(Page(*page)));
-        let others = frames_of_tier2 - pins.map_or(0, |pins| pins.count());
-        let is_full = |slots: &BTreeMap<u64, (u32, bool)>, page: u64| {
-            let taken = slots.keys().filter(|page| is_other(page)).count();
-            is_other(&page) && taken as u32 == others
-        };
         let mut out = |full: bool| full.then(|| victims.pop_front().expect("a full tier evicts"));
         let (mut frame, mut wrote) = (self.now, None);
         if decision.evicted.is_empty() {
@@ -306,7 +307,7 @@ impl Naive<'_> {
             } else if is_dirty && self.slots.contains_key(&victim) {
                 self.write(victim, true)
             } else if takes(victim) {
-                let evicted = out(is_full(&self.slots, victim));
+                let evicted = out(self.is_full(case, victim));
                 self.take_in(victim, evicted, is_dirty, decision)
             } else if is_dirty {
                 self.declined(victim, is_in_tier3)
@@ -319,7 +320,7 @@ impl Naive<'_> {
             wrote = wrote.or(Some(ends).filter(|_| is_dirty));
         }
         if !is_write && decision.tier != 2 && takes(page) {
-            let evicted = out(is_full(&self.slots, page));
+            let evicted = out(self.is_full(case, page));
             self.take_in(page, evicted, false, decision);
         }
         assert!(victims.is_empty());
