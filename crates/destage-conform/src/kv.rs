@@ -249,8 +249,14 @@ impl KvVector {
 
     /// The counters of 7.3, by name.
     fn counters(&self, counted: &KvReplayed) -> Map<String, Json> {
-        let of_pages =
-            ["tier2_cleaned", "tier2_misses", "tier3_misses", "backing_reads", "backing_writes"];
+        let of_pages = [
+            "tier2_cleaned",
+            "tier2_pinned_hits",
+            "tier2_misses",
+            "tier3_misses",
+            "backing_reads",
+            "backing_writes",
+        ];
         let is_named =
             |(name, _): &(&str, u64)| !of_pages.contains(name) && !name.starts_with("pending");
         let (of_tier2, of_tier3) = (counted.tiers.of_tier2(), counted.tiers.of_tier3());
