@@ -163,7 +163,7 @@ ADDITIONS = (
             ),
             (
                 f"{ENGINE}/result/schema.rs",
-                '"pages that may be padded, of such a policy; absent: all";\n',
+                '"of such a policy: pages that may be padded; absent: all";\n',
                 '        mine "?": "integer", "as it was given";\n',
             ),
             (

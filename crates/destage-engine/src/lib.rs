@@ -15,6 +15,7 @@
 //!  tiers         the tiers below the cache
 //!  backing       the store below them             clean   write-back of the flash tier
 //!  offer         pages that the flash tier is offered     pin   pages that stay in a cache
+//!  pinning       these among the other options
 //!  tier_options  options of these tiers and of language models
 //!  sizes, spec, cost   words of users: 32MiB, cflru[window_fraction=0.75], read=1,write=118
 //! ```
