@@ -32,6 +32,7 @@
 //!  shared     what all threads share           apart      a cache line for each value
 //!  bell       threads started, woken, stopped  sync       locks, or those of a model checker
 //!  quick      pages read without a lock        copied     errors that concern several calls
+//!  quick_tests    its tests, which the model checkers leave out
 //! ```
 //!
 //! Locks are taken in this order: the pool's one lock (`shared`), a shard of the table (`table`), a
