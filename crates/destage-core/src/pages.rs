@@ -355,7 +355,7 @@ impl<D: Directory> Pages<D> {
     /// Prefetches the links of the page's neighbours; its own should be near already.
     #[inline(always)]
     pub fn prefetch_links(&self, page: Page) {
-        // An unknown dense page's links are stale, and what they name is fetched in vain: cheaper
+        // An unknown dense page's links are stale, and their pages are fetched in vain: cheaper
         // than a branch that depends on whether the page is known, which nothing predicts.
         if let Some(slot) = self.directory.slot(page)
             && let Some(links) = self.links.get(slot.index())

@@ -49,7 +49,7 @@ impl PinSpec {
     ///
     /// # Errors
     ///
-    /// A sentence that names the range and what was expected.
+    /// A sentence with the range and the form that is expected.
     pub fn parse(text: &str) -> Result<PinSpec, String> {
         let text = text.trim();
         if text == NO_PINS {

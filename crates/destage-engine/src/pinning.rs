@@ -27,7 +27,7 @@ impl TierOptions {
         Ok(())
     }
 
-    /// Each cache has a frame for pages that are not pinned; `frames` are those of the cache, 0 of
+    /// Each cache has a frame for pages that are not pinned; the cache has `frames`, 0 if there is
     /// none.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ pub(crate) enum Arrived<F> {
 }
 
 impl<F> Quick<F> {
-    /// Room for the pages of `frames` frames, and as much again; for those of [`MOST`] at most.
+    /// Room for the pages of `frames` frames, of [`MOST`] at most, and as much again.
     pub(crate) fn new(frames: usize) -> Quick<F> {
         let entry = |_| Entry {
             page: AtomicU64::new(FREE),

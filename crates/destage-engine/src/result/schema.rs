@@ -397,7 +397,7 @@ pub static SCHEMA: &[Object] = &[
         collection_programs: "integer", "pages moved, and other programs of the FTL's own";
         erases: "integer", METRIC;
         slc_programs "?": "integer", METRIC;
-        slc_erases "?": "integer", "those of `erases` that were of SLC blocks; absent: none";
+        slc_erases "?": "integer", "SLC blocks among `erases`; absent: none";
     ),
 ];
 

@@ -68,8 +68,8 @@ pub fn run_tiers_with_ttl(
     run_tiers_pinned(policy, (frames, none), params, tiers, trace, (arrivals_ns, ttl_ns))
 }
 
-/// As [`run_tiers_with_ttl`], with pages that are pinned in tier 1; those of tier 2 are `pinned` of
-/// its object.
+/// As [`run_tiers_with_ttl`], with pages that are pinned in tier 1; `pinned` of its object has the
+/// pages that are pinned in tier 2.
 ///
 /// # Panics
 ///
@@ -143,7 +143,7 @@ pub fn run_tiers_pinned(
     Some(ended(upper.dirty_pages(), (lower, third), counters, decisions, flushes))
 }
 
-/// The tier, whose pinned pages are those of the trace.
+/// The tier, its pinned pages without any that the trace does not access.
 fn pinned_of_trace(tier: &Map<String, Value>, trace: &[Step]) -> Map<String, Value> {
     let mut tier = tier.clone();
     if let Some(Value::Array(pages)) = tier.get("pinned") {
