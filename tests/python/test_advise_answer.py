@@ -221,7 +221,7 @@ def test_the_tail_stands_beside_the_advice_and_its_alternatives(
     advices: dict[tuple[str, str], ds.Advice],
 ) -> None:
     from destage.model.metrics import METRICS
-    from destage.model.words import valued
+    from destage.model.values import valued
     from destage.show.tables.advice import choice_lines, sure_lines, wrong_lines
 
     (p99,) = (metric for metric in METRICS if metric.name == "response_ns_p99")

@@ -14,7 +14,7 @@ from conftest import DATA, VECTORS, msr_lines, traces_folder, without_device
 
 import destage as ds
 from destage.lab.traces import opened_again
-from destage.model.run import trace_name
+from destage.model.trace_identity import trace_name
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,12 @@ import destage as ds
 from destage.experiment.experiment import Experiment
 from destage.lab.ssd import open_device
 from destage.reproduce import paper
+from destage.reproduce.load import LoadOptions
 from destage.reproduce.published import catalogue, requests_of
 from destage.reproduce.runs import Request, Runner
 from destage.reproduce.scaling import coarse, scaled_drive, scaled_policy, scaled_size
 from destage.reproduce.standins import PRESET, Generated, apart, recipe
-from destage.reproduce.workloads import LoadOptions, Loads
+from destage.reproduce.workloads import Loads
 
 #: A plain recipe; tests change what they are about.
 PLAIN: dict[str, Any] = {

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from destage.reproduce.beyond_pages import (
-    UNPADDED,
     optimum_cells,
     padding_rows,
     reversal_rows,
     variant_rows,
     winner_rows,
 )
-from destage.reproduce.findings import Findings, Gains, gains
+from destage.reproduce.findings import UNPADDED, Findings, Gains, gains
 
 
 def run(mean: float | None, erases: int = 10, waf: float | None = 1.5) -> dict[str, Any]:

@@ -71,7 +71,8 @@ def test_a_quiet_trace_beside_a_loud_one_keeps_readable_numbers(store: Path) -> 
 
 def test_times_that_no_unit_suits_have_that_of_the_smallest() -> None:
     from destage.model.metrics import metrics
-    from destage.model.words import cell, column_unit
+    from destage.model.values import cell
+    from destage.model.words import column_unit
 
     mean = next(m for m in metrics() if m.name == "response_ns_mean")
     times = [50_000.0, 30_000_000_000.0]

@@ -351,13 +351,15 @@ def test_parts_do_not_say_where_anything_was(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_new_to_rows_is_kept_and_shown(tmp_path: Path) -> None:
-    from destage.experiment.rows import kinds
+    from destage.model.columns import stored_kinds
 
     drive = ds.open_device("ecr")
     run = ds.run(ds.synth("loop", requests=90, device=drive), "aalru", cache="9p", device=drive).run
-    assert set(run.to_dict()) <= set(kinds()), "give a new column its type in experiment/rows.py"
+    assert set(run.to_dict()) <= set(stored_kinds()), (
+        "give a new column its type in model/columns.py"
+    )
     store = Store.begin(tmp_path / "runs")
-    row = dict.fromkeys(kinds()) | {"id": "a", "status": "done"}
+    row = dict.fromkeys(stored_kinds()) | {"id": "a", "status": "done"}
     row |= {"trace": "t", "label": "lru", "cache": "1p", "options": "{}", "params": "{}"}
     store.add([{**row, "shiny": 3}])
     store.add([{**row, "id": "b"}])

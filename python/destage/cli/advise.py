@@ -12,7 +12,6 @@ import click
 from destage.base.errors import UsageError
 from destage.cli import signals
 from destage.cli.budget import BUDGET, advised_within, check_figures, write_figures
-from destage.cli.compare import note_left_out, policy_flag
 from destage.cli.load import MAYBE_TRACES, load_one
 from destage.cli.options import (
     COMMON,
@@ -29,6 +28,7 @@ from destage.cli.options import (
 )
 from destage.cli.output import FILES, Outputs, command_line, file_flag, print_table
 from destage.cli.planned import planned_kv_table, planned_table
+from destage.cli.policy_options import note_left_out, policy_flag
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.smart import SMART, needs_trace, say_smart

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, apply
-from destage.cli.output import file_flag
+from destage.cli.output import JSON, wrote_json
+from destage.cli.screen import wrapped
 from destage.lab.catalogue import PolicyInfo
 from destage.lab.catalogue import policies as all_policies
 from destage.lab.catalogue import policy as one_policy
 from destage.model.naming import FAMILIES, GROUPS
-from destage.model.provenance import document
 
-__all__ = ["policies", "wrapped", "wrote_json"]
-
-JSON = [file_flag("--json", "json_file", help="Write JSON; - for stdout.")]
-
-
-def wrote_json(json_file: str | None, kind: str, data: Any) -> bool:
-    """Write a dataclass, or several, to a file if one is given; whether that was standard output.
-
-    Several stand in a list that has the name of their kind.
-    """
-
-    def plain(value: Any) -> Any:
-        is_instance = dataclasses.is_dataclass(value) and not isinstance(value, type)
-        return dataclasses.asdict(value) if is_instance else str(value)
-
-    if json_file is not None:
-        several = isinstance(data, Sequence)
-        content = {kind: data} if several else plain(data)
-        text = json.dumps(document(kind, content), indent=1, default=plain)
-        write_whole(json_file, text + "\n")
-    return json_file == "-"
-
+__all__ = ["policies"]
 
 EPILOG = """\b
 Examples:
@@ -131,9 +106,3 @@ def _describe(p: PolicyInfo) -> None:
     default = first.default.split(" = ")[0]
     drive = " --device small" if p.needs_device else ""
     click.echo(f"\n  destage compare TRACE -p 'lru,{p.name}[{first.name}={default}]'{drive}")
-
-
-def wrapped(text: str, indent: int = 2) -> str:
-    """Return text as a paragraph of 80 columns."""
-    pad = " " * indent
-    return textwrap.fill(text, 80, initial_indent=pad, subsequent_indent=pad)

@@ -19,8 +19,8 @@ from destage.cli.options import (
     run_values,
 )
 from destage.cli.output import file_flag, look_at
+from destage.cli.policy_options import SIZE
 from destage.cli.reading import TRACE
-from destage.cli.run import SIZE
 from destage.cli.screen import progress
 from destage.cli.why import FILES
 from destage.model.provenance import document

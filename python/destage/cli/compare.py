@@ -17,62 +17,33 @@ from destage.cli.options import (
     SSD,
     TIERS,
     Command,
-    Decorated,
     apply,
     drives_of,
     flag,
     run_values,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, file_flag, print_table
+from destage.cli.output import FILES, REPORT, Outputs, print_table
 from destage.cli.planned import planned_table
+from destage.cli.policy_options import note_left_out, policy_flag, say_warnings
 from destage.cli.reading import TRACE
-from destage.cli.screen import note, note_interrupted, progress, warn
+from destage.cli.screen import note, note_interrupted, progress
 from destage.cli.screening import SAMPLE, check_screened, screened
 from destage.cli.store import JOBS, STORE, experiment_of
 from destage.experiment.experiment import Experiment
 from destage.experiment.results import Results
 from destage.lab.checks import USUAL, Exclusions, asked, check_request, suiting
-from destage.lab.policy_base import expanded
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
 from destage.model.choice import LIFE, VIEWS, chosen, metric_named
-from destage.model.naming import skipped
-from destage.model.run import Run, warnings_of
+from destage.model.run import Run
 from destage.questions.runs import Interrupted, Pair, compare_pairs
 
 if TYPE_CHECKING:
     from destage.questions.curves.screening import Screened
 
-__all__ = ["REPORT", "compare", "note_left_out", "policy_flag", "say_warnings"]
+__all__ = ["compare"]
 
-
-def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
-    """The flag for policies, or for one, with its default in the help."""
-    takes = (
-        "Policies, such as lru,arc, or a group: all, flash, classic."
-        " Parameters: 'cflru[window_fraction=0.75]'."
-        if several
-        else "Policy: lru, 'cflru[window_fraction=0.75]'."
-    )
-    return [
-        flag(
-            "-p",
-            "--policy",
-            metavar="NAME,..." if several else "NAME",
-            help=f"{takes} none: no cache. FILE.py:CLASS: your own policy. [{default}]",
-        )
-    ]
-
-
-REPORT = [
-    file_flag(
-        "--report",
-        "report_file",
-        metavar="FILE.html",
-        help="Report that opens offline (needs the extra 'report').",
-    )
-]
 
 ENDURANCE = [
     flag(
@@ -328,41 +299,3 @@ def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
         raise UsageError(
             f"--view {arguments['view']} shows {needs} of a simulated SSD: add --device"
         )
-
-
-def note_left_out(
-    policies: str | None, drive: Device | None, options: Mapping[str, object]
-) -> None:
-    """List the members of a group that are skipped: for lack of a device, or by the options."""
-    left = expanded(policies or "", drive is not None, options)[1]
-    for why, names in skipped(left, options, "--").items():
-        note(f"{why}: {', '.join(names)}")
-
-
-#: Beginnings of warnings that say no more than that a cache is larger than its trace.
-_LARGER = "the cache has room for more pages than the trace"
-#: Of a queue, which a note of the table is about too.
-_QUEUE = "the device does not keep up with the trace's times"
-_FOLLOWING = ("the cache is still filling", "more than 5 % of the flash writes")
-
-
-def _is_said(run: Run, message: str, has_table: bool) -> bool:
-    """Whether a note of the table, or another warning, covers this one."""
-    if has_table and message.startswith(_QUEUE):
-        return True
-    is_larger = run.frames > run.trace.unique_pages > 0
-    covered = (_LARGER, *_FOLLOWING) if has_table else _FOLLOWING
-    return is_larger and message.startswith(covered)
-
-
-def say_warnings(results: Results, *, has_table: bool) -> None:
-    """Print the warnings of all runs, each once, with the policies that it is about if not all."""
-    labels = list(dict.fromkeys(r.label for r in results))
-    about: dict[str, dict[str, None]] = {}
-    for run in results:
-        for message in warnings_of([run]):
-            if not _is_said(run, message, has_table):
-                about.setdefault(message, {})[run.label] = None
-    for message, named in about.items():
-        all_of_several = len(named) == len(labels) > 1
-        warn(message if all_of_several else f"{', '.join(named)}: {message}")

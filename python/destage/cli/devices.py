@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from destage.base.errors import UsageError
-from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.options import COMMON, Command, apply, flag
-from destage.cli.output import print_table
+from destage.cli.output import JSON, print_table, wrote_json
+from destage.cli.screen import wrapped
 from destage.experiment.spec import toml_value
 from destage.lab.catalogue import DeviceInfo, DeviceKey, FtlInfo, device_keys
 from destage.lab.catalogue import device as one_device

@@ -8,7 +8,6 @@ import click
 
 from destage.base.errors import UsageError
 from destage.cli import signals
-from destage.cli.compare import REPORT, note_left_out, policy_flag
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     ALLOW_CODE,
@@ -20,8 +19,9 @@ from destage.cli.options import (
     run_values,
     sizes_flag,
 )
-from destage.cli.output import FILES, Outputs, print_table
+from destage.cli.output import FILES, REPORT, Outputs, print_table
 from destage.cli.partition import PARTITION, print_partition
+from destage.cli.policy_options import note_left_out, policy_flag
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.sampling import ERROR, SEED, sampled
 from destage.cli.screen import note_interrupted, progress, warn

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +20,7 @@ from destage.base.io.files import write_whole
 from destage.base.io.names import printable
 from destage.cli import signals
 from destage.cli.options import OUTPUT, Decorated, flag
+from destage.model.provenance import document
 
 if TYPE_CHECKING:
     from destage.experiment.results import Results
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from destage.show.tables.frames import Tabled
     from destage.show.tables.table import Table
 
-__all__ = ["FILES", "Outputs", "file_flag", "print_table"]
+__all__ = ["FILES", "JSON", "REPORT", "Outputs", "file_flag", "print_table", "wrote_json"]
 
 
 def file_flag(*names: str, metavar: str = "FILE", **kwargs: Any) -> Decorated:
@@ -47,6 +50,17 @@ FILES: list[Decorated] = [
         help="Write the table as Markdown. In all of these, FILE may be -: standard output.",
     ),
 ]
+
+REPORT = [
+    file_flag(
+        "--report",
+        "report_file",
+        metavar="FILE.html",
+        help="Report that opens offline (needs the extra 'report').",
+    )
+]
+
+JSON = [file_flag("--json", "json_file", help="Write JSON; - for stdout.")]
 
 
 @dataclass
@@ -208,3 +222,21 @@ def print_table(table: Table) -> None:
     else:
         # No terminal, which may have any width: a plain table never folds or cuts a cell.
         click.echo(table.text())
+
+
+def wrote_json(json_file: str | None, kind: str, data: Any) -> bool:
+    """Write a dataclass, or several, to a file if one is given; whether that was standard output.
+
+    Several stand in a list that has the name of their kind.
+    """
+
+    def plain(value: Any) -> Any:
+        is_instance = dataclasses.is_dataclass(value) and not isinstance(value, type)
+        return dataclasses.asdict(value) if is_instance else str(value)
+
+    if json_file is not None:
+        several = isinstance(data, Sequence)
+        content = {kind: data} if several else plain(data)
+        text = json.dumps(document(kind, content), indent=1, default=plain)
+        write_whole(json_file, text + "\n")
+    return json_file == "-"

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from destage.base.errors import UsageError
-from destage.cli.compare import note_left_out
 from destage.cli.load import load_one
 from destage.cli.options import READER, flag
 from destage.cli.output import Outputs, print_table
+from destage.cli.policy_options import note_left_out
 from destage.cli.screen import progress
 from destage.questions.curves.partition import CACHES, ONLINE, check_partition, partition
 

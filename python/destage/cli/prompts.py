@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from destage.base.io.files import write_whole
-from destage.cli.catalogue import JSON
 from destage.cli.file_types import Input
 from destage.cli.options import (
     COMMON,
@@ -18,7 +17,7 @@ from destage.cli.options import (
     apply,
     flag,
 )
-from destage.cli.output import look_at
+from destage.cli.output import JSON, look_at
 from destage.cli.screen import note, warn
 from destage.lab.prompt_logs import read_prompts
 from destage.model.provenance import document

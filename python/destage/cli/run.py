@@ -12,7 +12,6 @@ import click
 from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
-from destage.cli.compare import REPORT, policy_flag, say_warnings
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
@@ -25,7 +24,8 @@ from destage.cli.options import (
     flag,
     run_values,
 )
-from destage.cli.output import FILES, Outputs, file_flag
+from destage.cli.output import FILES, REPORT, Outputs, file_flag
+from destage.cli.policy_options import SIZE, policy_flag, say_warnings
 from destage.cli.reading import TRACE
 from destage.cli.screen import note, progress
 from destage.lab.checks import check_run
@@ -34,7 +34,8 @@ from destage.model.host_interface import repeats_waf
 from destage.model.metrics import Metric, metrics
 from destage.model.naming import parts
 from destage.model.run import Run, measured_text
-from destage.model.words import cell, counted, plain, size, time_unit
+from destage.model.values import cell
+from destage.model.words import counted, plain, size, time_unit
 from destage.questions.runs import Recorded
 from destage.questions.runs import run as run_policy
 from destage.show.tables.frames import csv_text
@@ -72,15 +73,6 @@ RECORDS = [
 ]
 
 ALL = [flag("--all", is_flag=True, section="Output", help="Print every metric.")]
-
-SIZE = [
-    flag(
-        "-c",
-        "--cache",
-        metavar="SIZE",
-        help="Cache size: 32MiB, 8192p (pages) or 10% (of unique pages). [the device's]",
-    )
-]
 
 ONE = policy_flag("the device's", several=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from destage.lab.options import ProgressCallback
 
-__all__ = ["note", "note_interrupted", "progress", "warn"]
+__all__ = ["note", "note_interrupted", "progress", "warn", "wrapped"]
 
 #: Work that ends sooner shows no bar: it would only flicker.
 PATIENCE_S = 0.3
@@ -110,3 +111,9 @@ class _Bar:
     def close(self) -> None:
         if self.drawn is not None:
             self.drawn.stop()
+
+
+def wrapped(text: str, indent: int = 2) -> str:
+    """Return text as a paragraph of 80 columns."""
+    pad = " " * indent
+    return textwrap.fill(text, 80, initial_indent=pad, subsequent_indent=pad)

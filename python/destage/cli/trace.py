@@ -11,13 +11,12 @@ import click
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
 from destage.base.unknown import unknown
-from destage.cli.catalogue import JSON, wrapped, wrote_json
 from destage.cli.load import TRACES, load
 from destage.cli.options import COMMON, Command, Decorated, apply, flag, reader_values
-from destage.cli.output import file_flag, look_at, print_table
+from destage.cli.output import JSON, file_flag, look_at, print_table, wrote_json
 from destage.cli.reading import TRACE_ALONE
 from destage.cli.root import LazyGroup, Place
-from destage.cli.screen import note, progress, warn
+from destage.cli.screen import note, progress, warn, wrapped
 from destage.lab.catalogue import FormatInfo, workloads
 from destage.lab.catalogue import formats as all_formats
 from destage.lab.conversion import convert as convert_trace

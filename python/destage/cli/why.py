@@ -21,8 +21,8 @@ from destage.cli.options import (
     run_values,
 )
 from destage.cli.output import file_flag, look_at, print_table
+from destage.cli.policy_options import SIZE
 from destage.cli.reading import TRACE
-from destage.cli.run import SIZE
 from destage.cli.screen import progress
 from destage.cli.store import JOBS, STORE, experiment_of
 from destage.model.provenance import document

@@ -14,9 +14,9 @@ from destage import _destage
 from destage.base.errors import MissingExtra, UsageError
 from destage.base.io.interruptible import interruptible
 from destage.base.io.names import text_of
-from destage.experiment.memory import available
-from destage.experiment.rows import kinds
+from destage.base.memory import available
 from destage.lab.options import thread_count
+from destage.model.columns import stored_kinds
 from destage.model.metrics import RENAMED, renamed_text
 from destage.model.provenance import document
 from destage.show.tables.frames import Tabled
@@ -96,7 +96,7 @@ def asked_in_sql(
         ) from None
     text_of(query, "sql")
     most = _MOST + sum(map(len, columns.values()))
-    known = {name: kind for name, kind in kinds().items() if name in columns}
+    known = {name: kind for name, kind in stored_kinds().items() if name in columns}
     with tempfile.TemporaryDirectory(prefix="destage-sql-") as folder:
         file = Path(folder) / "runs.parquet"
         file.write_bytes(_destage.parquet_bytes(list(columns.items()), {}, known))

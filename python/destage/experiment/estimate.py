@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from destage.base.memory import memory_text
 from destage.experiment.experiment import shard_of
-from destage.experiment.memory import memory_of, memory_text
+from destage.experiment.memory import memory_of
 from destage.experiment.plan import planned
 from destage.experiment.recipes import TraceRecipe
 from destage.experiment.schedule import finished

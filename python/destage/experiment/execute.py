@@ -17,7 +17,7 @@ from destage import _destage
 from destage.base.errors import DestageError
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.result_sets import together
-from destage.experiment.rows import Row, answer_rows, failed_row, row_of
+from destage.experiment.rows import answer_rows, failed_row, row_of
 from destage.experiment.task import Entry, Task
 from destage.lab.checks import check_in_front
 from destage.lab.options import ProgressCallback
@@ -25,6 +25,7 @@ from destage.lab.policy_base import OwnPolicy, Spec, is_none, params_json, spec_
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace
 from destage.model.results import ResultSet
+from destage.model.rows import Row
 
 __all__ = ["Stopped", "Watch", "execute", "result_set", "run_own"]
 

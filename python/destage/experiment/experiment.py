@@ -15,13 +15,15 @@ from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.files import Destination
 from destage.base.io.names import printable
+from destage.base.memory import memory_text
 from destage.experiment.execute import result_set
-from destage.experiment.memory import memory_text
-from destage.experiment.rows import CONTEXT, DONE, RECORD, Row, key_of_row
+from destage.experiment.rows import DONE, key_of_row
 from destage.experiment.schedule import Finished, run_here
 from destage.experiment.store import Store
 from destage.experiment.task import Plan, Task
 from destage.lab.options import ProgressCallback, thread_count
+from destage.model.columns import CONTEXT, RECORD
+from destage.model.rows import Row
 
 __all__ = [
     "ENGINES",

@@ -14,8 +14,8 @@ from typing import Any
 
 from destage import _destage
 from destage.base.errors import UsageError
+from destage.base.memory import SIZE, UNITS
 from destage.experiment.answer import ADVICE, asked_in_sql
-from destage.experiment.memory import SIZE, UNITS
 
 __all__ = ["rows_where"]
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from destage.base.io.names import printable
-from destage.experiment.rows import FAILED, Row, key_of_row
+from destage.experiment.rows import FAILED, key_of_row
 from destage.experiment.task import Key
 from destage.model.choice import chosen, metric_named
 from destage.model.estimates import estimate
 from destage.model.life import Life
 from destage.model.metrics import Metric, metrics
-from destage.model.words import NONE, TimeUnit, cell, counted, number, size
+from destage.model.rows import Row
+from destage.model.values import cell
+from destage.model.words import NONE, TimeUnit, counted, number, size
 from destage.show.tables.results import (
     LIFE_TITLES,
     NO_LIFE,

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from destage.experiment.rows import DONE, Row
+from destage.experiment.rows import DONE
 from destage.model.metrics import metrics
+from destage.model.rows import Row
 from destage.model.run import SIZES
 from destage.model.words import counted
 

@@ -30,7 +30,8 @@ from destage.model.axes import device_columns
 from destage.model.marks import Marks, check_baseline, compared, marks_of
 from destage.model.metrics import Metric, metrics
 from destage.model.results import ResultSet
-from destage.model.run import Run, TraceIdentity
+from destage.model.run import Run
+from destage.model.trace_identity import TraceIdentity
 from destage.show.tables.against import against_table
 from destage.show.tables.frames import Tabled
 from destage.show.tables.stability import stability

@@ -12,39 +12,26 @@ from typing import Any
 
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.task import Key, Size, Task
-from destage.model.columns import kinds as run_columns
+from destage.model.columns import CONTEXT, RECORD, stored_kinds
+from destage.model.rows import Row
 from destage.model.run import Run
 from destage.model.settings import natural_order
 
 __all__ = [
-    "CONTEXT",
     "DONE",
     "FAILED",
     "MISSING",
-    "RECORD",
-    "Row",
     "answer_rows",
     "columns_of",
     "failed_row",
     "key_of_row",
-    "kinds",
     "options_of",
     "order_of",
     "row_of",
 ]
 
-Row = dict[str, Any]
-
 #: Status of a run; a missing one was planned, and has no row in a store.
 DONE, FAILED, MISSING = "done", "failed", "missing"
-
-#: Columns that hold the whole result, as JSON: the run, and what it shares with its neighbours.
-RECORD, CONTEXT = "record", "context"
-
-
-def kinds() -> dict[str, str]:
-    """Every column of a row and its type, in order."""
-    return {**run_columns(), RECORD: "text", CONTEXT: "text"}
 
 
 def row_of(task: Task, policy: PolicyAsked, size: Size, run: Run, made: Mapping[str, Any]) -> Row:
@@ -68,7 +55,12 @@ def answer_rows(task: Task, answer: Mapping[str, Any]) -> list[Row]:
     """The rows of a question's answer, of which the first has all of it."""
     assert task.question is not None
     known = task.question.rows(task, answer)
-    blank: Row = {**dict.fromkeys(kinds()), **_of_trace(task), "status": DONE, "warnings": ""}
+    blank: Row = {
+        **dict.fromkeys(stored_kinds()),
+        **_of_trace(task),
+        "status": DONE,
+        "warnings": "",
+    }
     rows: list[Row] = []
     for policy, size in task.every():
         row = blank | {"params": policy.params} | _sized(task, size)
@@ -97,7 +89,7 @@ def _nowhere(
 def failed_row(task: Task, policy: PolicyAsked, size: Size, reason: str) -> Row:
     """The row of a run that failed."""
     return {
-        **dict.fromkeys(kinds()),
+        **dict.fromkeys(stored_kinds()),
         **_asked(task, policy, size),
         **_of_trace(task),
         "status": FAILED,
@@ -182,7 +174,7 @@ def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def columns_of(rows: Sequence[Row], names: Iterable[str] | None = None) -> dict[str, list[Any]]:
     """Rows by column, in the order of `kinds`; columns that only some have come last."""
     if names is None:
-        known = kinds()
+        known = stored_kinds()
         others = sorted({name for row in rows for name in row} - set(known))
         names = [*known, *others]
     return {name: [row.get(name) for row in rows] for name in names}

@@ -10,18 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from destage.experiment.result_sets import together
-from destage.experiment.rows import DONE, Row, options_of
-from destage.experiment.store import Store
+from destage.experiment.rows import DONE, options_of
 from destage.model.marks import Marks
 from destage.model.provenance import made_by
 from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.run import INTERRUPTED, SHARD, Run
 from destage.show.tables.frames import by_column
 from destage.show.tables.results import results_table
 from destage.show.tables.table import Table
+
+if TYPE_CHECKING:
+    from destage.experiment.store import Store
 
 __all__ = ["Filter", "Held", "Hole", "MarksOf", "Source"]
 

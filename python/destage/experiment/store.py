@@ -32,9 +32,11 @@ from destage.base.errors import DataError, MissingFile, OutputError, UsageError
 from destage.base.io.files import Destination, made_folder
 from destage.base.io.names import path_of, printable
 from destage.base.io.stale_files import host_mark, is_alive
-from destage.experiment.rows import CONTEXT, Row, columns_of, key_of_row, kinds
+from destage.experiment.rows import columns_of, key_of_row
 from destage.experiment.task import Key, Plan
+from destage.model.columns import CONTEXT, stored_kinds
 from destage.model.metrics import RENAMED
+from destage.model.rows import Row
 
 __all__ = ["FORMAT", "Store", "StoredSweep", "is_store", "part_bytes"]
 
@@ -330,8 +332,8 @@ class Store:
 def _sweep_of(data: Any) -> StoredSweep:
     """The plan of a sweep out of its file. Raises `ValueError`, `KeyError`, `TypeError`."""
 
-    def checked(value: Any, *kinds: type) -> Any:
-        if not isinstance(value, kinds):
+    def checked(value: Any, *stored_kinds: type) -> Any:
+        if not isinstance(value, stored_kinds):
             raise TypeError
         return value
 
@@ -363,7 +365,7 @@ _KEY_COLUMNS = ("id", "trace", "device", "label", "cache", "status")
 def part_bytes(rows: Sequence[Row]) -> bytes:
     """Rows as the bytes of a part; always the same schema, whatever is in them."""
     columns = columns_of(rows)
-    known = {name: kind for name, kind in kinds().items() if name in columns}
+    known = {name: kind for name, kind in stored_kinds().items() if name in columns}
     for name, values in columns.items():
         if known.get(name) == "int" and any(isinstance(v, float) for v in values):
             known[name] = "real"
@@ -381,7 +383,7 @@ def part_bytes(rows: Sequence[Row]) -> bytes:
 def _rows_of(path: Path, names: Sequence[str] | None, without: Sequence[str] = ()) -> list[Row]:
     if names is None and without:
         _, told = _destage.parquet_columns(path, [])
-        every = json.loads(told.get("columns", "[]")) or list(kinds())
+        every = json.loads(told.get("columns", "[]")) or list(stored_kinds())
         names = [name for name in every if name not in without]
     if names is not None:
         names = [*names, *(old for old, new in RENAMED.items() if new in names)]

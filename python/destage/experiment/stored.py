@@ -16,26 +16,17 @@ from destage.base.io.files import Destination
 from destage.experiment.filter import rows_where
 from destage.experiment.listing import stored_table
 from destage.experiment.result_sets import together
-from destage.experiment.rows import (
-    CONTEXT,
-    DONE,
-    FAILED,
-    MISSING,
-    RECORD,
-    Row,
-    columns_of,
-    key_of_row,
-    kinds,
-    order_of,
-)
+from destage.experiment.rows import DONE, FAILED, MISSING, columns_of, key_of_row, order_of
 from destage.experiment.source import Filter, Hole, MarksOf, Source
 from destage.experiment.store import Store, StoredSweep
 from destage.experiment.task import Key
 from destage.lab.options import run_options
 from destage.model.axes import device_columns
 from destage.model.choice import chosen
+from destage.model.columns import CONTEXT, RECORD, stored_kinds
 from destage.model.life import Life
 from destage.model.naming import parts
+from destage.model.rows import Row
 from destage.model.run import Run
 from destage.show.tables.table import Table
 
@@ -255,7 +246,7 @@ def _lost(sweep: Any, task: Mapping[str, Any], there: frozenset[Key]) -> tuple[R
     for run, label, cache in task["runs"]:
         if (run, task["trace"], device, label, cache) in there:
             continue
-        row = dict.fromkeys(kinds()) | shared
+        row = dict.fromkeys(stored_kinds()) | shared
         row |= {"id": run, "status": MISSING, "trace": task["trace"], "label": label}
         row |= {
             "policy": re.split(r"\[| over ", label, maxsplit=1)[0],

@@ -22,7 +22,7 @@ from destage.lab.options import ProgressCallback
 from destage.lab.ssd import Device, DeviceLike, open_device, restored
 from destage.model.provenance import document
 from destage.model.words import plain, size
-from destage.show.charts.plots import Figures, rows_text
+from destage.show.charts.figures import Figures, rows_text
 
 if TYPE_CHECKING:
     from altair import LayerChart

@@ -128,7 +128,7 @@ def _section(title: str, key: str, pictures: Sequence[tuple[str, Any]]) -> str:
 def picture(chart: Any) -> str:
     """A chart as the address of an image that has it all."""
     from destage.show.charts.engine import engine
-    from destage.show.charts.plots import numbered
+    from destage.show.charts.figures import numbered
     from destage.show.charts.theme import VEGA_LITE
 
     svg = numbered(engine().vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE))

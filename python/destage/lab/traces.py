@@ -28,7 +28,7 @@ from destage.lab.trace_profile import Counted, TraceInfo, TraceProfile, profiled
 from destage.model.card import Card
 from destage.model.naming import default_padding
 from destage.model.requests import Request, request_columns, requests_of
-from destage.model.run import stored_reader, trace_name
+from destage.model.trace_identity import stored_reader, trace_name
 from destage.model.words import duration, percent, size
 from destage.show.tables.frames import pandas_frame, polars_frame
 

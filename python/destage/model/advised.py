@@ -10,7 +10,8 @@ from destage.model.configuration import Configuration
 from destage.model.deployed import System
 from destage.model.goals import Goal, span_of
 from destage.model.prices import YEAR_NS, Prices
-from destage.model.run import Run, TraceIdentity
+from destage.model.run import Run
+from destage.model.trace_identity import TraceIdentity
 from destage.model.words import duration, number, percent, significant, volume
 
 __all__ = ["HITS", "Advised", "Answered", "KvAdvised", "Ran"]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from destage.base.errors import UsageError
 from destage.model.advised import Ran
 from destage.model.prices import UNITS, YEAR_NS
-from destage.model.run import Run, TraceIdentity
+from destage.model.run import Run
+from destage.model.trace_identity import TraceIdentity
 from destage.model.words import NBSP, significant, volume
 
 __all__ = ["DAY_NS", "BudgetAdvised", "WriteBudget", "Written", "front_of", "write_budget"]

@@ -14,7 +14,16 @@ from typing import Any
 from destage import _destage
 from destage.model.metrics import metrics
 
-__all__ = ["MEASURED", "OptionColumn", "kinds", "option_columns", "option_values"]
+__all__ = [
+    "CONTEXT",
+    "MEASURED",
+    "RECORD",
+    "OptionColumn",
+    "kinds",
+    "option_columns",
+    "option_values",
+    "stored_kinds",
+]
 
 #: Columns before the metrics, with their types.
 _BEFORE: Mapping[str, str] = {
@@ -96,6 +105,11 @@ def _spelled(warmup: Mapping[str, Any]) -> str:
     return f"{value:g}%" if kind == "percent" else f"{value}r"
 
 
+#: Columns of a stored row that hold the whole result, as JSON: the run, and what it shares with its
+#: neighbours.
+RECORD, CONTEXT = "record", "context"
+
+
 @cache
 def option_columns() -> tuple[OptionColumn, ...]:
     """Every column of an option of a run, in the order of the options."""
@@ -129,3 +143,8 @@ def kinds() -> Mapping[str, str]:
         **MEASURED,
         **_OF_THE_TRACE,
     }
+
+
+def stored_kinds() -> dict[str, str]:
+    """Return every column of a stored row and its type, in order."""
+    return {**kinds(), RECORD: "text", CONTEXT: "text"}

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from destage.model.metrics import BASELINE, METRICS
-from destage.model.results import ResultSet, Row
+from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.run import Run
+from destage.model.series import MOST_PERIODS
 from destage.model.winners import winners
 from destage.model.words import finite, size
 
@@ -31,8 +33,6 @@ __all__ = [
 #: Kinds of requests, and the fields of `timing` that have their response times.
 KINDS = {"all": "response_ns", "read": "read_response_ns", "write": "write_response_ns"}
 
-#: Most points of time that a line or a row of a heat map has.
-MOST_PERIODS = 120
 #: Most rows of a heat map; of more units, neighbours are drawn as one.
 MOST_UNITS = 64
 

@@ -17,8 +17,9 @@ from destage.model.metrics import LARGEST_PENDING, WRITES, Metric, metrics
 from destage.model.prices import YEAR_NS, Prices
 from destage.model.run import Run
 from destage.model.tuned import objective_of
+from destage.model.values import valued
 from destage.model.winners import change, left_out
-from destage.model.words import NBSP, NONE, significant, time_unit, valued
+from destage.model.words import NBSP, NONE, significant, time_unit
 
 __all__ = ["COST", "Goal", "goals_of", "span_of"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from destage.model.drive import MOST_PERIODS
 from destage.model.metrics import Metric
-from destage.model.results import ResultSet, Row
+from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.run import Run
+from destage.model.series import MOST_PERIODS
 from destage.model.words import counted, finite, number, percent, plain, printable, size
 
 __all__ = ["handle_wafs", "interface_facts", "repeats_waf", "slc_developments", "steady_rule"]

@@ -16,6 +16,7 @@ from destage.model.differences import Differences
 from destage.model.metrics import METRICS, Metric
 from destage.model.naming import without_placement
 from destage.model.run import Run, measured_alike
+from destage.model.values import cell
 from destage.model.winners import (
     LEAST_REQUESTS,
     TIE,
@@ -25,7 +26,7 @@ from destage.model.winners import (
     source_of,
     winner,
 )
-from destage.model.words import NONE, TimeUnit, cell, counted, percent, time_unit
+from destage.model.words import NONE, TimeUnit, counted, percent, time_unit
 
 __all__ = [
     "BETTER",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from destage import _destage
-from destage.model.results import Row
+from destage.model.rows import Row
 
 __all__ = ["DISTANCES", "FIGURES", "TEMPERATURES", "merged_periods", "rows_of", "warnings_of"]
 

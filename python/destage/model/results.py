@@ -29,16 +29,14 @@ from destage.model.metrics import (
     Metric,
     metrics,
 )
-from destage.model.run import Number, Run, TraceIdentity, measured_alike
+from destage.model.run import Number, Run, measured_alike
+from destage.model.trace_identity import TraceIdentity
 from destage.model.words import counted, finite, printable
 
-__all__ = ["ResultSet", "Row"]
+__all__ = ["ResultSet"]
 
 #: Version of the result schema that is read here.
 SCHEMA_VERSION = 1
-
-#: What a chart draws: names of columns and their values.
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from destage.base.errors import DataError
 from destage.model.card import Card
 from destage.model.choice import full_name
 from destage.model.columns import MEASURED
@@ -25,7 +23,9 @@ from destage.model.metrics import (
     suggestion,
 )
 from destage.model.naming import is_foreseeing
-from destage.model.words import NONE, counted, printable, size, valued
+from destage.model.trace_identity import TraceIdentity
+from destage.model.values import valued
+from destage.model.words import NONE, counted, printable, size
 
 __all__ = [
     "INTERRUPTED",
@@ -33,12 +33,9 @@ __all__ = [
     "SIZES",
     "Number",
     "Run",
-    "TraceIdentity",
     "measured_alike",
     "measured_text",
     "prompts_of",
-    "stored_reader",
-    "trace_name",
     "warnings_of",
 ]
 
@@ -55,49 +52,6 @@ SIZES = ("frames", "cache_bytes", "cache_share")
 
 #: Of runs that nothing is known about beside their numbers.
 NO_DIFFERENCES = Differences(None)
-
-
-@dataclass(frozen=True)
-class TraceIdentity:
-    """Which trace was replayed, and how it was read."""
-
-    sources: tuple[str, ...]
-    """Files as they were given, or what made the trace."""
-    fingerprint: str
-    """Hash of the decoded accesses: equal for equal content."""
-    format: str
-    """Format that the records were read from."""
-    page_bytes: int
-    """Page size."""
-    requests: int
-    """Requests that read or write."""
-    accesses: int
-    """Page accesses."""
-    unique_pages: int
-    """Different pages."""
-    duration_ns: int | None
-    """First to last arrival; None if the trace has no times."""
-    options: Mapping[str, Any]
-    """How it was read and decoded."""
-
-    @property
-    def name(self) -> str:
-        """The name in tables: file names without folders, and the device if one was chosen."""
-        return trace_name(self.sources, self.options)
-
-    @property
-    def footprint_bytes(self) -> int:
-        """Different pages, in bytes."""
-        return self.unique_pages * self.page_bytes
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any], where: str) -> TraceIdentity:
-        """Take it from a result's JSON; `where` is the place that messages name."""
-        for key in cls.__dataclass_fields__:
-            if key not in data:
-                raise DataError(f"{where}.{key}: found nothing")
-        known = {key: data[key] for key in cls.__dataclass_fields__}
-        return cls(**(known | {"sources": tuple(data["sources"])}))
 
 
 @dataclass(frozen=True, repr=False)
@@ -437,24 +391,6 @@ def measured_text(run: Run) -> str:
         return NONE
     first, last = run.measured["first_request"], run.measured["last_request"]
     return f"requests {first:,} to {last:,}" if first <= last else "no request"
-
-
-def stored_reader(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Reader options of a stored result, by the keys of this version."""
-    before = {"device": "volume", "devices": "volumes", "tenant_is_device": "tenant_is_volume"}
-    return {before.get(key, key): value for key, value in options.items()}
-
-
-def trace_name(sources: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return what tables call a trace: `hm_0.csv`, `hm_0.csv and 2 more`, `all.csv:hm`."""
-    names = [os.path.basename(s) or s for s in map(str, sources)]
-    if not names:
-        return "trace"
-    name = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-    reader = options.get("reader")
-    volume = stored_reader(reader).get("volume") if isinstance(reader, Mapping) else None
-    chosen = ",".join(map(str, volume)) if isinstance(volume, list) else volume
-    return printable(f"{name}:{chosen}" if chosen else name)
 
 
 def prompts_of(runs: Sequence[Run]) -> int | None:

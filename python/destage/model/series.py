@@ -10,10 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 
 from destage import _destage
-from destage.model.results import Row
+from destage.model.rows import Row
 from destage.model.words import finite
 
-__all__ = ["GAUGES", "gauges", "names", "rows_of"]
+__all__ = ["GAUGES", "MOST_PERIODS", "gauges", "names", "rows_of"]
+
+#: Most points of time that a line or a row of a heat map has.
+MOST_PERIODS = 120
 
 Periods = Sequence[Mapping[str, float | int]]
 

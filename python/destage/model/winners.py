@@ -18,7 +18,8 @@ from destage.model.differences import Interval
 from destage.model.metrics import LARGEST_PENDING, METRICS, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
-from destage.model.words import cell, time_unit
+from destage.model.values import cell
+from destage.model.words import time_unit
 
 __all__ = [
     "LEAST_REQUESTS",

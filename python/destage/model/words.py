@@ -12,13 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from destage.base.io.names import printable
-from destage.model.metrics import Metric
 
 __all__ = [
     "NBSP",
     "NONE",
     "TimeUnit",
-    "cell",
     "byte_unit",
     "column_unit",
     "counted",
@@ -37,7 +35,6 @@ __all__ = [
     "supported",
     "time_unit",
     "uncertain",
-    "valued",
     "volume",
 ]
 
@@ -204,29 +201,6 @@ def column_unit(nanos: Iterable[float | int | None]) -> TimeUnit:
     least, most = max(values) / 1000, 100 * min(values)
     larger = [(name, length) for name, length in _TIMES if least < length <= most]
     return TimeUnit(*larger[0], 3) if larger else unit
-
-
-def cell(metric: Metric, value: float | int | None, unit: TimeUnit | None = None) -> str:
-    """A metric's value as a table shows it, without its unit; of times, in the column's unit."""
-    if value is None:
-        return NONE
-    if metric.kind == "ratio":
-        return ratio(value)
-    if metric.kind == "time":
-        return duration(value) if unit is None else unit.text(value)
-    if metric.unit == "bytes" and metric.kind == "real" and (value >= 1e6 or unit):
-        return volume(value) if unit is None else unit.text(value)
-    is_whole = metric.kind == "count" or (metric.unit == "bytes" and value >= 100)
-    return number(value, 0 if is_whole else 2)
-
-
-def valued(metric: Metric, value: float | int | None) -> str:
-    """A metric's value as a sentence has it, with the unit where a reader needs one."""
-    if value is not None and metric.kind == "ratio":
-        return percent(value)
-    if value is not None and metric.kind == "real":
-        return significant(value)
-    return cell(metric, value)
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

@@ -27,7 +27,8 @@ from destage.model.estimates import estimate, student_t
 from destage.model.metrics import Metric, metrics
 from destage.model.provenance import document
 from destage.model.run import Run
-from destage.model.words import cell, counted
+from destage.model.values import cell
+from destage.model.words import counted
 from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.table import Cell, Column, Table
 

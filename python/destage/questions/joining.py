@@ -8,8 +8,9 @@ from pathlib import Path
 
 from destage.base.io.files import Destination
 from destage.experiment.results import Results, load_results
-from destage.experiment.rows import Row, order_of
+from destage.experiment.rows import order_of
 from destage.experiment.store import Store, part_bytes
+from destage.model.rows import Row
 
 __all__ = ["Packed", "merge_results", "pack_results"]
 

@@ -25,7 +25,7 @@ from destage.lab.policy_base import OwnPolicy
 from destage.lab.ssd import Device
 from destage.lab.traces import PathLike, Trace, in_place, opened_again, paths_of
 from destage.lab.user_policies.trust import from_data, is_in_a_file
-from destage.model.run import stored_reader
+from destage.model.trace_identity import stored_reader
 
 __all__ = ["Rerun", "rerun"]
 

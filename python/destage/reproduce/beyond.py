@@ -28,15 +28,15 @@ from destage.lab.ssd import open_device
 from destage.lab.traces import Trace, open_trace
 from destage.model.metrics import BASELINE, ORACLE
 from destage.questions.runs import compare, run
-from destage.reproduce.beyond_pages import UNPADDED
 from destage.reproduce.claims import Head, Paper, RunSet
 from destage.reproduce.document import command
 from destage.reproduce.evaluation import Options, kept_in, loads_of
-from destage.reproduce.findings import COMMON
+from destage.reproduce.findings import COMMON, UNPADDED
+from destage.reproduce.load import Load, LoadOptions
 from destage.reproduce.offline import Access, least_cost
 from destage.reproduce.runs import Runner, entry_of
 from destage.reproduce.scaling import scaled_size, with_keys
-from destage.reproduce.workloads import Load, LoadOptions, Loads
+from destage.reproduce.workloads import Loads
 
 __all__ = ["beyond", "page_accesses"]
 

@@ -10,17 +10,22 @@ from typing import Any
 from destage.base.io.files import made_folder, write_whole
 from destage.model.estimates import Estimate
 from destage.model.metrics import BASELINE, ORACLE
-from destage.model.naming import default_padding
 from destage.model.words import supported
-from destage.reproduce.findings import LEVEL, Findings, ahead, online_means, picture, saved
+from destage.reproduce.findings import (
+    LEVEL,
+    PADDED,
+    UNPADDED,
+    Findings,
+    ahead,
+    online_means,
+    picture,
+    saved,
+)
 from destage.reproduce.pages import KINDS, Cells, rendered, write_data
 from destage.reproduce.wording import number
 
-__all__ = ["UNPADDED", "write_all", "write_beyond"]
+__all__ = ["write_all", "write_beyond"]
 
-#: BPLRU as it is, and without the pages that it reads and writes to fill blocks.
-PADDED = default_padding()
-UNPADDED = f"{PADDED}[padding=false]"
 #: Policies that are named where ranks differ most, and of a cell of winners.
 NAMED, WINNERS = 5, 3
 

@@ -12,6 +12,7 @@ from destage import _destage
 from destage.reproduce.claims import RunSet
 from destage.reproduce.evaluation import SEED_STEPS, Evaluation, Options, Swing, seeds_of
 from destage.reproduce.figures import Drawing
+from destage.reproduce.load import Load
 from destage.reproduce.looking import STATUSES, Judgement
 from destage.reproduce.sums import Sums, sums
 from destage.reproduce.told import axes_of
@@ -25,7 +26,7 @@ from destage.reproduce.wording import (
     measured,
     number,
 )
-from destage.reproduce.workloads import Load, label_of
+from destage.reproduce.workloads import label_of
 
 __all__ = ["SCHEMA", "command", "document"]
 

@@ -13,10 +13,11 @@ from destage.experiment.experiment import Experiment
 from destage.lab.options import ProgressCallback
 from destage.reproduce.claims import Claim, Paper, Sensitivity
 from destage.reproduce.figures import Drawing, drawing
+from destage.reproduce.load import Load
 from destage.reproduce.rows import Rows
 from destage.reproduce.runs import Request, Runner
 from destage.reproduce.verdicts import ORDER, Verdict, decide
-from destage.reproduce.workloads import Load, Loads
+from destage.reproduce.workloads import Loads
 
 __all__ = ["Evaluation", "Options", "Swing", "evaluate", "seeds_of"]
 

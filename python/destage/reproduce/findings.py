@@ -16,6 +16,7 @@ from typing import Any
 
 from destage.model.estimates import Estimate, estimate
 from destage.model.metrics import BASELINE, ORACLE
+from destage.model.naming import default_padding
 from destage.reproduce.claims import Figure
 from destage.reproduce.figures import Drawing, Point
 from destage.reproduce.sums import Sums
@@ -24,6 +25,8 @@ from destage.reproduce.wording import number
 __all__ = [
     "COMMON",
     "LEVEL",
+    "PADDED",
+    "UNPADDED",
     "Findings",
     "Gains",
     "ahead",
@@ -38,6 +41,9 @@ LEVEL = 0.01
 
 #: Policies that differ in whom they keep, and ask no device.
 COMMON = ("lru", "arc", "2q", "s3-fifo", "car", "slru", "clock")
+#: BPLRU as it is, and without the pages that it reads and writes to fill blocks.
+PADDED = default_padding()
+UNPADDED = f"{PADDED}[padding=false]"
 #: LRU that asks each unit for the length of its queue.
 AWARE = "ecr-e"
 CHOICE, ASKING, HITS = "choice among seven policies", f"asking ({AWARE})", "most hits (MIN)"

@@ -9,8 +9,8 @@ from itertools import product
 
 from destage.lab.ssd import Device
 from destage.reproduce.claims import AXES, Composite, Places, RunSet
+from destage.reproduce.load import Load
 from destage.reproduce.quantities import Interval
-from destage.reproduce.workloads import Load
 
 __all__ = ["Cell", "Row", "Rows"]
 

@@ -16,17 +16,19 @@ from destage.base.errors import UsageError
 from destage.experiment.experiment import Experiment
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.recipes import DriveRecipe, TraceRecipe
-from destage.experiment.rows import CONTEXT, DONE, RECORD, key_of_row
-from destage.experiment.rows import Row as StoredRow
+from destage.experiment.rows import DONE, key_of_row
 from destage.experiment.task import Entry, Key, Plan, Question, Size, Task, given_options
 from destage.lab.options import ProgressCallback
 from destage.lab.policy_base import policy_specs
 from destage.lab.ssd import Device
 from destage.lab.trace_profile import TraceInfo
+from destage.model.columns import CONTEXT, RECORD
 from destage.model.results import ResultSet
+from destage.model.rows import Row as StoredRow
 from destage.model.run import Run
 from destage.reproduce.claims import Paper, RunSet, Variant
 from destage.reproduce.compared import COMPARED, intervals_of, measured_task, numbers_of
+from destage.reproduce.load import Load, LoadOptions
 from destage.reproduce.measures import GAUGES, gauges, measures
 from destage.reproduce.published import RECORDED, fits
 from destage.reproduce.rows import Row, Rows
@@ -39,7 +41,7 @@ from destage.reproduce.scaling import (
     scaled_policy,
     scaled_size,
 )
-from destage.reproduce.workloads import Load, LoadOptions, Loads
+from destage.reproduce.workloads import Loads
 
 __all__ = ["MissingRuns", "Request", "Runner", "entry_of"]
 

@@ -19,7 +19,7 @@ from functools import cache
 from destage.lab.catalogue import Param, PolicyInfo, policies
 from destage.lab.ssd import Device, open_device
 from destage.reproduce.claims import RunSet, Variant
-from destage.reproduce.workloads import Load
+from destage.reproduce.load import Load
 
 __all__ = [
     "NO_DEVICE",

@@ -10,7 +10,6 @@ import fnmatch
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from destage.lab.options import ProgressCallback
 from destage.lab.ssd import Device
 from destage.lab.traces import Trace, open_trace
 from destage.reproduce.claims import Paper, RunSet
+from destage.reproduce.load import Load, LoadOptions
 from destage.reproduce.published import (
     FEWEST,
     PAGE,
@@ -35,7 +35,7 @@ from destage.reproduce.published import (
 from destage.reproduce.samples import repeated, verify
 from destage.reproduce.standins import KINDS, Channels, Generated, Recipe, apart, recipe
 
-__all__ = ["Load", "LoadOptions", "Loads", "label_of"]
+__all__ = ["Loads", "label_of"]
 
 #: Endings that are no part of a trace's name.
 ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
@@ -43,50 +43,6 @@ ENDINGS = (".gz", ".xz", ".zst", ".bz2", ".zip", ".tar", ".tgz")
 SHIPPED_REQUESTS = 100_000
 #: Requests and pages of the presets that are ACR's traces.
 PRESET_REQUESTS, PRESET_PAGES = 3_000_000, 32_768
-
-
-@dataclass(frozen=True)
-class Load:
-    """A workload of an evaluation, and its origin."""
-
-    name: str
-    kind: str
-    """`original`, `surrogate`, `specified`, `ours`, `recording`, `excerpt` or `repeated`."""
-    title: str
-    note: str
-    """For a surrogate the archive of the original."""
-    paths: tuple[Path, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    spec: TraceSpec | None = None
-    synth: Mapping[str, Any] | None = None
-    share: float = 1.0
-    """Share of the whole workload's requests."""
-
-    @property
-    def random(self) -> bool:
-        """Whether it is generated from a seed."""
-        return self.kind in ("surrogate", "specified", "ours")
-
-
-@dataclass(frozen=True)
-class LoadOptions:
-    """Differences of a workload from the published one."""
-
-    intensity: float = 1.0
-    """All times are divided by it."""
-    changes: Mapping[str, Any] | None = None
-    """Other parameters of a workload that a paper specifies."""
-    draw: str | None = None
-    """Kind of references of surrogates, if not as their trace says: one of `standins.KINDS`."""
-    channels: str = ""
-    """`published` or `balanced`: distribution of surrogates over a device's channels."""
-    burst: float | None = None
-    """Mean requests of a surrogate's burst, if not as its trace says; 1: no bursts."""
-    affinity: float | None = None
-    """Correlation of successive operations on a surrogate's page, if not as its source says."""
-    most_requests: int | None = None
-    deviation: float = 0.0
-    """Maximum deviation of the channels' traffic in a workload of ours."""
 
 
 class Loads:

@@ -17,7 +17,7 @@ from destage.model.advised import KvAdvised
 from destage.model.configuration import Configuration
 from destage.model.goals import Goal
 from destage.model.metrics import BASELINE
-from destage.model.results import Row
+from destage.model.rows import Row
 from destage.model.run import Run
 from destage.model.words import plain, size, time_unit
 from destage.show.charts.series import finish, size_axis

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from destage.model.profile import TEMPERATURES, merged_periods, rows_of
-from destage.model.results import Row
+from destage.model.rows import Row
 from destage.show.charts.theme import Theme
 
 __all__ = [

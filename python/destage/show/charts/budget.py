@@ -14,8 +14,8 @@ from destage.base.io.extras import need_extra
 from destage.base.io.files import Destination, made_folder
 from destage.model.budget import DAY_NS, BudgetAdvised, Written
 from destage.model.prices import YEAR_NS
-from destage.model.results import Row
-from destage.show.charts.plots import rows_text, write_figure
+from destage.model.rows import Row
+from destage.show.charts.figures import rows_text, write_figure
 from destage.show.charts.series import finish
 from destage.show.charts.theme import LIGHT, Theme
 from destage.show.charts.value_axes import value_domain

@@ -37,8 +37,8 @@ from destage.model.words import NONE, time_unit
 from destage.show.charts.comparison_grid import FAILED, GridCharts, filled
 from destage.show.charts.engine import engine
 from destage.show.charts.figure_style import UNSTYLED, FigureStyle
+from destage.show.charts.figures import PNG_SCALE, in_points, numbered, rows_text, write_files
 from destage.show.charts.pdf import settled
-from destage.show.charts.plots import PNG_SCALE, in_points, numbered, rows_text, write_files
 from destage.show.charts.series import size_ticks
 from destage.show.charts.value_axes import value_domain
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from destage.model.metrics import BASELINE, METRICS, Metric
-from destage.model.results import ResultSet, Row
+from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.run import Run
-from destage.model.words import cell, plain, size, uncertain
+from destage.model.values import cell
+from destage.model.words import plain, size, uncertain
 
 __all__ = ["beside_baseline", "chart_rows", "is_sampled"]
 

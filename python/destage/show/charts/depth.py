@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from destage.model.results import Row
+from destage.model.rows import Row
 from destage.show.charts.axes import MICROS
 from destage.show.charts.series import finish
 from destage.show.charts.theme import DASHES, LIGHT, MARKERS, Theme

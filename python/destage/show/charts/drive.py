@@ -26,7 +26,8 @@ from destage.model.drive import (
     wear,
 )
 from destage.model.metrics import METRICS
-from destage.model.results import ResultSet, Row
+from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.words import plain, size
 from destage.show.charts.axes import MICROS, log_axis, run_axis, span_unit, warmup_shade
 from destage.show.charts.comparison import Charts

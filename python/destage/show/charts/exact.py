@@ -8,7 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from destage.model.results import ResultSet, Row
+from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.words import number, size
 from destage.show.charts.theme import Theme
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from destage.model.results import Row
+from destage.model.rows import Row
 from destage.show.charts.axes import run_axis, span_unit
 from destage.show.charts.theme import Theme
 

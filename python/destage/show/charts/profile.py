@@ -14,7 +14,7 @@ from typing import Any
 import altair as alt
 
 from destage.model.profile import DISTANCES, RANKINGS, rows_of
-from destage.model.results import Row
+from destage.model.rows import Row
 from destage.show.charts.blocks import (
     COUNT,
     HEIGHT,

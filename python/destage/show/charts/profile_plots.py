@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from destage.base.errors import DataError
 from destage.base.io.extras import need_extra
 from destage.model.profile import FIGURES, rows_of
-from destage.show.charts.plots import Figures, drawn, rows_text
+from destage.show.charts.figures import Figures, drawn, rows_text
 
 if TYPE_CHECKING:
     from altair import LayerChart

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from destage.base.errors import DataError, UsageError
 from destage.base.io.extras import need_extra
 from destage.model.series import GAUGES, Periods, names, rows_of
-from destage.show.charts.plots import Figures, offline, rows_text
+from destage.show.charts.figures import Figures, offline, rows_text
 from destage.show.charts.theme import LIGHT, Theme
 
 if TYPE_CHECKING:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from destage.base.io.extras import need_extra
 from destage.base.io.files import Destination, made_folder
 from destage.model.ranges import Value
+from destage.model.rows import Row
 from destage.model.tuned import TunedCurve
 from destage.model.words import time_unit
-from destage.show.charts.plots import offline, rows_text, write_figure
+from destage.show.charts.figures import offline, rows_text, write_figure
 from destage.show.charts.theme import LIGHT, styles
 
 if TYPE_CHECKING:
     from altair import LayerChart
 
 __all__ = ["chart", "save"]
-
-Row = dict[str, Any]
 
 
 def rows(tuned: TunedCurve, parameter: str) -> list[Row]:

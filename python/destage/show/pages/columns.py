@@ -16,12 +16,12 @@ from typing import Any
 
 from destage.model.metrics import Metric
 from destage.model.settings import DIMENSIONS, cache_order, label_order, natural_order, setting_name
+from destage.model.values import cell
 from destage.model.words import (
     NBSP,
     NONE,
     TimeUnit,
     byte_unit,
-    cell,
     column_unit,
     counted,
     printable,

@@ -20,7 +20,8 @@ from destage.model.drive import (
 )
 from destage.model.host_interface import handle_wafs, slc_developments
 from destage.model.metrics import ALL_HITS, BASELINE, METRICS, ORACLE, Metric
-from destage.model.results import ResultSet, Row
+from destage.model.results import ResultSet
+from destage.model.rows import Row
 from destage.model.run import Run
 from destage.model.winners import winners
 from destage.model.words import number, size

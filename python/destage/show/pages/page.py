@@ -10,10 +10,12 @@ from altair.utils.schemapi import debug_mode
 from destage.model.metrics import METRICS
 from destage.model.profile import warnings_of
 from destage.model.results import ResultSet
-from destage.model.run import prompts_of, trace_name
+from destage.model.run import prompts_of
 from destage.model.run import warnings_of as warnings_of_runs
 from destage.model.series import names
-from destage.model.words import cell, counted, duration, join, number, percent, printable, size
+from destage.model.trace_identity import trace_name
+from destage.model.values import cell
+from destage.model.words import counted, duration, join, number, percent, printable, size
 from destage.show.charts.comparison import same_axes
 from destage.show.charts.series_plots import series_chart, series_title
 from destage.show.charts.theme import PAGE

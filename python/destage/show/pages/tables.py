@@ -10,9 +10,9 @@ from destage.model.marks import baseline_of, beside
 from destage.model.metrics import ALL_HITS, METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
+from destage.model.values import cell as cell_text
 from destage.model.winners import winners
 from destage.model.words import NBSP, NONE, TimeUnit, join, number, percent, ratio, size, time_unit
-from destage.model.words import cell as cell_text
 from destage.show.pages.blocks import (
     Part,
     bar,

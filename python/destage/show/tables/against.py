@@ -9,8 +9,9 @@ from destage.model.choice import chosen, metric_named
 from destage.model.marks import baseline_of, beside
 from destage.model.metrics import Metric
 from destage.model.run import Run
+from destage.model.values import valued
 from destage.model.winners import LEAST_REQUESTS, decisive
-from destage.model.words import NONE, valued
+from destage.model.words import NONE
 from destage.show.tables.results import (
     RULE,
     by_metric,

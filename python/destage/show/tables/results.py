@@ -22,12 +22,12 @@ from destage.model.marks import (
 from destage.model.metrics import WRITES, Metric, metrics
 from destage.model.naming import is_foreseeing, without_placement
 from destage.model.run import INTERRUPTED, SHARD, Run, measured_text, prompts_of
+from destage.model.values import cell
 from destage.model.winners import held_back, winner
 from destage.model.words import (
     NONE,
     TimeUnit,
     byte_unit,
-    cell,
     column_unit,
     counted,
     number,

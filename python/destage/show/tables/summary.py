@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from destage.model.metrics import ALL_HITS, BASELINE, ORACLE, WRITES
 from destage.model.results import ResultSet
 from destage.model.run import Run
+from destage.model.values import valued
 from destage.model.winners import TIE, Winner, change, held_back, winners
-from destage.model.words import NBSP, duration, join, number, percent, significant, size, valued
+from destage.model.words import NBSP, duration, join, number, percent, significant, size
 
 __all__ = ["alike", "outcome", "summary", "where", "who"]
 

@@ -20,8 +20,9 @@ from destage.model.metrics import (
 )
 from destage.model.results import ResultSet
 from destage.model.run import Run
+from destage.model.values import valued
 from destage.model.winners import Winner, change, winners
-from destage.model.words import join, percent, printable, size, valued
+from destage.model.words import join, percent, printable, size
 from destage.show.tables.summary import alike, outcome, where, who
 
 __all__ = ["verdict"]

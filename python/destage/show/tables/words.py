@@ -5,7 +5,8 @@ from __future__ import annotations
 from destage.model.goals import Goal
 from destage.model.metrics import METRICS
 from destage.model.run import Run
-from destage.model.words import NBSP, percent, significant, size, valued
+from destage.model.values import valued
+from destage.model.words import NBSP, percent, significant, size
 
 __all__ = ["FACTOR", "factor", "far_text", "place", "share_text", "tail_text", "title_of"]
 
