@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -246,3 +247,24 @@ def test_the_vectors_of_a_feed_pass() -> None:
     report = ds.conform([vectors])
     assert report.ok, report
     assert (report.passed, report.skipped) == (8, 0)
+
+
+def test_a_group_leaves_out_policies_that_cannot_feed(destage: Destage, tmp_path: Path) -> None:
+    trace = with_a_pause(tmp_path, 5)
+    below = ("--tier2", "fifo", "--tier2-cache", "90p", "--warmup", "none", "--csv", "-")
+
+    def labels(offer: str) -> tuple[set[str], str]:
+        done = destage("compare", trace, "-p", "all", "-c", "10p", "--offer", offer, *below)
+        assert done.status == 0, done.err
+        rows = csv.DictReader(done.out.splitlines())
+        return {row["policy"] for row in rows}, " ".join(done.err.split())
+
+    ordered = {p.name for p in ds.policies() if p.ordered}
+    both = {p.name for p in ds.policies() if p.two_lists}
+    assert ordered
+    assert both == {"arc"}
+    feeding, said = labels("feed")
+    assert feeding == ordered | both
+    assert "skipped, since --offer excludes them: lru-k, 2q" in said
+    assert labels("feed[lists=mfu]")[0] == both
+    assert labels("evicted,feed")[0] == feeding < labels("evicted")[0]

@@ -56,6 +56,7 @@ fn describe(info: &Info) -> Value {
         "by_page_number": info.by_page_number(),
         "lru_of_reads": info.lru_of_reads,
         "ordered": ORDERED.iter().any(|ordered| ordered.name == info.name),
+        "two_lists": info.two_lists,
         "admission": info.admission,
         "pads": info.pads,
         "time": info.time,

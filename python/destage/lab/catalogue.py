@@ -131,6 +131,8 @@ class PolicyInfo:
     """Keeps the order of last accesses, and nothing else, as long as nothing is written."""
     ordered: bool = False
     """It has an order of eviction: `Cache.next_victims` shows it."""
+    two_lists: bool = False
+    """It keeps pages that were used once apart from others: a flash tier can be fed from either."""
     tail_first: bool = False
     """It holds a block of a prompt back for its successors: `touch="head-first"` excludes it."""
 

@@ -54,7 +54,7 @@ GROUPS: Mapping[str, str] = {
 
 
 #: Options of a run that exclude policies.
-EXCLUDING = ("tier2", "kv", "touch", "ttl", "pin", "fetch_on_write_miss")
+EXCLUDING = ("tier2", "kv", "touch", "ttl", "pin", "offer", "fetch_on_write_miss")
 
 
 @cache
@@ -96,17 +96,29 @@ def excluded_by(options: Mapping[str, object]) -> frozenset[str]:
     return frozenset(_exclusions(options))
 
 
+def _each(value: object) -> list[str]:
+    """The values of an option, of which a grid has several."""
+    if isinstance(value, str):
+        return [part.strip() for part in parts(value)]
+    return [str(one) for one in value] if isinstance(value, Iterable) else []
+
+
 def _exclusions(options: Mapping[str, object]) -> dict[str, str]:
     """These policies, each with the option that excludes it."""
+    offers = _each(options.get("offer"))
+    feeds = any(offer.startswith("feed") for offer in offers)
+    feeds_one_list = any("lists=mfu" in offer for offer in offers)
 
     def why(p: Mapping[str, Any]) -> str | None:
         several = p["admission"] or p["needs_device"] or p["family"] == "over"
+        can_feed = p["two_lists"] or (p["ordered"] and not feeds_one_list)
         excludes = {
             "tier2": p["clusters"] or several,
             "kv": p["clusters"],
             "ttl": p["clusters"] or p["admission"] or p["offline"],
             "pin": p["clusters"],
             "touch": p["tail_first"] and options.get("touch") == "head-first",
+            "offer": feeds and not can_feed,
             "fetch_on_write_miss": p["clusters"],
         }
         given = {name for name, value in options.items() if value and value != "none"}
