@@ -128,7 +128,8 @@ fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
     }
     lines.extend(draft.open.iter().cloned());
     let typed = flags(draft.settings.iter().map(|(key, value)| (*key, value.as_str())));
-    let when = if records.is_empty() { "with the missing values filled in" } else { "if that is right" };
+    let when =
+        if records.is_empty() { "with the missing values filled in" } else { "if that is right" };
     lines.push(format!("{when}: destage trace info {} {typed}", shell(sample.name)));
     lines.push(
         "else change them (`destage trace formats csv`), or name another format with --format NAME"
