@@ -154,7 +154,7 @@ def test_a_curve_that_no_flag_draws_leads_to_its_commands(destage: Destage, msr:
 def test_the_help_has_the_default_of_the_warm_up(destage: Destage) -> None:
     for command in ("run", "compare", "mrc"):
         out = " ".join(destage(command, "--help").out.split())
-        assert "--warmup AMOUNT Warm-up: auto (full), 10%, 60s. [none; auto with -d]" in out
+        assert "--warmup AMOUNT Warm-up: auto (until full), 10%, 60s. [none; auto with -d]" in out
 
 
 def test_equal_values_of_a_list_run_once(destage: Destage, msr: Path) -> None:

@@ -109,7 +109,7 @@ pub struct TierOptions {
     /// Time of computing the first token of a prompt, nanoseconds.
     #[serde(deserialize_with = "token_ns", skip_serializing_if = "Option::is_none")]
     pub token_ns: Option<u64>,
-    /// Tokens before a token that double its time.
+    /// Depth in the prompt that doubles a token's time.
     #[serde(deserialize_with = "double_tokens", skip_serializing_if = "Option::is_none")]
     pub double_tokens: Option<u64>,
 }

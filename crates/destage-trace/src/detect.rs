@@ -103,9 +103,9 @@ pub fn require(sample: &Sample, options: &ReaderOptions) -> Result<Candidate> {
         Detected::Refused(message, hint) => refuse(message.to_owned(), hint),
         Detected::Unknown => {
             let plain = if sample.is_text() || sample.bytes.is_empty() {
-                "--format NAME says it; `destage trace formats` lists them, csv reads any table"
+                "name it with --format; `destage trace formats` lists all, csv reads any table"
             } else {
-                "--format NAME says it; `destage trace formats` lists them, bin reads any table of \
+                "name it with --format; `destage trace formats` lists all, bin reads any table of \
                  records"
             };
             if let Some((message, hint)) = other::other(sample) {

@@ -85,7 +85,7 @@ pub enum TraceError {
     /// A compressed stream or archive ends early (exit status 65); `allow_truncated` would take it.
     #[error(
         "{file}: the {layer} stream ends early at its byte {offset}, after {records} records; \
-         --allow-truncated would use what came"
+         --allow-truncated reads only these"
     )]
     Truncated {
         /// File, with the member of an archive.

@@ -85,7 +85,7 @@ SURE = [
         "--finalists",
         type=int,
         metavar="N",
-        help="Number of policies to run at every size. [all, or 4 where that takes long]",
+        help="Policies to run at every size. [all, or 4 if slow]",
     ),
     flag(
         "--seeds",

@@ -24,11 +24,11 @@ GRID = [
     flag("--rw", metavar="PATTERN,..", help=f"fio's patterns. [{','.join(PATTERNS)}]"),
     flag("--block", metavar="SIZE,..", help="Lengths of a request. [4KiB,128KiB]"),
     flag("--depth", metavar="N,..", help="Requests in flight of each job. [1,2,4,..,128]"),
-    flag("--jobs", metavar="N,..", help="Jobs at once. [1]"),
+    flag("--jobs", metavar="N,..", help="Concurrent jobs. [1]"),
     flag("--state", default=",".join(STATES), metavar="STATE,..", help="[fresh,steady]"),
     flag("--read-percent", type=int, default=70, metavar="N", help="Reads of randrw. [70]"),
-    flag("--requests", type=int, metavar="N", help="Counted a point. [as many as 100,000 pages]"),
-    flag("--full", is_flag=True, help="Play a large device whole, not as a miniature."),
+    flag("--requests", type=int, metavar="N", help="Measured requests per point. [100,000 pages]"),
+    flag("--full", is_flag=True, help="Simulate a large device whole, not as a miniature."),
     flag(
         "--against",
         multiple=True,
@@ -46,7 +46,7 @@ Examples:
   destage devices bench small --rw randwrite --depth 1,32 --jobs 1,4 --csv -
 
 States: fresh is an empty device, written once in order where something is read.
-Steady comes after random writes, until WAF stays.
+Steady follows random writes, until WAF is constant.
 """
 
 

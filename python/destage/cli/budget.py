@@ -23,7 +23,7 @@ BUDGET = [
         "--budget-writes",
         metavar="RATE",
         section="Write budget",
-        help="Most flash writes: 300GB/day, or 0.3dwpd of --device.",
+        help="Flash write limit: 300GB/day, or 0.3dwpd of --device.",
     ),
     file_flag(
         "--figures",

@@ -57,7 +57,7 @@ Examples:
 def devices(name: str | None, keys: bool, toml: bool, json_file: str | None, **_: Any) -> None:
     """List the device presets, or describe one.
 
-    NAME may be a file of your own; --toml prints it in exact keys.
+    NAME may be a file of your own; --toml prints it with every key.
     """
     if keys and (name is not None or toml):
         raise UsageError("--keys lists the keys of every device: it takes no name and no --toml")

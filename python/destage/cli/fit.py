@@ -51,7 +51,7 @@ SCRIPT = [
         "--expect",
         default="seq=2000,random=400",
         metavar="seq=..,random=..",
-        help="Script: write rates in MB/s, for the time in its header.",
+        help="Script: write rates in MB/s, to estimate its duration.",
     ),
 ]
 
@@ -203,9 +203,9 @@ def _say(steps: tuple[Compared, ...]) -> None:
     [
         flag("-o", "--output", type=OUTPUT, default="-", metavar="FILE", help="The JSON. [-]"),
         flag("--script", type=FIO, metavar="FILE", help="A job file of `fit --script`."),
-        flag("--full", is_flag=True, help="Play a large device whole, not as a miniature."),
+        flag("--full", is_flag=True, help="Simulate a large device whole, not as a miniature."),
         flag("--read-only", is_flag=True, help="Only the steps that write nothing."),
-        flag("--no-collector", is_flag=True, help="Without the zoned steps."),
+        flag("--no-collector", is_flag=True, help="Without the GC steps."),
     ],
     COMMON,
 )

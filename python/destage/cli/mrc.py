@@ -83,7 +83,7 @@ the table shows the usual sizes.
     COMMON,
 )
 def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
-    """Draw miss-ratio curves over cache sizes."""
+    """Print hit ratios over cache sizes: miss-ratio curves."""
     outputs = Outputs.of(arguments)
     if arguments["partition"] is not None:
         print_partition(trace, arguments, outputs)

@@ -21,7 +21,7 @@ PARTITION = [
     flag(
         "--partition",
         metavar="layer",
-        help=f"One cache a layer of experts, beside one for all. [-p {ONLINE} -c {CACHES}]",
+        help=f"One cache per layer of experts, and one for all. [-p {ONLINE} -c {CACHES}]",
     ),
     flag(
         "--token-time",

@@ -53,7 +53,7 @@ RECORDING = [
         help="Size of the kernel buffers. [64MiB]",
     ),
     flag("--pid", is_flag=True, help="Also record process number and name."),
-    flag("--anonymise", is_flag=True, help="Shuffle extents of 1 MiB; no names, no time."),
+    flag("--anonymise", is_flag=True, help="Shuffle extents of 1 MiB; no names, no date."),
     flag("--include-output", is_flag=True, help="Allow the output on a recorded device."),
     flag(
         "--tracefs",

@@ -80,7 +80,7 @@ LOADS = [
         "--recordings",
         type=FOLDER,
         metavar="DIR",
-        help="Folder of this project's recordings. [DIR/own]",
+        help="Folder of this project's recordings. [own, in --traces]",
     ),
     flag(
         "--scale",

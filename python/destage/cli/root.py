@@ -123,7 +123,7 @@ COMMANDS = {
     ),
     "compare": Place("destage.cli.compare", "compare", "Compare policies over cache sizes."),
     "run": Place("destage.cli.run", "run", "Run one policy once and record everything."),
-    "mrc": Place("destage.cli.mrc", "mrc", "Draw miss-ratio curves over cache sizes."),
+    "mrc": Place("destage.cli.mrc", "mrc", "Print hit ratios over cache sizes: miss-ratio curves."),
     "why": Place(
         "destage.cli.why", "why", "Show where two policies' decisions diverge, and the cost."
     ),

@@ -28,7 +28,7 @@ SAMPLE = [
         "--finalists",
         type=int,
         metavar="N",
-        help="Most candidates per size to rerun in full. [all of them]",
+        help="Rerun at most N candidates per size in full. [all]",
     ),
 ]
 

@@ -55,7 +55,13 @@ SERVING = [
     ),
     flag("--flush", metavar="MODE", help="Flushes of the simulated SSD: ignore, drain. [ignore]"),
     flag("--emulate", is_flag=True, help="Reply when the simulated SSD would have answered."),
-    flag("--speed", type=float, default=1.0, metavar="X", help="Simulated ns per ns. [1]"),
+    flag(
+        "--speed",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="Speed of simulated time: 2 is twice real time. [1]",
+    ),
     flag("--listen", metavar="ADDRESS", help="unix:PATH, HOST:PORT or PORT. [a Unix socket]"),
     flag("--export", default="", metavar="NAME", help="Name of the export. [empty]"),
     flag("--read-only", is_flag=True, help="Reject writes."),
@@ -69,7 +75,7 @@ SERVING = [
     flag("--direct", is_flag=True, help="Bypass the operating system's page cache."),
     flag("--checksums", is_flag=True, help="Compare each fetched page with the written one."),
     flag("--for", "for_s", metavar="TIME", help="End after 60s, 10m. [until a signal]"),
-    flag("--every", default="1s", metavar="TIME", help="Time between lines; 0: none. [1s]"),
+    flag("--every", default="1s", metavar="TIME", help="Time between status lines; 0: none. [1s]"),
     flag(
         "--record",
         type=OUTPUT,

@@ -379,7 +379,10 @@ def options(json_file: str | None, **_: Any) -> None:
 def _say_option(option: ReaderOption) -> None:
     """Flag, values and default, and effect."""
     default = f"; default {option.default}" if option.default else ""
-    click.echo(wrapped(f"{option.flag}: {option.values}{default}"))
+    values = option.values
+    if values == "true or false":
+        values = f"a switch, off with --no-{option.flag[2:]}; in files {values}"
+    click.echo(wrapped(f"{option.flag}: {values}{default}"))
     click.echo(wrapped(option.about.replace(f" (flag: {option.flag})", ""), indent=6))
 
 

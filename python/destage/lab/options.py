@@ -151,8 +151,8 @@ class RunOptions(TypedDict, total=False):
     """With `kv`, the time to compute a token, ns: gives `recompute_saved_ratio` and
     `recompute_saved_ns`, and is the cost of `pgdsf` and `worth`."""
     double_tokens: int | None
-    """Tokens before a token that double its time; None: a token deep in a prompt takes as long as
-    the first."""
+    """Depth in the prompt that doubles a token's time; None: a token deep in a prompt takes as long
+    as the first."""
     check: bool
     """Assert the invariants of caching at every access; some ten times slower."""
     profile: bool

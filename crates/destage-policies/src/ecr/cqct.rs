@@ -11,9 +11,9 @@ pub(crate) const CQCT: Param = Param {
     symbol: "CQCT",
     kind: Kind::Choice(&["backlog", "wait", "eq1_strict", "eq1"]),
     default: IfAbsent::Word("backlog"),
-    about: "Chip queue complete time: remaining work; that and the collection to come; unfinished \
-            operations at nominal times (equation 1), without and with the collection to come. \
-            Default: table 1's reading.",
+    about: "Chip queue complete time. backlog: remaining work, as in table 1; wait: also the \
+            collection to come; eq1_strict: unfinished operations at nominal times (equation 1); \
+            eq1: also the collection to come.",
     ..Param::BLANK
 };
 

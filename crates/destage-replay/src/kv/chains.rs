@@ -25,7 +25,7 @@ impl<'a> Chains<'a> {
     pub fn of(columns: &Columns<'a>, marks: &'a [ChainMark]) -> Result<Self, String> {
         let chains = Chains { ids: columns.first_ids, marks, compute_ns: None };
         if marks.is_empty() {
-            return Err("kv: the trace has no chains of blocks; formats that do are mooncake and \
+            return Err("kv: the trace has no chains of blocks; formats with chains: mooncake and \
                  qwen-bailian"
                 .into());
         }

@@ -120,7 +120,7 @@ fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
         lines.push("it may be a table; with the flags below its first requests are".to_owned());
         lines.extend(records.iter().take(SHOWN).map(|record| shown(record, first.time_ns)));
     } else {
-        lines.push("it may be a table, of which the flags below leave something open".to_owned());
+        lines.push("it may be a table; if so, the flags below need more".to_owned());
     }
     if table.names.is_empty() {
         lines.push("the columns have no names: the values decided which is which".to_owned());
@@ -128,7 +128,8 @@ fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
     }
     lines.extend(draft.open.iter().cloned());
     let typed = flags(draft.settings.iter().map(|(key, value)| (*key, value.as_str())));
-    let when = if records.is_empty() { "with these filled in" } else { "if that is right" };
+    let when =
+        if records.is_empty() { "with the missing values filled in" } else { "if that is right" };
     lines.push(format!("{when}: destage trace info {} {typed}", shell(sample.name)));
     lines.push(
         "else change them (`destage trace formats csv`), or name another format with --format NAME"

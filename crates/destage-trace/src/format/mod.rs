@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicUsize;
 
 use crate::error::{Category, Result};
 use crate::input::Input;
-use crate::options::ReaderOptions;
+use crate::options::{OnError, ReaderOptions};
 use crate::record::{DeviceTable, Record};
 
 pub(crate) use sample::most_lines;
@@ -112,11 +112,12 @@ impl Opening {
     /// The last line of a message about a malformed record.
     pub fn hint(&self) -> String {
         let how = if self.detected { "detected" } else { "given" };
+        let read = format!("format {} ({how})", self.format.name);
+        if self.options.on_error == OnError::Skip {
+            return read;
+        }
         let kind = if self.format.kind == FormatKind::Text { "lines" } else { "records" };
-        format!(
-            "format {} ({how}); --on-error skip would skip such {kind} and count them",
-            self.format.name
-        )
+        format!("{read}; --on-error skip would skip such {kind} and count them")
     }
 }
 

@@ -67,9 +67,9 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.requests, Kind::OPTIONAL_WHOLE, Nothing)
         .about("stop after this many requests"),
     field!(O.resample, Kind::OPTIONAL_WHOLE, Nothing)
-        .about("another trace of the workload: blocks that this seed draws"),
+        .about("bootstrap sample of the trace: blocks chosen by this seed"),
     field!(O.resample_block, Kind::OPTIONAL_WHOLE, Nothing)
-        .about("requests of such a block (default: a 32nd of the trace)"),
+        .about("requests per resampled block (default: 1/32 of the trace)"),
     field!(O.ops, Kind::Form("read, write, trim, flush, or several"), Nothing, ops, AsValue::value)
         .about("keep only these operations"),
     field!(O.offset_from, ADDRESS, Nothing, optional_size, AsValue::value)

@@ -154,15 +154,16 @@ impl Summary {
         for (category, skips) in &tally.errors {
             let name = serde_json::to_value(category).ok();
             let name = name.as_ref().and_then(|v| v.as_str()).unwrap_or("malformed");
+            let records = if skips.count == 1 { "record" } else { "records" };
             self.warnings.push(format!(
-                "{} records skipped as {name}; the first: {}",
+                "{} {records} skipped as {name}; the first: {}",
                 skips.count,
                 skips.first.join("\n")
             ));
         }
         if self.truncated {
             self.warnings
-                .push("the trace ends early: what came of a truncated stream was used".to_owned());
+                .push("the trace ends early: only the records before the cut are used".to_owned());
         }
     }
 

@@ -318,7 +318,7 @@ def record(
         ops: kinds of requests to keep: `read`, `write`, `trim`, `flush`.
         buffer_bytes: total size of the kernel's buffers.
         pid: also record process number and name.
-        anonymise: shuffle extents of 1 MiB, and leave out names, model and time.
+        anonymise: shuffle extents of 1 MiB, and leave out names, model and date.
         tracefs: where tracefs is mounted.
         include_output: allow an output on a device that is recorded.
         begun: called with a line when the recording has begun.

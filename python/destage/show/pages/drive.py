@@ -194,7 +194,7 @@ def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Part]:
         note = (
             ""
             if staging is None
-            else f"{_counted(int(staging), 'page')}, one for each dirty victim"
+            else f"{_counted(int(staging), 'page')} hold dirty victims until they are written"
         )
         found.append(fact("A missed page", _WAITS.get(wait, printable(wait)), note))
     hit_ns = finite(cache.get("hit_ns"))

@@ -214,6 +214,8 @@ def best_by_size(result: ResultSet) -> Part | None:
             f"A tie: no significant difference from the best (95{NBSP}% interval of the difference,"
         )
         note += f" from the parts of the run). Numbers without an interval tie within 1{NBSP}%."
+    if any(cell(NONE) in row for row in rows):
+        note += f" {NONE}: pending writes could decide, or fewer than two policies compare."
     if ORACLE in result.policies.values():
         note += " min is left out: it knows the future."
     return section("Best at each cache size", grid(heads, rows, notes=[note], css=" wins"))

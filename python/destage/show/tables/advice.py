@@ -135,7 +135,7 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
     if share > 0.0005:
         said.append(
             f"{percent(share, 1)} of its flash writes are pending or come after the last request:"
-            " the choice counts them at the mean cost of the others."
+            f" with them, at the mean cost of the others, {goal.text(goal.judged(run))}."
         )
     return said
 
@@ -143,6 +143,12 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
 def _tail(goal: Goal, run: Run) -> str:
     tail = tail_text(goal, run)
     return f" ({tail})" if tail else ""
+
+
+def _with_pending(goal: Goal, run: Run) -> str:
+    """The number with pending writes, which the choice uses, if it differs."""
+    judged = goal.text(goal.judged(run))
+    return "" if judged == goal.text(goal.value(run)) else f", {judged} with pending writes"
 
 
 def _signed(goal: Goal, value: float) -> str:
@@ -158,9 +164,9 @@ def sure_lines(choice: Choice) -> list[str]:
         return ["No other candidate ran at that size: significance is unknown."]
     tail = tail_text(goal, rival.run)
     theirs = goal.text(goal.value(rival.run)) + (f", {tail}" if tail else "")
-    theirs = f"{rival.run.label} ({theirs})"
+    theirs = f"{rival.run.label} ({theirs}){_with_pending(goal, rival.run)},"
     differs = "significantly" if rival.significant else "not significantly"
-    said = [f"The next best at that size, {theirs}, is {differs} different"]
+    said = [f"The next best at that size, {theirs} is {differs} different"]
     if rival.interval is not None:
         low, high = (_signed(goal, one) for one in rival.interval)
         said[0] += f" (this choice minus it: {low} to {high}, 95{NBSP}% CI)"
@@ -223,6 +229,8 @@ def wrong_lines(choice: Choice) -> list[str]:
 def _wrong(choice: Choice, wrong: Wrong) -> str:
     goal, run = choice.goal, wrong.run
     value = goal.text(goal.value(run)) + _tail(goal, run)
+    if wrong.what == "the worst":
+        value += _with_pending(goal, run)
     far = _behind(wrong.worse_by, "this choice")
     if not wrong.significant and run.frames == choice.run.frames:
         known = choice.run.has_intervals_against(run)

@@ -172,7 +172,9 @@ def _possible(advised: Advised) -> str | None:
         return f"Not in any product: {place(run)}, not significantly different."
     if not goal.better(judged, ours):
         return None
-    return f"Not in any product: {place(run)} gives {goal.text(goal.value(run))}."
+    return (
+        f"Not in any product: {place(run)} gives {goal.text(goal.value(run))} (curve: --explain)."
+    )
 
 
 def _sure(choice: Choice) -> str:
@@ -236,19 +238,19 @@ def answer_table(advised: Advised) -> Table:
     """A row a size: the best that a product can be set to, and the best there is."""
     choice, everything = advised.first, advised.choices[0]
     goal = choice.goal
-    heads = ["size", "of pages", "policy", goal.name, "from best"]
+    has_hits = goal.column != "hit_ratio"
+    heads = ["size", "of pages", "policy", *["hit %"] * has_hits, goal.name, "from best"]
     columns = [Column(h, right=h != "policy", key=h == "size") for h in heads]
     apart = bool(advised.deployed)
     columns += [Column("possible", right=False), Column(goal.name)] if apart else []
-    columns += [Column("hit %")] if goal.column != "hit_ratio" else []
     title = "no cache" if advised.nothing is not None else ""
     table = Table("", columns, [[]])
     best = {point.run.frames: point for point in everything.curve}
     top = goal.judged(choice.best)
     if title and advised.nothing is not None:
-        row = [Cell("-"), Cell("-"), Cell(title), Cell(goal.text(goal.value(advised.nothing)))]
-        row += [Cell(NONE)] + ([Cell(""), Cell("")] if apart else [])
-        table.groups[0].append(row + ([Cell("0.00")] if goal.column != "hit_ratio" else []))
+        row = [Cell("-"), Cell("-"), Cell(title), *[Cell("0.00")] * has_hits]
+        row += [Cell(goal.text(goal.value(advised.nothing))), Cell(NONE)]
+        table.groups[0].append(row + ([Cell(""), Cell("")] if apart else []))
     ran = Counter(run.frames for run in advised.candidates)
     for point in choice.curve:
         run = point.run
@@ -258,6 +260,7 @@ def answer_table(advised: Advised) -> Table:
         far = None if top is None else goal.worse_by(point.judged, top)
         share = NONE if run.cache_share is None else percent(run.cache_share, 1)
         row = [Cell(size(run.cache_bytes), best=run is advised.run), Cell(share), Cell(run.label)]
+        row += [Cell(ratio(run.hit_ratio, 2))] * has_hits
         row += [Cell(goal.text(point.value)), Cell(NONE if far is None else far_text(far))]
         if apart:
             there = best.get(run.frames)
@@ -268,20 +271,19 @@ def answer_table(advised: Advised) -> Table:
                 Cell(there.run.label if there is not None and other else "="),
                 Cell(goal.text(there.value) if there is not None and other else ""),
             ]
-        if goal.column != "hit_ratio":
-            hits = run.hit_ratio
-            row.append(Cell(NONE if hits is None else f"{100 * hits:.2f}"))
         table.groups[0].append(row)
     near = share_text(advised.within)
     if advised.run.warmup_requests:
         table.notes.append(f"measured: {measured_text(advised.run)}, the same at every size")
     table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
+    if any(row[2].text.endswith("+ writer") for row in table.rows()):
+        table.notes.append("+ writer: with background write-back, as that product has")
     if apart:
         table.notes.append(
             "possible: a policy that no product has, if significantly better at that size; =: none"
         )
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
-        table.notes.append("from best: as if each pending write had cost as much as a mean write")
+        table.notes.append("from best: pending writes are charged at the mean cost of the others")
     table.notes = [plain(note).replace(NBSP, " ") for note in table.notes]
     return table
 
@@ -450,11 +452,11 @@ def _endurance(chosen: Configuration) -> str:
     years, needed = significant(chosen.prices.years), chosen.needed_bytes
     writes = significant(chosen.drive_writes_per_day)
     assert needed is not None, "asked only where the writes of a day are known"
-    drive = f"a drive of {volume(chosen.sold_bytes)}"
-    line = f"{years} years take {writes} writes a day of {drive}, rated writes of {volume(needed)}"
+    drive = f"drive of {volume(chosen.sold_bytes)}"
+    line = f"{years} years take {writes} drive writes a day ({drive}), {volume(needed)} in all"
     if chosen.drives is not None:
         each = " each" * (chosen.drives != 1)
-        line += f": {counted(chosen.drives, 'drive')} of {volume(chosen.rated_bytes)}{each}"
+        line += f": {counted(chosen.drives, 'drive')} rated {volume(chosen.rated_bytes)}{each}"
     return f"{line}."
 
 
@@ -468,7 +470,7 @@ def _table(advised: KvAdvised, rows: Sequence[Configuration]) -> Table:
         Column("admission", right=False),
         Column("token hit %"),
         Column("stranded %"),
-        Column("flash a day"),
+        Column("writes a day"),
     ]
     wears = any(one.life_years is not None for one in rows)
     columns += [Column("life")] if wears else []
@@ -505,8 +507,8 @@ def kv_table(advised: KvAdvised) -> Table:
         rule = "the lowest cost a year"
     else:
         rule = (
-            f"an SSD life of {significant(prices.years)} years, else half of the longest; then the"
-            " least DRAM, the least flash, the fewest flash writes"
+            f"an SSD life of {significant(prices.years)} years (if none: half of the longest life);"
+            " then the least DRAM, the least flash, the fewest flash writes"
         )
     table.notes.insert(0, f"* the advice: within {near}; {rule}")
     if prices.tbw is None and any(one.life_years is not None for one in advised.curve):

@@ -134,7 +134,7 @@ def sizes_table(curves: ResultSet) -> Table:
     columns = [Column("policy", right=False, key=True), Column("max hit %")]
     columns += [Column(f"size for {share * 100:g} %") for share in shares]
     table = Table(
-        "cache size for a share of the most hits", [*columns, Column("knees", right=False)]
+        "cache size for a share of the highest hit ratio", [*columns, Column("knees", right=False)]
     )
     rows = []
     for label in curves.labels:
@@ -154,7 +154,7 @@ def sizes_table(curves: ResultSet) -> Table:
         rows.append([Cell(text) for text in texts])
     table.groups = [rows] if rows else []
     if len(exact) < len(rows):
-        table.notes.append("≥, ≤: of the simulated sizes alone")
+        table.notes.append("≥, ≤: from the simulated sizes only")
     return table
 
 

@@ -310,7 +310,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
         notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
     if waits:
-        notes.append(f"assumes eviction wait: {'; '.join(waits)}")
+        notes.append(f"assumes evict_wait: {'; '.join(waits)}")
     notes += _turned(runs)
     notes += _held_back(runs, shown)
     notes += _filling(runs, shown)
@@ -388,7 +388,7 @@ def mark_meaning(runs: Sequence[Run]) -> str:
     where = ""
     if parts < FEW_PARTS:
         few = counted(parts, "independent part")
-        where = f"; few phases in this trace ({few}): verify on a longer one"
+        where = f"; this trace has only {few}: verify on a longer one"
     return f"best of its size: {RULE}{where}"
 
 

@@ -211,7 +211,8 @@ def _how_large(result: ResultSet) -> str:
     least = min(map(mean, best.values()))
     first, last = best[min(best)], best[max(best)]
     enough = next(row for _, row in sorted(best.items()) if mean(row) <= (1 + NEAR) * least)
-    over = f" (from request {start + 1:,} on)" if len({r.warmup_requests for r in rows}) > 1 else ""
+    apart = len({r.warmup_requests for r in rows}) > 1
+    over = f" (measured from request {start + 1:,})" if apart else ""
     if enough is last:
         return (
             f"A larger cache keeps helping: from {size(first.cache_bytes)} to "
