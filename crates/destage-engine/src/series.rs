@@ -13,8 +13,8 @@ pub struct Period {
     /// First access of the period, counted from 0 over the whole run, warm-up included.
     pub first_access: u64,
     /// Counters of the period. `physical_reads` are read misses and padding reads, with
-    /// [`fetched`](Self::fetched) write misses too; `physical_writes` destaged pages, padding, pages
-    /// written through and idle writes. Writes after the last access are in no period.
+    /// [`fetched`](Self::fetched) write misses too; `physical_writes` destaged pages, padding,
+    /// pages written through and idle writes. Writes after the last access are in no period.
     #[serde(flatten)]
     pub counters: Counters,
     /// Where the policy had adapted to at the end of the period, if it adapts: ARC's p, BPAC's
