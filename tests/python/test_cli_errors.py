@@ -449,6 +449,9 @@ def test_near_misses_get_the_suggestion_that_fits(destage: Destage, tmp_path: Pa
         (("--format", "fio"), 2, "did you mean fio-iolog?"),
         (("-d", "small[op_permile=200]"), 2, "did you mean op_permille?"),
         (("--requests", "1M"), 2, 'expected a whole number, found "1M": write 1000000'),
+        (("--resample-block", "8"), 2, "--resample-block): add resample (--resample SEED)"),
+        (("--resample-block", "0"), 2, 'expected a whole number from 1, found "0"\n'),
+        (("-d", "small[queue_depth=8]"), 2, "queue_depth excludes mode = open"),
         (("-p", str(mine)), 2, "`destage new-policy Mine` writes one to start from"),
         (("-p", "lru.py"), 66, "the policy lru needs no file: -p lru"),
     ]:
@@ -468,3 +471,11 @@ def test_a_table_of_no_format_gets_a_draft_of_its_mapping(destage: Destage, tmp_
     accepted = destage(*shlex.split(command.partition(": destage ")[2]))
     assert accepted.status == 0, accepted
     assert "requests            3: 2 reads" in accepted.out
+
+
+def test_units_of_our_own_export_are_not_overruled(destage: Destage, tmp_path: Path) -> None:
+    export = str(tmp_path / "own.csv")
+    assert destage("trace", "synth", "loop", "--requests", "9", "-o", export).status == 0
+    for flags in (["--time-unit", "ms"], ["--format", "csv", "--offset-unit", "sector"]):
+        refused(destage("trace", "info", export, *flags), 2, flags[-2], "export has its units")
+    assert destage("trace", "info", export, "--time-unit", "ns").status == 0

@@ -93,8 +93,16 @@ def test_a_trace_is_a_data_frame() -> None:
         ({"page": [1], "op": []}, "expected columns of one length, got page 1, op 0"),
         ({"page": [1], "offset_bytes": [1]}, "columns page and offset_bytes mean the same"),
         ({"offset_bytes": [1]}, "offset_bytes needs length_bytes"),
+        (b"trace.csv", r"expected a path as text, got b'trace.csv': os.fsdecode\(path\)"),
     ],
 )
 def test_columns_that_are_no_trace_are_named(given: Any, said: str) -> None:
     with pytest.raises(ds.UsageError, match=said):
         ds.open_trace(given)
+
+
+def test_a_column_of_durations_is_named_with_its_conversion() -> None:
+    polars = pytest.importorskip("polars")
+    times = polars.Series([1, 2]).cast(polars.Duration("us"))
+    with pytest.raises(ds.UsageError, match=r"got a column of Duration.*total_nanoseconds"):
+        ds.open_trace({"page": [1, 2], "time": times})

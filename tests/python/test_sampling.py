@@ -221,6 +221,9 @@ def test_without_a_sample_there_is_nothing_to_put_right(trace: ds.Trace, destage
     done = destage("mrc", "z.csv", "-p", "fifo", "--control", "lru")
     assert done.status == 2
     assert "--control puts a sample right: add --sample" in done.err
+    done = destage("mrc", "z.csv", "-p", "fifo", "--seed", "2")
+    assert done.status == 2
+    assert "--seed is of a sample: add --sample" in done.err
 
 
 def test_where_lru_is_not_known_in_one_pass_it_is_no_control(trace: ds.Trace) -> None:
@@ -228,3 +231,13 @@ def test_where_lru_is_not_known_in_one_pass_it_is_no_control(trace: ds.Trace) ->
         ds.mrc(trace, "fifo", cache="30%", sample=0.1, control="lru", warmup="full")
     exact = ds.mrc(trace, "fifo", cache="30%", sample="auto", control="lru", warmup="full")
     assert "control" not in exact.data["mrc"]
+
+
+@pytest.mark.parametrize("warmup", ["none", "20%"])
+def test_a_small_sample_estimates_nothing_impossible(warmup: str) -> None:
+    trace = ds.synth("zipf", requests=60_000, pages=5_000, seed=3)
+    curves = ds.mrc(trace, "lru,fifo", cache="1p,5p,50p", sample=0.02, warmup=warmup)
+    for row in curves.to_dicts():
+        writes = row["accesses"] - row["misses"] + row["write_misses"]
+        assert row["evictions"] <= row["misses"]
+        assert row["physical_writes"] <= writes + row["frames"]

@@ -127,3 +127,11 @@ def test_a_report_of_page_policies_says_nothing_of_groups(trace: ds.Trace) -> No
     page = Page(render_report(results=results.sets))
     assert not [t for t in page.texts["h3"] if t.startswith("How pages are written back")]
     assert "destage_cdf" not in results.plot.names()
+
+
+def test_the_reads_of_all_periods_are_the_reads_of_the_run() -> None:
+    trace = ds.synth("zipf", requests=2_000, pages=300, seed=1)
+    for how in ({}, {"fetch_on_write_miss": True}):
+        recorded = ds.run(trace, "lru", cache="10%", series=300, **how)  # type: ignore[arg-type]
+        reads = sum(period["physical_reads"] for period in recorded.series)
+        assert reads == recorded.run.physical_reads

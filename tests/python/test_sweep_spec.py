@@ -244,6 +244,9 @@ WRONG = {
     '@[trace]\nformaat = "msr"\n': "[trace]: unknown key 'formaat', did you mean format?",
     '@[cache]\nsize = "1p"\n': "[cache] size: a sweep has its policies and sizes in [sweep]",
     '@devices = "nosuch"\n': "nosuch",
+    '@[host]\nmode = "closed"\n': "[host] mode: it needs a simulated SSD, and there is none",
+    '@devices = "none"\n[ftl]\nname = "bast"\n': "[ftl] name: it needs a simulated SSD",
+    '@cach = ["1p"]\n': "did you mean cache? (nearest of ",
     "@x = = 3\n": "expected a TOML file with a table [sweep]",
 }
 

@@ -412,3 +412,31 @@ def test_the_command_advises_above_a_flash_tier(
         done = destage("advise", trace_file, *wrong)
         assert done.status == 2
         assert why in done.err
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 9])
+def test_requests_of_prompts_are_prompts(prompts: Path, count: int) -> None:
+    trace = ds.open_trace(prompts, block_bytes=4096, requests=count, format="mooncake")
+    (run,) = ds.compare(trace, "lru", cache="4p", kv=True)
+    first = PROMPTS[:count]
+    assert run["kv_requests"] == len(first)
+    assert run["blocks"] == sum(len(ids) for ids, _ in first)
+    assert run["tokens"] == sum(tokens for _, tokens in first)
+
+
+def test_blocks_chosen_by_address_are_no_prompts(prompts: Path) -> None:
+    trace = ds.open_trace(prompts, block_bytes=4096, offset_to="16KiB", format="mooncake")
+    assert ds.compare(trace, "lru", cache="4p")[0]["accesses"] == 11
+    with pytest.raises(ds.UsageError, match="no chain"):
+        ds.compare(trace, "lru", cache="4p", kv=True)
+
+
+def test_options_take_numbers_of_numpy_and_name_what_they_do_not_take(zipf: ds.Trace) -> None:
+    numpy = pytest.importorskip("numpy")
+    how: dict[str, Any] = {"cache": "50p", "tier2": "lru", "tier2_cache": "400p"}
+    times = {"tier2_read_ns": 5, "backing_read_ns": 70}
+    (plain,) = ds.compare(zipf, "lru", **how, **times)
+    (same,) = ds.compare(zipf, "lru", **how, **{k: numpy.int64(v) for k, v in times.items()})
+    assert plain["read_time_ns"] == same["read_time_ns"] > 5
+    with pytest.raises(ds.UsageError, match=r"^ttl: expected a text, a number or a list .*\{1\}"):
+        ds.compare(zipf, "lru", cache="50p", ttl={1})  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 pub struct Period {
     /// First access of the period, counted from 0 over the whole run, warm-up included.
     pub first_access: u64,
-    /// Counters of the period. `physical_reads` are read misses and padding reads,
-    /// `physical_writes` destaged pages, padding, pages written through and idle writes: the run's
-    /// options are not in them.
+    /// Counters of the period. `physical_reads` are read misses and padding reads, with
+    /// [`fetched`](Self::fetched) write misses too; `physical_writes` destaged pages, padding,
+    /// pages written through and idle writes. Writes after the last access are in no period.
     #[serde(flatten)]
     pub counters: Counters,
     /// Where the policy had adapted to at the end of the period, if it adapts: ARC's p, BPAC's
@@ -26,6 +26,13 @@ pub struct Period {
 impl Period {
     fn at(first_access: u64) -> Self {
         Period { first_access, counters: Counters::default(), gauges: BTreeMap::new() }
+    }
+
+    /// The period of a run whose write misses read their page first.
+    #[must_use]
+    pub fn fetched(mut self) -> Self {
+        self.counters.physical_reads += self.counters.write_misses;
+        self
     }
 }
 
@@ -191,6 +198,8 @@ mod tests {
         assert_eq!(refused.collect::<Vec<_>>(), [(0, 0), (1, 1), (2, 1)]);
         let counters = &periods[2].counters;
         assert_eq!((counters.physical_writes, counters.destages), (1, 0));
+        assert_eq!((counters.read_misses, counters.write_misses), (1, 1));
+        assert_eq!(periods[2].clone().fetched().counters.physical_reads, 2);
         assert_eq!(periods[2].gauges["p"], 7.0, "as it stands at the end");
     }
 }

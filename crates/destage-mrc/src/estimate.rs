@@ -8,6 +8,7 @@ use super::sample::Sampling;
 use destage_engine::sizes::Frames;
 use destage_replay::accesses::{Columns, Extent};
 use destage_replay::counters::Counters;
+use destage_replay::warmup::Warmup;
 use std::collections::BTreeMap;
 
 /// Reads and writes of the whole trace that are counted, known without any run.
@@ -255,7 +256,16 @@ pub(super) fn point(
     let fetches = if options.run.fetch_on_write_miss { write_misses } else { 0 };
     let accesses = reads + writes;
     let ratio = |misses: f64| if accesses == 0 { 0.0 } else { misses / accesses as f64 };
-    let written = Number::PhysicalWrites.of(&whole, options);
+    let mut written = Number::PhysicalWrites.of(&whole, options);
+    let mut evictions = whole.evictions;
+    if sampling.is_some() {
+        // No page is evicted without a miss, none destaged without a write or before the start.
+        let is_cold = options.run.warmup == Warmup::None;
+        let dirty_before = if is_cold { 0 } else { u64::from(size.frames) };
+        // (NaN, of MIN, stays.)
+        written = written.clamp(0.0, (writes + dirty_before) as f64);
+        evictions = evictions.min((read_misses + write_misses) as f64);
+    }
     let sampled = sampling.map(|sampling| {
         let rate = sampling.rounded_rate();
         let frames = f64::from(size.frames) * rate;
@@ -284,7 +294,7 @@ pub(super) fn point(
         miss_ratio: ratio((read_misses + write_misses) as f64),
         physical_reads: read_misses + fetches + whole.padding_reads.round() as u64,
         physical_writes: (!written.is_nan()).then(|| written.round() as u64),
-        evictions: whole.evictions.round() as u64,
+        evictions: evictions.round() as u64,
         sampled,
     }
 }

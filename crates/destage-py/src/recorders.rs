@@ -159,8 +159,12 @@ pub fn looked_at<E>(
 ) -> Result<RunResult, Ended<E>> {
     let mut lookers = Recorders::new(trace, wanted).map_err(Ended::Log)?;
     let result = work(&mut lookers);
-    let periods = lookers.finish(wanted).map_err(Ended::Log)?;
-    Ok(RunResult { series: periods, ..result.map_err(Ended::Run)? })
+    let mut series = lookers.finish(wanted).map_err(Ended::Log)?;
+    let result = result.map_err(Ended::Run)?;
+    if result.config.options.fetch_on_write_miss {
+        series = series.into_iter().map(Period::fetched).collect();
+    }
+    Ok(RunResult { series, ..result })
 }
 
 /// Why a run with lookers ended early.

@@ -28,7 +28,7 @@ pub use presets::{PRESETS, Preset};
 pub use spelled::spelling_of;
 pub use tables::TABLES;
 
-use crate::config::{ConfigError, DeviceConfig, PlacementConfig, Table, Value, nearest};
+use crate::config::{ConfigError, DeviceConfig, HostMode, PlacementConfig, Table, Value, nearest};
 use crate::ftl;
 use crate::saturation::Saturation;
 use crate::tables::{
@@ -188,6 +188,24 @@ impl Drive {
         let pairs: Vec<String> =
             changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
         loaded.changed(whole, &pairs.join(";"), upper)
+    }
+
+    /// The drive of a file or of changes: a depth without a closed loop would do nothing. A record
+    /// and a printed drive have both keys, with a depth of 1.
+    fn asked(name: String, preset: Option<String>, given: Tables) -> Result<Drive, ConfigError> {
+        let has_depth = given.host.contains_key("queue_depth");
+        let has_mode = given.host.contains_key("mode");
+        let drive = Drive::from_tables(name, preset, given)?;
+        let is_open = drive.host.mode == HostMode::Open;
+        if has_depth && is_open && (drive.host.queue_depth != 1 || !has_mode) {
+            return Err(ConfigError::Together {
+                table: "host",
+                one: "queue_depth",
+                other: "mode = open",
+                need: "mode = closed (or the option --queue-depth, queue_depth=)",
+            });
+        }
+        Ok(drive)
     }
 
     /// Checks all tables and fills in defaults.
@@ -362,7 +380,7 @@ struct Flaw {
 impl Loaded {
     /// Makes the drive of the tables of a file.
     fn new(name: &str, preset: Option<String>, given: Tables, file: &file::File<'_>) -> Loaded {
-        let drive = Drive::from_tables(name.into(), preset.clone(), given.clone());
+        let drive = Drive::asked(name.into(), preset.clone(), given.clone());
         let drive = drive.map_err(|error| {
             let placed = file.wrong(error.place(), error.to_string());
             Flaw { error, placed }
@@ -380,7 +398,7 @@ impl Loaded {
         }
         let places_pages = upper.placement.contains_key("policy");
         let name = format!("{}[{pairs}]", self.name);
-        Drive::from_tables(name, self.preset, self.given.under(upper)).map_err(|error| match flaw {
+        Drive::asked(name, self.preset, self.given.under(upper)).map_err(|error| match flaw {
             // It is the file's own fault, and the change has nothing to do with it.
             Some(flaw) if flaw.error == error && !places_pages => flaw.placed,
             _ => DriveError::Change { spec: spec.into(), error },

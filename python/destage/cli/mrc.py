@@ -101,6 +101,8 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
     )
     if arguments["control"] and sample is None:
         raise UsageError("--control puts a sample right: add --sample")
+    if arguments["seed"] is not None and sample is None:
+        raise UsageError("--seed is of a sample: add --sample")
     check_curves(policies, cache=cache, sample=sample, **run_values(arguments))
     if not arguments["quiet"]:
         note_left_out(policies, None, {})
@@ -116,7 +118,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
                 sample=sample,
                 error=error,
                 control=arguments["control"],
-                seed=arguments["seed"],
+                seed=1 if arguments["seed"] is None else arguments["seed"],
                 **run_values(arguments),
                 store=experiment,
                 progress=callback,

@@ -16,7 +16,7 @@ ERROR = flag(
     metavar="SHARE",
     help="Target half-width of the hit ratio's 95 % interval. [0.5%]",
 )
-SEED = flag("--seed", type=int, default=1, metavar="N", help="Seed of the sample. [1]")
+SEED = flag("--seed", type=int, metavar="N", help="Seed of the sample. [1]")
 
 
 def sampled(arguments: Mapping[str, Any]) -> tuple[float | Literal["auto"] | None, float | None]:

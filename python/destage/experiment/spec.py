@@ -146,6 +146,11 @@ def _spec(data: dict[str, Any], called: str, folder: Path) -> SweepSpec:
     last = {name: 10 + k for k, name in enumerate(("seeds", "policies", "cache"))}
     axes.sort(key=lambda axis: order.get(axis.name, last.get(axis.name, 5)))
     own = "device" in data and "devices" not in sweep
+    if changes and not any(axis.name == "devices" and any(axis.values) for axis in axes):
+        table, _, key = next(iter(changes)).partition(".")
+        raise DataError(
+            f"{called}: [{table}] {key}: it needs a simulated SSD, and there is none: name devices"
+        )
     return SweepSpec(
         called=called,
         folder=folder,
@@ -175,7 +180,7 @@ def _run_options() -> list[str]:
 
 
 def _check_keys(sweep: Mapping[str, Any], place: Place) -> None:
-    known = [*LISTS, *RULES, *_run_options(), *DRIVE_TABLES]
+    known = list(dict.fromkeys([*LISTS, *RULES, *_run_options(), *DRIVE_TABLES]))
     for key in sweep:
         if key not in known:
             raise DataError(f"{place}: {unknown('key', key, known)}")

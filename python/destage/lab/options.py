@@ -18,6 +18,7 @@ from typing import Any, TypedDict
 
 from destage import _destage
 from destage.base.errors import UsageError
+from destage.base.io.names import shown
 from destage.model.naming import canonical, parts
 
 __all__ = [
@@ -356,20 +357,38 @@ def _named(call: str) -> list[str]:
 def json_of(options: Mapping[str, Any]) -> str:
     """Options as JSON. Raises `UsageError` for values that JSON does not have."""
     try:
-        return json.dumps(dict(options), allow_nan=False)
+        return json.dumps(dict(options), allow_nan=False, default=_plain)
     except (TypeError, ValueError) as e:
-        raise UsageError(f"options: {e}") from e
+        raise UsageError(_unfit(options) or f"options: {e}") from e
+
+
+def _plain(value: object) -> object:
+    """A number of NumPy as Python's own. Raises `TypeError` for anything else."""
+    plain = getattr(value, "item", None)
+    if getattr(value, "ndim", None) == 0 and callable(plain):
+        return plain()
+    raise TypeError(f"{type(value).__name__} is no value of an option")
+
+
+def _unfit(options: Mapping[str, Any]) -> str | None:
+    """The first option whose value JSON does not have, as an error names it."""
+    for name, value in options.items():
+        try:
+            json.dumps(value, allow_nan=False, default=_plain)
+        except (TypeError, ValueError):
+            return f"{name}: expected a text, a number or a list of them, got {shown(value)}"
+    return None
 
 
 def reader_json(options: Mapping[str, Any]) -> str:
     """Reader options as the boundary takes them: JSON, without the underscore of Python's words."""
     given = {key.rstrip("_"): value for key, value in options.items() if value is not None}
     try:
-        text = json.dumps(given, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(given, allow_nan=False, ensure_ascii=False, default=_plain)
         text.encode()  # bytes of a command line that are no UTF-8 come here as lone surrogates
         return text
     except (TypeError, ValueError) as e:
-        raise UsageError(f"reader options: {e}") from e
+        raise UsageError(_unfit(given) or f"reader options: {e}") from e
 
 
 def is_separate(options: Mapping[str, Any]) -> bool:

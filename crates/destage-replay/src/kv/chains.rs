@@ -26,7 +26,7 @@ impl<'a> Chains<'a> {
         let chains = Chains { ids: columns.first_ids, marks, compute_ns: None };
         if marks.is_empty() {
             return Err("kv: the trace has no chains of blocks; formats with chains: mooncake and \
-                 qwen-bailian"
+                 qwen-bailian, read without offset_from and offset_to"
                 .into());
         }
         let mut seen_in = vec![0u32; columns.lpns.len()]; // request, from 1

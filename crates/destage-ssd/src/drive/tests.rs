@@ -150,6 +150,25 @@ fn a_full_small_drive_collects_from_its_first_writes_on() {
 }
 
 #[test]
+fn a_depth_needs_a_closed_loop() {
+    for depth in ["small[queue_depth=8]", "small[queue_depth=1]", "small[mode=open;queue_depth=8]"]
+    {
+        let (text, _) = wrong_spec(depth);
+        let expected = "queue_depth excludes mode = open: it needs mode = closed (or the option \
+                        --queue-depth, queue_depth=)";
+        assert_eq!(text, format!("device \"{depth}\": {expected}"));
+    }
+    let bad = Scratch::new("open.toml", b"[device]\npreset = \"small\"\n[host]\nqueue_depth = 8\n");
+    let (text, fault) = wrong_spec(bad.path());
+    assert_eq!(fault, Fault::Data);
+    assert!(text.contains("open.toml:4:1: queue_depth excludes mode = open"), "{text}");
+    let closed = spec(&format!("{}[mode=closed]", bad.path()));
+    assert_eq!((closed.host.mode, closed.host.queue_depth), (HostMode::Closed, 8));
+    let printed = spec("small[mode=open;queue_depth=1]");
+    assert_eq!(Drive::from_json(&printed.to_json()).unwrap().host, printed.host);
+}
+
+#[test]
 fn a_file_says_all_or_builds_on_a_preset() {
     let drive = parsed(
         "[device]\nchannels = 4\nread_ns = [1, 2]\nprecondition_seed = 0xFFFF_FFFF_FFFF_FFFF\n\
@@ -265,11 +284,13 @@ fn a_file_that_is_not_there_differs_from_a_bad_one() {
 
 #[test]
 fn changes_go_before_what_a_preset_or_file_gives() {
-    let drive =
-        spec(" ecr[gc_mode = background; op_permille=200;read_ns=1_000; host.queue_depth=8] ");
+    let drive = spec(
+        " ecr[gc_mode = background; op_permille=200;read_ns=1_000; mode=closed; \
+         host.queue_depth=8] ",
+    );
     assert_eq!(
         drive.name,
-        "ecr[gc_mode=background;op_permille=200;read_ns=1_000;host.queue_depth=8]"
+        "ecr[gc_mode=background;op_permille=200;read_ns=1_000;mode=closed;host.queue_depth=8]"
     );
     assert_eq!((drive.device.gc_mode, &*drive.device.read_ns), (GcMode::Background, &[1000][..]));
     assert!((drive.size().op - 0.2).abs() < 1e-3);

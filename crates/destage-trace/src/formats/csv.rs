@@ -85,7 +85,8 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
         lines.retain(|line| !is_comment(line));
     }
     let own = (is_export && opening.options.columns == Columns::default())
-        .then(|| mapping::export_mapping(&opening.options));
+        .then(|| mapping::export_mapping(FORMAT.name, &opening.options))
+        .transpose()?;
     let options = own.as_ref().unwrap_or(&opening.options);
     let delimiter = options.delimiter.unwrap_or_else(|| find_delimiter(&lines));
     if options.columns == Columns::default()

@@ -174,10 +174,12 @@ impl<T> Default for Roles<T> {
 }
 
 /// The mapping of the columns that we export ourselves, the rest as the user wants it.
-pub(crate) fn export_mapping(given: &ReaderOptions) -> ReaderOptions {
+///
+/// Errors: an option says otherwise than the export; ignored, it would look as if applied.
+pub(crate) fn export_mapping(format: &str, given: &ReaderOptions) -> Result<ReaderOptions> {
     let column = |name: &str| Some(Column::Name(name.to_owned()));
     let list = |name: &str| vec![name.to_owned()];
-    ReaderOptions {
+    let mapped = ReaderOptions {
         columns: Columns {
             time: column("time_ns"),
             device: column("device").into_iter().collect(),
@@ -195,8 +197,20 @@ pub(crate) fn export_mapping(given: &ReaderOptions) -> ReaderOptions {
         op_trim: list("trim"),
         op_flush: list("flush"),
         default_op: None,
+        page_bytes: None,
         ..given.clone()
+    };
+    let lost = given.lost_in(&mapped);
+    if lost.is_empty() {
+        return Ok(mapped);
     }
+    let named: Vec<String> =
+        lost.iter().map(|key| format!("{key} (--{})", key.replace('_', "-"))).collect();
+    Err(usage(format!(
+        "{format}: {}: Destage's own export has its units and operations in its header\n  leave \
+         the option out, or describe every column (--columns)",
+        named.join(", ")
+    )))
 }
 
 /// Places of the mapped columns among those that a file has.

@@ -152,7 +152,7 @@ fn open(mut input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let export = ExportMetadata::of(&name, metadata.key_value_metadata())?;
     let table = match export {
         Some(export) if opening.options.columns == Columns::default() => {
-            let options = mapping::export_mapping(&opening.options);
+            let options = mapping::export_mapping(FORMAT.name, &opening.options)?;
             Table::new(FORMAT.name, metadata.schema_descr(), &options, Some(export))?
         }
         _ => Table::new(FORMAT.name, metadata.schema_descr(), &opening.options, None)?,

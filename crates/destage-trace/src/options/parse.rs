@@ -42,6 +42,17 @@ impl ReaderOptions {
         foreign.map(|field| field.key.name).collect()
     }
 
+    /// Keys whose values `other` does not have, but for those of a file of defaults.
+    pub(crate) fn lost_in(&self, other: &Self) -> Vec<&'static str> {
+        let plain = ReaderOptions::default();
+        let is_default = |name: &str| self.defaults.iter().any(|default| default == name);
+        let lost = OPTIONS.iter().filter(|field| {
+            let value = field.get(self);
+            value != field.get(&plain) && value != field.get(other)
+        });
+        lost.map(|field| field.key.name).filter(|name| !is_default(name)).collect()
+    }
+
     /// The keys that had an effect on files of these formats, as [`to_map`](Self::to_map).
     pub fn applied_to<'a>(&self, formats: impl Iterator<Item = &'a str>) -> Map<String, Value> {
         let formats: Vec<&str> = formats.collect();
@@ -106,13 +117,17 @@ fn in_full(text: &str) -> Option<String> {
         _ => return None,
     };
     let count = plain[..digits].parse::<u64>().ok()?.checked_mul(times)?;
+    if count.to_string() == text {
+        return None; // written in full, and out of range
+    }
     Some(format!(": write {count}"))
 }
 
 /// The values that a key takes, as an error message names them.
 pub fn takes(key: &Key) -> String {
     match key.kind {
-        Kind::OptionalInt { .. } => "a whole number".to_owned(),
+        Kind::OptionalInt { min: 0, .. } => "a whole number".to_owned(),
+        Kind::OptionalInt { min, .. } => format!("a whole number from {min}"),
         Kind::OptionalBool => Kind::Bool.to_string(),
         Kind::Choice([most @ .., last]) if !most.is_empty() => {
             format!("{} or {last}", most.join(", "))

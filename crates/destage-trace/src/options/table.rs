@@ -65,10 +65,10 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.for_ns as "for", DURATION, Nothing, optional_duration, duration_text)
         .about("stop this long after the start"),
     field!(O.requests, Kind::OPTIONAL_WHOLE, Nothing)
-        .about("stop after this many requests"),
+        .about("stop after this many requests, or prompts"),
     field!(O.resample, Kind::OPTIONAL_WHOLE, Nothing)
         .about("bootstrap sample of the trace: blocks chosen by this seed"),
-    field!(O.resample_block, Kind::OPTIONAL_WHOLE, Nothing)
+    field!(O.resample_block, Kind::OptionalInt { min: 1, max: u64::MAX }, Nothing)
         .about("requests per resampled block (default: 1/32 of the trace)"),
     field!(O.ops, Kind::Form("read, write, trim, flush, or several"), Nothing, ops, AsValue::value)
         .about("keep only these operations"),

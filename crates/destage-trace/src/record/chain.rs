@@ -48,6 +48,11 @@ impl ChainMark {
     pub fn begins(self) -> bool {
         self.0 >> 15 != 0
     }
+
+    /// The block belongs to the request of the record before.
+    pub fn continues(self) -> bool {
+        self != ChainMark::NONE && !self.begins()
+    }
 }
 
 #[cfg(test)]

@@ -154,6 +154,10 @@ impl Stream {
                  \"file\"",
             );
         }
+        let is_default = options.defaults.iter().any(|key| key == "resample_block");
+        if options.resample_block.is_some() && options.resample.is_none() && !is_default {
+            return usage("resample_block (--resample-block): add resample (--resample SEED)");
+        }
         let given = options.format.as_deref().map(known_format).transpose()?;
         let options = Arc::new(options.clone());
         let mut summary = Summary::default();

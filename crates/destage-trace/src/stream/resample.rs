@@ -11,7 +11,7 @@
 //! ```
 //! A prompt of a language model is one request, whatever its blocks. Cost: all requests in memory.
 
-use crate::record::{ChainMark, Record};
+use crate::record::Record;
 
 /// Blocks that a trace is cut into where no length is given: enough to differ from each other, and
 /// long enough to fill a cache.
@@ -37,8 +37,7 @@ impl Resampler {
     /// Takes requests of the trace, in order.
     pub(super) fn take(&mut self, records: &mut Vec<Record>) {
         for record in records.drain(..) {
-            let is_inside = record.chain != ChainMark::NONE && !record.chain.begins();
-            if !is_inside || self.pool.is_empty() {
+            if !record.chain.continues() || self.pool.is_empty() {
                 self.begins.push(self.pool.len());
             }
             self.pool.push(record);
@@ -59,7 +58,7 @@ impl Resampler {
             return false;
         }
         let default = requests.div_ceil(BLOCKS);
-        let block = self.block.map_or(default, |block| block.max(1) as usize).min(requests);
+        let block = self.block.map_or(default, |block| block as usize).min(requests);
         let start = self.below(requests - block + 1);
         let count = block.min(left);
         let mut before = self.begins[start].saturating_sub(1);
@@ -87,6 +86,7 @@ impl Resampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::ChainMark;
 
     fn trace(count: u64) -> Vec<Record> {
         let at = |k| Record { time_ns: 100 + k * k, offset_bytes: k, ..Record::EMPTY };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::options::{ReaderOptions, Spread};
-use crate::record::{Record, RecordOp};
+use crate::record::{ChainMark, Record, RecordOp};
 
 /// Spaces the requests of each tick of a coarse clock evenly.
 pub(super) struct Spreader {
@@ -50,7 +50,7 @@ impl Spreader {
 pub(super) struct Slice {
     options: Arc<ReaderOptions>,
     first_ns: Option<u64>,
-    /// Requests delivered so far.
+    /// Requests counted so far, where their number is limited.
     requests: u64,
     /// The slice has ended: no later record is in it.
     pub(super) closed: bool,
@@ -86,15 +86,66 @@ impl Slice {
                 r.op == RecordOp::Flush
                     || r.offset_bytes < to && r.offset_bytes + r.length_bytes > from
             });
+            // Some blocks of a prompt are no prompt.
+            out.iter_mut().for_each(|record| record.chain = ChainMark::NONE);
         }
         self.filtered_out += (before - out.len()) as u64;
-        if let Some(requests) = options.requests {
-            let left = requests - self.requests;
-            if out.len() as u64 >= left {
-                out.truncate(left as usize);
-                self.closed = true;
-            }
+        if let Some(most) = options.requests {
+            self.limit(most, out);
         }
-        self.requests += out.len() as u64;
+    }
+
+    /// Ends the slice behind this many requests. A prompt is one, whatever its blocks.
+    fn limit(&mut self, most: u64, out: &mut Vec<Record>) {
+        let end = out.iter().position(|record| {
+            self.requests += u64::from(!record.chain.continues());
+            self.requests > most
+        });
+        if let Some(end) = end {
+            out.truncate(end);
+        }
+        let is_whole = out.last().is_none_or(|last| last.chain == ChainMark::NONE);
+        self.closed |= end.is_some() || is_whole && self.requests == most;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_chosen_by_address_are_of_no_prompt() {
+        let options = ReaderOptions { offset_to: Some(8), ..ReaderOptions::default() };
+        let block = |k: u64| Record { offset_bytes: 4 * k, length_bytes: 4, ..Record::EMPTY };
+        let chain = |k: u64| Record { chain: ChainMark::new(16, k == 0), ..block(k) };
+        let mut out: Vec<Record> = (0..3).map(chain).collect();
+        Slice::new(&Arc::new(options)).apply(&mut out);
+        assert_eq!(out, [block(0), block(1)]);
+    }
+
+    fn cut(most: u64, batches: &[&[ChainMark]]) -> Vec<usize> {
+        let options = ReaderOptions { requests: Some(most), ..ReaderOptions::default() };
+        let mut slice = Slice::new(&Arc::new(options));
+        let left = |batch: &&[ChainMark]| {
+            let record = |&chain| Record { chain, length_bytes: 1, ..Record::EMPTY };
+            let mut out: Vec<Record> = batch.iter().map(record).collect();
+            if slice.closed {
+                return 0;
+            }
+            slice.apply(&mut out);
+            out.len()
+        };
+        batches.iter().map(left).collect()
+    }
+
+    #[test]
+    fn requests_are_counted_and_prompts_stay_whole() {
+        let (one, head, next) =
+            (ChainMark::NONE, ChainMark::new(16, true), ChainMark::new(16, false));
+        assert_eq!(cut(0, &[&[one]]), [0]);
+        assert_eq!(cut(3, &[&[one, one], &[one, one], &[one]]), [2, 1, 0]);
+        assert_eq!(cut(2, &[&[one, one], &[one]]), [2, 0]);
+        assert_eq!(cut(1, &[&[head, next], &[next, head, next]]), [2, 1]);
+        assert_eq!(cut(2, &[&[head, next, head], &[next], &[head, next]]), [3, 1, 0]);
     }
 }

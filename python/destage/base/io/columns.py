@@ -141,6 +141,8 @@ def _columns(given: object) -> dict[str, Sequence[Any]] | None:
     """The given values by the names of columns; None where they are paths."""
     if isinstance(given, (str, os.PathLike)):
         return None
+    if isinstance(given, (bytes, bytearray)):
+        raise UsageError(f"trace: expected a path as text, got {shown(given)}: os.fsdecode(path)")
     if isinstance(given, Mapping):
         return {name: _listed(values) for name, values in given.items()}
     names = getattr(given, "column_names", None)  # Arrow; its `columns` have no names.
@@ -161,6 +163,11 @@ def _listed(values: Any) -> Sequence[Any]:
     if getattr(dtype, "kind", None) == "M" and hasattr(values, "astype"):
         return [str(one) for one in values.astype(str)]
     is_temporal = getattr(dtype, "is_temporal", None)
+    if "Duration" in str(dtype):
+        raise UsageError(
+            f"trace: expected dates or numbers, got a column of {dtype}: convert it to numbers,"
+            " such as column.dt.total_nanoseconds() with time_unit='ns'"
+        )
     if is_temporal is not None and is_temporal() and hasattr(values, "cast"):
         return list(values.cast(str).to_list())
     for way in ("tolist", "to_list", "to_pylist"):
