@@ -109,7 +109,7 @@ def beyond(
             "ftls": FTLS,
             "waits": WAITS,
             "collectors": COLLECTORS,
-            "aware": [p.name for p in policies() if p.needs_device],
+            "aware": [p.name for p in policies() if _is_aware(p)],
             "tables": [one.rows() for one in tables],
             "optimum": [runner.answer(one.optimum) for one in tables],
         }
@@ -139,7 +139,7 @@ class _Table:
         self.trace, page_bytes = traces[0].open(), traces[0].page_bytes
         self.cache = scaled_size(CACHE, min(1.0, self.trace.requests / MOST_REQUESTS))
         names = [*(p.name for p in policies()), UNPADDED]
-        self.varied = {p.name for p in policies() if p.needs_device or p.offline or _is_common(p)}
+        self.varied = {p.name for p in policies() if _is_aware(p) or p.offline or _is_common(p)}
         self.entries: dict[str, Entry] = {n: entry_of(n, [self.cache], page_bytes) for n in names}
         self.draws = [self._tasks(trace) for trace in traces]
         first = next(iter(self.draws[0].values()))
@@ -220,6 +220,11 @@ class _Table:
 def _mean(values: Sequence[float | None]) -> float | None:
     found = [value for value in values if value is not None]
     return fmean(found) if len(found) == len(values) else None
+
+
+def _is_aware(policy: PolicyInfo) -> bool:
+    """It asks the device, and is no policy around another: `ecr-over` around LRU is `ecr-e`."""
+    return policy.needs_device and all(param.name != "base" for param in policy.params)
 
 
 def _is_common(policy: PolicyInfo) -> bool:

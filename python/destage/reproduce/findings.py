@@ -47,8 +47,6 @@ UNPADDED = f"{PADDED}[padding=false]"
 #: LRU that asks each unit for the length of its queue.
 AWARE = "ecr-e"
 CHOICE, ASKING, HITS = "choice among seven policies", f"asking ({AWARE})", "most hits (MIN)"
-#: FTLs without map reads, whose order of dependent operations is under review.
-RANKED = ("page", "bast", "fast")
 #: Policies of each workload in the figure of rank reversals, beside LRU.
 REVERSED = 1
 
@@ -205,8 +203,7 @@ class Findings:
 
     def _orders(self, table: Data) -> dict[str, list[str]]:
         """The online policies that ran behind every FTL, the fastest first, by FTL."""
-        named = [ftl for ftl in self.data["ftls"] if ftl in RANKED]
-        means = {ftl: online_means(table, "ftls", ftl) for ftl in named}
+        means = {ftl: online_means(table, "ftls", ftl) for ftl in self.data["ftls"]}
         everywhere = set.intersection(*(set(found) for found in means.values()))
         return {ftl: [p for p in found if p in everywhere] for ftl, found in means.items()}
 
