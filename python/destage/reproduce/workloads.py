@@ -229,7 +229,7 @@ class Loads:
             trace = open_trace(list(load.paths), progress=progress, **load.options)
         except DataError as e:
             # No flag says of which format one of many files is.
-            said, unclear, _ = str(e).partition("\n  --format NAME")
+            said, unclear, _ = str(e).partition("\n  name it with --format")
             if not unclear:
                 raise
             hint = f"by its name it is {spec.title}; `destage trace convert` writes it again"
