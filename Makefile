@@ -152,7 +152,7 @@ bench: setup ## measure, with ratios to the peers that are found (benches/README
 
 # Real traces are looked for in $DESTAGE_TRACES. PARTS: some of untimed, closed, open.
 DATASET ?= dataset
-dataset: setup ## all policies over many traces, DATASET=folder PARTS="untimed closed open": 20 hours on two cores
+dataset: setup ## all policies over many traces, DATASET=folder PARTS="untimed closed open": five hours on two cores
 	$(BIN)/python benches/dataset.py $(DATASET) $(PARTS:%=--part %)
 
 bench-long: setup ## sampled curves beside exact ones, 10^8 accesses over 10 M pages

@@ -147,6 +147,21 @@ def test_what_cannot_be_ranked_is_said(runs: ds.Results) -> None:
         ds.trace_subset(3)  # type: ignore[arg-type]
 
 
+def test_a_trace_on_which_all_are_equal_is_not_chosen() -> None:
+    reads = [ds.synth("zipf", requests=900, pages=90, read_ratio=1, seed=k) for k in range(4)]
+    writes = [ds.synth("zipf", requests=900, pages=90, alpha=0.5 + k / 4, seed=k) for k in range(3)]
+    both = ds.compare([*reads, *writes], POLICIES, cache="10%")
+    alone = ds.compare(writes, POLICIES, cache="10%")
+    found, expected = ds.trace_subset(both, "writes"), ds.trace_subset(alone, "writes")
+    assert len(found.every) == 7
+    assert (found.traces, found.taus) == (expected.traces, expected.taus)
+    assert [name for name, _ in found.ranking] == [name for name, _ in expected.ranking]
+    lone = ds.trace_subset(ds.compare([*reads * 3, writes[0]], POLICIES, cache="10%"), "writes")
+    assert len(lone.traces) == 1
+    with pytest.raises(ds.UsageError, match="all policies are equal"):
+        ds.trace_subset(ds.compare(reads, POLICIES, cache="10%"), "writes")
+
+
 @pytest.fixture(scope="module")
 def dataset() -> ModuleType:
     spec = importlib.util.spec_from_file_location("dataset", ROOT / "benches" / "dataset.py")

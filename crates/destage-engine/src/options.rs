@@ -143,7 +143,23 @@ impl RunOptions {
         let options: RunOptions =
             serde_json::from_value(given.into()).map_err(|e| format!("options: {e}"))?;
         options.tiers.check()?;
+        options.check_prompts()?;
         Ok(options)
+    }
+
+    /// Blocks of prompts are computed and read: no option about writes does anything.
+    fn check_prompts(&self) -> Result<(), String> {
+        let of_writes = [
+            ("fetch_on_write_miss", self.fetch_on_write_miss),
+            ("flush_at_end", self.flush_at_end),
+        ];
+        match of_writes.iter().find(|(_, is_on)| *is_on && self.tiers.kv) {
+            Some((key, _)) => Err(format!(
+                "kv (--kv) excludes {key} (--{}): no block is written",
+                key.replace('_', "-")
+            )),
+            None => Ok(()),
+        }
     }
 }
 
@@ -271,6 +287,14 @@ mod tests {
             (
                 r#"{"flush_at_ends": true}"#,
                 "unknown option \"flush_at_ends\", did you mean flush_at_end?",
+            ),
+            (
+                r#"{"kv": true, "flush_at_end": true}"#,
+                "kv (--kv) excludes flush_at_end (--flush-at-end): no block is written",
+            ),
+            (
+                r#"{"kv": true, "fetch_on_write_miss": true}"#,
+                "kv (--kv) excludes fetch_on_write_miss (--fetch-on-write-miss)",
             ),
         ] {
             let error = RunOptions::from_json(text).unwrap_err();

@@ -149,7 +149,7 @@ def trace_subset(
         metric: metric to rank by, of those that `--sort` takes.
         tau: the least Kendall's tau-b with the ranking of all traces, above 0 and at most 1.
 
-    Policies that know the future are not ranked.
+    Policies that know the future are not ranked; a trace on which all are equal is not chosen.
 
     Raises `UsageError`, `MissingFile` and `DataError`.
 
@@ -177,6 +177,8 @@ def trace_subset(
             " such policies"
         )
     chosen = _greedy(places, tau)
+    if not chosen:
+        raise UsageError(f"{which.name} ranks nothing: all policies are equal on every trace")
     left_out = [name for name in every if name not in policies]
     return TraceSubset(which, tau, places, chosen, policies, left_out, _held_out(places, tau))
 
@@ -228,12 +230,14 @@ def _mean(places: Mapping[str, Places], traces: Sequence[str]) -> list[float]:
 def _greedy(places: Mapping[str, Places], goal: float) -> list[tuple[str, float]]:
     """Traces one by one, each with the tau that is reached with it."""
     whole = _mean(places, list(places))
+    # Flash writes of a trace of reads: where all policies are equal, a trace ranks nothing.
+    ranking = [name for name, row in places.items() if len(set(row)) > 1]
     chosen: list[tuple[str, float]] = []
-    while len(chosen) < len(places):
+    while len(chosen) < len(ranking):
         names = [name for name, _ in chosen]
         tried = [
             (kendall(_mean(places, [*names, name]), whole) or 0.0, name)
-            for name in places
+            for name in ranking
             if name not in names
         ]
         best = max(tau for tau, _ in tried)
@@ -252,6 +256,9 @@ def _held_out(places: Mapping[str, Places], goal: float) -> list[HeldOut]:
         others = {name: row for name, row in places.items() if name not in out}
         subset = [name for name, _ in _greedy(others, goal)]
         there = _mean(places, out)
-        taus = [kendall(_mean(places, names), there) for names in (subset, list(others))]
+        taus = [
+            kendall(_mean(places, names), there) if names else None
+            for names in (subset, list(others))
+        ]
         found.append(HeldOut(tuple(out), tuple(subset), *taus))
     return found
