@@ -419,6 +419,10 @@ class Deaf(destage.ListPolicy):
         super().__init__(frames)
         self.pages = self.new_list(on_hit="sideways")
 
+class Bare(destage.ListPolicy):
+    def __init__(self, frames):
+        self.pages = self.new_list()
+
 class Takes(destage.ListPolicy):
     def __init__(self, frames, *, share=0.5, depth=2):
         super().__init__(frames)
@@ -431,6 +435,7 @@ class Takes(destage.ListPolicy):
     [
         ("Lacks", "policy own.py:Lacks: it has no method evict"),
         ("Deaf", "policy own.py:Deaf: __init__, before the first access: on_hit: expected"),
+        ("Bare", "__init__, before the first access: super().__init__(frames) has not been called"),
         ("Takes[shar=1]", "unexpected keyword argument 'shar' (it has: share, depth)"),
     ],
 )

@@ -84,8 +84,9 @@ pub enum TraceError {
     },
     /// A compressed stream or archive ends early (exit status 65); `allow_truncated` would take it.
     #[error(
-        "{file}: the {layer} stream ends early at its byte {offset}, after {records} records; \
-         --allow-truncated reads only these"
+        "{file}: the {layer} stream ends early at its byte {offset}{}; --allow-truncated reads what \
+         comes before",
+        after(*records)
     )]
     Truncated {
         /// File, with the member of an archive.
@@ -94,7 +95,7 @@ pub enum TraceError {
         layer: &'static str,
         /// Offset in the compressed bytes of that layer.
         offset: u64,
-        /// Records read from this file so far.
+        /// Records read from this file so far; what was unpacked last is not read yet.
         records: u64,
     },
     /// More malformed records than `max_errors` allows (exit status 65).
@@ -183,6 +184,10 @@ impl TraceError {
         }
         text
     }
+}
+
+fn after(records: u64) -> String {
+    if records == 0 { String::new() } else { format!(", after {records} records or more") }
 }
 
 /// A path on one line, whatever bytes are in it.

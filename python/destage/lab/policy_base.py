@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 
 from destage import _destage
 from destage._destage import (
@@ -178,6 +178,11 @@ class ListPolicy(Policy):
         """Keep `frames`; call it before `new_list`."""
         super().__init__(frames)
         self.shelf = Shelf()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "shelf":
+            raise UsageError("super().__init__(frames) has not been called")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def new_list(
         self,
