@@ -84,8 +84,8 @@ pub enum TraceError {
     },
     /// A compressed stream or archive ends early (exit status 65); `allow_truncated` would take it.
     #[error(
-        "{file}: the {layer} stream ends early at its byte {offset}{}; --allow-truncated reads what \
-         comes before",
+        "{file}: the {layer} stream ends early at its byte {offset}{}; \
+         --allow-truncated reads what comes before",
         after(*records)
     )]
     Truncated {

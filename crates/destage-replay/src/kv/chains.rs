@@ -25,9 +25,11 @@ impl<'a> Chains<'a> {
     pub fn of(columns: &Columns<'a>, marks: &'a [ChainMark]) -> Result<Self, String> {
         let chains = Chains { ids: columns.first_ids, marks, compute_ns: None };
         if marks.is_empty() {
-            return Err("kv: the trace has no chains of blocks; formats with chains: mooncake and \
+            return Err(
+                "kv: the trace has no chains of blocks; formats with chains: mooncake and \
                  qwen-bailian, read without offset_from and offset_to"
-                .into());
+                    .into(),
+            );
         }
         let mut seen_in = vec![0u32; columns.lpns.len()]; // request, from 1
         let mut request = 0;
