@@ -196,7 +196,7 @@ def publish(folder: Path) -> None:
     pages.mkdir(exist_ok=True)
     names = sorted({row["trace"] for row in found.rows})
     for name in names:
-        found.only(trace=name).report(pages / f"{page_of(name)}.html")
+        found.only(trace=name).report(pages / f"{page_of(name)}.html", title=name)
     links = "".join(f'<li><a href="{page_of(name)}.html">{name}</a></li>\n' for name in names)
     write_whole(pages / "index.html", f"{HEAD}<ul>\n{links}</ul>\n")
     write_whole(folder / "README.md", data_sheet(found, subsets, names))

@@ -200,6 +200,7 @@ def test_a_data_set_is_made_and_each_row_repeats(
         "scan",
         "oltp",
     }
+    assert "<title>oltp - Destage</title>" in (tmp_path / "pages" / "oltp.html").read_text()
     assert f"| runs | {len(rows):,} |" in (tmp_path / "README.md").read_text()
 
 
