@@ -95,7 +95,7 @@ pub enum TraceError {
         layer: &'static str,
         /// Offset in the compressed bytes of that layer.
         offset: u64,
-        /// Records read from this file so far; what was unpacked last is not read yet.
+        /// Records read from this file so far, without the part that is being unpacked.
         records: u64,
     },
     /// More malformed records than `max_errors` allows (exit status 65).

@@ -332,8 +332,8 @@ class Store:
 def _sweep_of(data: Any) -> StoredSweep:
     """The plan of a sweep out of its file. Raises `ValueError`, `KeyError`, `TypeError`."""
 
-    def checked(value: Any, *stored_kinds: type) -> Any:
-        if not isinstance(value, stored_kinds):
+    def checked(value: Any, *kinds: type) -> Any:
+        if not isinstance(value, kinds):
             raise TypeError
         return value
 

@@ -105,8 +105,8 @@ def _spelled(warmup: Mapping[str, Any]) -> str:
     return f"{value:g}%" if kind == "percent" else f"{value}r"
 
 
-#: Columns of a stored row that hold the whole result, as JSON: the run, and what it shares with its
-#: neighbours.
+#: Columns of a stored row with the whole result as JSON: the run, and the part that the runs of a
+#: set have in common.
 RECORD, CONTEXT = "record", "context"
 
 

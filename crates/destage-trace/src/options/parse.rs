@@ -42,7 +42,7 @@ impl ReaderOptions {
         foreign.map(|field| field.key.name).collect()
     }
 
-    /// Keys whose values `other` does not have, but for those of a file of defaults.
+    /// Keys that were set and differ in `other`; keys from a file of defaults are left out.
     pub(crate) fn lost_in(&self, other: &Self) -> Vec<&'static str> {
         let plain = ReaderOptions::default();
         let is_default = |name: &str| self.defaults.iter().any(|default| default == name);
