@@ -124,7 +124,7 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
         let first = self.geometry.first_page(block);
         let words = self.words_of(block);
         // The map is written in no order: bring all that is needed near, side by side.
-        let mut moving = std::mem::take(&mut self.moving);
+        let mut moving = self.moving.take().expect("collections follow each other");
         for (word, start) in words.zip((0..).step_by(64)) {
             let left = pages - moving.slots.len() as u32;
             let taken = lowest(self.valid[word], left);
@@ -161,7 +161,7 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
         }
         moving.from.clear();
         moving.slots.clear();
-        self.moving = moving;
+        self.moving = Some(moving);
         if self.alloc == Alloc::Dynamic {
             let unit = self.geometry.place(plane).unit.index();
             self.units[unit].free_pages -= u64::from(pages);

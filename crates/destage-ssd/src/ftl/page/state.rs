@@ -46,7 +46,7 @@ pub struct PageFtl<const EXTENDED: bool = false> {
     pub(super) free: Tournaments,   // key: erase count
     pub(super) sealed: Tournaments, // key: valid pages << 32 | erase count
     pub(super) units: Vec<UnitRoom>,
-    pub(super) moving: Moving,
+    pub(super) moving: Option<Box<Moving>>, // lent to a collection by its address alone
     pub(super) words: u32,       // of `valid` per block
     pub(super) plane_slots: u32, // of a plane, under static allocation
     pub(super) summary_page: bool,
@@ -153,7 +153,7 @@ impl<const EXTENDED: bool> PageFtl<EXTENDED> {
             free: Tournaments::new(planes, blocks, 0),
             sealed: Tournaments::new(planes, blocks, OUT),
             units: vec![room; geometry.units as usize],
-            moving: Moving::default(),
+            moving: Some(Box::default()),
             words,
             plane_slots,
             summary_page: config.summary_page,
