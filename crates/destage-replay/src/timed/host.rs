@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 
 /// How far ahead the LPN of a request's first page is asked for.
 const LPNS_AHEAD: usize = 24;
+const PAGES_AHEAD: u32 = 4; // of a request: neighbours lie on different planes, in other lines
 
 /// How far ahead the page itself is.
 const AHEAD: usize = 12;
@@ -189,9 +190,11 @@ impl TimedReplay<'_> {
             prefetch(columns.lpns, farther as usize);
         }
         if let Some(&far) = columns.first_ids.get(row + AHEAD) {
-            let is_write = Extent(columns.extents[row + AHEAD]).is_write();
-            let op = if is_write { Op::Write } else { Op::Read };
-            frontend.prefetch(device, far, self.lpn_of(far), op);
+            let extent = Extent(columns.extents[row + AHEAD]);
+            let op = if extent.is_write() { Op::Write } else { Op::Read };
+            for id in far..far + extent.pages().min(PAGES_AHEAD) {
+                frontend.prefetch(device, id, self.lpn_of(id), op);
+            }
         }
         if let Some(&near) = columns.first_ids.get(row + LINKS_AHEAD) {
             frontend.prefetch_links(device, near, self.lpn_of(near));
