@@ -193,8 +193,11 @@ impl PageSet {
             {
                 let word = &mut self.words[at];
                 let mask = (u64::MAX >> (64 - pages)) << (first & 63);
-                new += u64::from((mask & !word.bits).count_ones());
-                word.bits |= mask;
+                let unmarked = mask & !word.bits;
+                if unmarked != 0 {
+                    new += u64::from(unmarked.count_ones());
+                    word.bits |= mask;
+                }
             } else {
                 self.mark(device, first, first + u64::from(pages - 1));
             }

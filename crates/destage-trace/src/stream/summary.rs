@@ -113,31 +113,30 @@ impl Summary {
         }
         self.last_time_ns = last.time_ns;
         self.requests += records.len() as u64;
+        // By operation, without a branch on it: nothing predicts whether a request reads or writes.
+        let (mut requests, mut bytes) = ([0; RecordOp::NAMES.len()], [0u64; RecordOp::NAMES.len()]);
         for record in records {
-            match record.op {
-                RecordOp::Read => {
-                    self.reads += 1;
-                    self.read_bytes = self.read_bytes.saturating_add(record.length_bytes);
-                }
-                RecordOp::Write => {
-                    self.writes += 1;
-                    self.written_bytes = self.written_bytes.saturating_add(record.length_bytes);
-                }
-                RecordOp::Trim => {
-                    self.trims += 1;
-                    self.trimmed_bytes = self.trimmed_bytes.saturating_add(record.length_bytes);
-                }
-                RecordOp::Flush => {
-                    self.flushes += 1;
-                    continue;
-                }
+            requests[record.op as usize] += 1;
+            if record.op == RecordOp::Flush {
+                continue;
             }
+            let bytes = &mut bytes[record.op as usize];
+            *bytes = bytes.saturating_add(record.length_bytes);
             self.first_offset_bytes = self.first_offset_bytes.min(record.offset_bytes);
             self.end_offset_bytes =
                 self.end_offset_bytes.max(record.offset_bytes + record.length_bytes);
             self.aligned_4k += u64::from(record.offset_bytes.is_multiple_of(4096));
             self.evidence.add(record);
         }
+        let [reads, writes, trims, flushes] = requests;
+        self.reads += reads;
+        self.writes += writes;
+        self.trims += trims;
+        self.flushes += flushes;
+        let [read, written, trimmed, _] = bytes;
+        self.read_bytes = self.read_bytes.saturating_add(read);
+        self.written_bytes = self.written_bytes.saturating_add(written);
+        self.trimmed_bytes = self.trimmed_bytes.saturating_add(trimmed);
     }
 
     pub(crate) fn take_tally(&mut self, tally: &Tally) {

@@ -46,7 +46,7 @@ pub struct PageFtl<const EXTENDED: bool = false> {
     pub(super) free: Tournaments,   // key: erase count
     pub(super) sealed: Tournaments, // key: valid pages << 32 | erase count
     pub(super) units: Vec<UnitRoom>,
-    pub(super) moving: Option<Box<Moving>>, // lent to a collection by its address alone
+    pub(super) moving: Option<Box<Moving>>,
     pub(super) words: u32,       // of `valid` per block
     pub(super) plane_slots: u32, // of a plane, under static allocation
     pub(super) summary_page: bool,
@@ -101,7 +101,8 @@ impl DerefMut for HugeTable {
     }
 }
 
-/// Pages that a collection moves; empty between collections.
+/// Pages that a collection moves; empty between collections. Lent by address: to move the vectors
+/// themselves waits for every store before.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Moving {
     pub(super) slots: Vec<u32>,
