@@ -236,8 +236,26 @@ def test_where_lru_is_not_known_in_one_pass_it_is_no_control(trace: ds.Trace) ->
 @pytest.mark.parametrize("warmup", ["none", "20%"])
 def test_a_small_sample_estimates_nothing_impossible(warmup: str) -> None:
     trace = ds.synth("zipf", requests=60_000, pages=5_000, seed=3)
-    curves = ds.mrc(trace, "lru,fifo", cache="1p,5p,50p", sample=0.02, warmup=warmup)
+    curves = ds.mrc(trace, "lru,fifo", cache="50p,100p,2000p", sample=0.02, warmup=warmup)
     for row in curves.to_dicts():
         writes = row["accesses"] - row["misses"] + row["write_misses"]
         assert row["evictions"] <= row["misses"]
         assert row["physical_writes"] <= writes + row["frames"]
+
+
+def test_no_interval_holds_what_cannot_be() -> None:
+    trace = ds.synth("uniform", requests=40_000, pages=400_000, seed=3, read_ratio=0.0)
+    for row in ds.mrc(trace, "lru,fifo", cache="3000p", sample=0.2, warmup="20%").to_dicts():
+        assert row["evictions"] <= row["evictions_high"] <= row["accesses"]
+        assert row["physical_writes"] <= row["physical_writes_high"] <= row["accesses"] + 3000
+
+
+def test_a_cache_below_one_page_of_the_sample_has_no_number(destage: Destage) -> None:
+    trace = ds.synth("zipf", requests=60_000, pages=5_000, seed=3)
+    curves = ds.mrc(trace, "lru,s3-fifo", cache="1p,49p,50p", sample=0.02)
+    known = [row["frames"] for row in curves.to_dicts() if row["misses"] is not None]
+    assert known == [50, 50]
+    for row in curves.to_dicts():
+        unknown = [row["hit_ratio"], row["misses"], row["physical_writes"], row["evictions"]]
+        assert (None in unknown) == (row["frames"] < 50)
+    assert "no number: the sample has less than one page of such a cache" in str(curves)

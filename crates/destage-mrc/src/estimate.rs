@@ -258,12 +258,11 @@ pub(super) fn point(
     let ratio = |misses: f64| if accesses == 0 { 0.0 } else { misses / accesses as f64 };
     let mut written = Number::PhysicalWrites.of(&whole, options);
     let mut evictions = whole.evictions;
+    // No page is evicted without a miss, none destaged without a write or before the start.
+    let is_cold = options.run.warmup == Warmup::None;
+    let most_written = (writes + if is_cold { 0 } else { u64::from(size.frames) }) as f64;
     if sampling.is_some() {
-        // No page is evicted without a miss, none destaged without a write or before the start.
-        let is_cold = options.run.warmup == Warmup::None;
-        let dirty_before = if is_cold { 0 } else { u64::from(size.frames) };
-        // (NaN, of MIN, stays.)
-        written = written.clamp(0.0, (writes + dirty_before) as f64);
+        written = written.clamp(0.0, most_written); // (NaN, of MIN, stays.)
         evictions = evictions.min((read_misses + write_misses) as f64);
     }
     let sampled = sampling.map(|sampling| {
@@ -274,7 +273,7 @@ pub(super) fn point(
             is_shown(policy, frames, rate) && (!needs_neighbours(policy) || agrees())
         };
         match totals.filter(is_known) {
-            Some(totals) => with_intervals(frames, rate, found, totals, options),
+            Some(totals) => with_intervals(frames, rate, found, (totals, most_written), options),
             None => SampledPoint {
                 frames,
                 miss_ratio_error: None,
@@ -304,7 +303,7 @@ fn with_intervals(
     frames: f64,
     rate: f64,
     estimated: &Estimated,
-    totals: Totals,
+    (totals, most_written): (Totals, f64),
     options: &MrcOptions,
 ) -> SampledPoint {
     let accesses = totals.accesses();
@@ -315,10 +314,10 @@ fn with_intervals(
         let found = number.estimates(estimated, options);
         let uncertain = found.uncertain(rate, accesses);
         let most = match number {
-            Number::Misses | Number::PhysicalReads => accesses,
+            Number::Misses | Number::PhysicalReads | Number::Evictions => accesses,
             Number::ReadMisses => totals.reads as f64,
             Number::WriteMisses => totals.writes as f64,
-            Number::PhysicalWrites | Number::Evictions => f64::INFINITY,
+            Number::PhysicalWrites => most_written,
         };
         let [low, high] = [-1.0, 1.0].map(|side| found.whole + side * uncertain.half);
         let (low, high) = (low.clamp(0.0, most).floor(), high.clamp(0.0, most).ceil());

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -24,7 +24,7 @@ from destage.lab.traces import Trace
 from destage.model.every_size import EverySize
 from destage.model.metrics import BASELINE
 from destage.model.run import Run
-from destage.questions.curves.drawn import EXACT, Curves, point_row
+from destage.questions.curves.drawn import ESTIMATED, EXACT, Curves, point_row
 from destage.questions.runs import Interrupted, compare
 
 __all__ = ["USUAL_ERROR", "check_curves", "mrc"]
@@ -175,12 +175,20 @@ def _drawn(
     def told(text: str, every_size: Any, *counts: int) -> dict[str, Any]:
         rows = [[place, *columns] for place, columns in every_size]
         answer = {"mrc": json.loads(text)["mrc"], "every_size": rows}
+        _forget_unknown(answer["mrc"]["curves"])
         if keep is not None and counts:
             keep(answer, *counts)
         return answer
 
     where = (task.trace.open().raw, specs, sizes, how["every_size"], task.options)
     return told(*_destage.mrc(*where, *sampled, jobs, progress, told))
+
+
+def _forget_unknown(curves: Iterable[dict[str, Any]]) -> None:
+    """A sample does not know a cache of which it would hold less than one page."""
+    for point in (point for curve in curves for point in curve["points"]):
+        if round((point["sampled"] or {}).get("frames", 1), 3) < 1:
+            point.update(dict.fromkeys(ESTIMATED))
 
 
 def _numbers(task: Task, answer: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str, Any]]:

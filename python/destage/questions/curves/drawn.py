@@ -25,7 +25,7 @@ from destage.show.tables.table import Table
 if TYPE_CHECKING:
     from destage.show.charts.plots import Plots
 
-__all__ = ["EXACT", "Curves", "point_row"]
+__all__ = ["ESTIMATED", "EXACT", "Curves", "point_row"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,12 +187,17 @@ _COUNTED = (
     "evictions",
 )
 
+#: Of these, what a sample estimates.
+ESTIMATED = tuple(name for name in _COUNTED if name != "accesses")
+
 #: Of these, and of hits, what a row of a store has.
-EXACT = ("hit_ratio", *(name for name in _COUNTED if name not in ("miss_ratio", "accesses")))
+EXACT = ("hit_ratio", *(name for name in ESTIMATED if name != "miss_ratio"))
 
 
-def _hit_ratio(point: Mapping[str, Any], *, is_estimate: bool) -> float:
+def _hit_ratio(point: Mapping[str, Any], *, is_estimate: bool) -> float | None:
     """Hits over accesses, to the last bit that of a run where the misses are exact."""
+    if not point["accesses"] or point["misses"] is None:
+        return None
     if is_estimate:
         return float(1 - point["miss_ratio"])
     return float((point["accesses"] - point["misses"]) / point["accesses"])
@@ -210,7 +215,7 @@ def point_row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -
         "frames": point["frames"],
         "cache_bytes": point["cache_bytes"],
         "cache_share": point["frames"] / unique if unique else None,
-        "hit_ratio": _hit_ratio(point, is_estimate=bool(sampled)) if point["accesses"] else None,
+        "hit_ratio": _hit_ratio(point, is_estimate=bool(sampled)),
         **{name: point[name] for name in _COUNTED},
         "miss_ratio_error": sampled.get("miss_ratio_error"),
         "physical_writes_error": sampled.get("physical_writes_error"),
@@ -219,6 +224,5 @@ def point_row(curve: Mapping[str, Any], point: Mapping[str, Any], unique: int) -
     low, high = sampled.get("miss_ratio_low"), sampled.get("miss_ratio_high")
     row["hit_ratio_low"] = None if high is None else 1 - high
     row["hit_ratio_high"] = None if low is None else 1 - low
-    estimated = [name for name in _COUNTED if name != "accesses"]
-    ends = [f"{name}_{end}" for name in estimated for end in ("low", "high")]
+    ends = [f"{name}_{end}" for name in ESTIMATED for end in ("low", "high")]
     return row | {end: sampled.get(end) for end in ends}

@@ -120,6 +120,8 @@ def _how_sure(curves: ResultSet) -> str:
     said = "±: 95 % confidence interval"
     if any(run.sampled and not run.bounds for run in curves.runs):
         said += "; ± ?: no interval for this policy or sample (docs/sampling.md)"
+    if any(run.sampled and run.hit_ratio is None for run in curves.runs):
+        said += "; no number: the sample has less than one page of such a cache"
     if exact := sum(not run.sampled for run in curves.runs):
         said += f"; without ±: exact, of the whole trace ({exact} of {len(curves.runs)})"
     if len(curves.labels) > 1:
