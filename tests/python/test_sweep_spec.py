@@ -241,6 +241,7 @@ WRONG = {
     '@placements = "sepbit"\n': "[sweep] placements: it needs a simulated SSD, and there is none",
     '[sweep]\ntraces = [{synth = "zipf", skew = 2}]\n': "spec.toml: trace synth zipf skew=2: skew:",
     '@warmup = "soon"\n': "run options: ",
+    '@tier2_cache = "5%"\ntier2 = ["lru", "none"]\n': "tier2 = none: leave tier2 out",
     '@[trace]\nformaat = "msr"\n': "[trace]: unknown key 'formaat', did you mean format?",
     '@[cache]\nsize = "1p"\n': "[cache] size: a sweep has its policies and sizes in [sweep]",
     '@devices = "nosuch"\n': "nosuch",

@@ -143,6 +143,10 @@ class _Maker:
         given: RunOptions = {**self.spec.options, **{k: point[k] for k in names if k in point}}  # type: ignore[typeddict-item]
         key = json.dumps(given, sort_keys=True, default=str)
         if key not in self.options_of:
+            for tier in ("tier2", "tier3"):
+                if given.get(tier) == "none":
+                    less = f"leave {tier} out for a tier less, in a sweep of its own"
+                    raise DataError(f"{self.spec.called}: run options: {tier} = none: {less}")
             try:
                 options = json.loads(options_json("run", given))
             except (DestageError, TypeError) as e:

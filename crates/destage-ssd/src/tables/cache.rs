@@ -90,6 +90,19 @@ impl CacheDefaults {
         let keys = reader("cache", table);
         let policy = policy_name(&keys)?;
         let params = parameters(&keys, policy.as_ref())?;
+        let evict_wait = keys.get("evict_wait")?;
+        if evict_wait != EvictWait::Staged && table.contains_key("staging_pages") {
+            return Err(ConfigError::Together {
+                table: "cache",
+                one: "staging_pages",
+                other: match evict_wait {
+                    EvictWait::Program => "evict_wait = program",
+                    EvictWait::Transfer => "evict_wait = transfer",
+                    _ => "evict_wait = none",
+                },
+                need: "evict_wait = staged",
+            });
+        }
         let frames = match table.get("frames") {
             None => Vec::new(),
             Some(given) => sizes(given).ok_or_else(|| {
@@ -100,7 +113,7 @@ impl CacheDefaults {
             policy,
             frames,
             hit_ns: keys.get("hit_ns")?,
-            evict_wait: keys.get("evict_wait")?,
+            evict_wait,
             staging_pages: keys.get("staging_pages")?,
             read_wait: keys.get("read_wait")?,
             params,

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::config::{
-    ConfigError, DeviceConfig, FtlConfig, GcStream, GcVictim, InGc, Info, InterfaceConfig,
-    Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MapCacheConfig, MapGranularity, MapPolicy,
-    PlacementConfig, PreconditionEnd, StepPages, StreamsConfig, Suspend, Table, Value, takes,
+    ConfigError, DeviceConfig, EvictWait, FtlConfig, GcStream, GcVictim, InGc, Info,
+    InterfaceConfig, Isolation, Key, Kind, LONGEST_NS, LinkDuplex, MapCacheConfig, MapGranularity,
+    MapPolicy, PlacementConfig, PreconditionEnd, StepPages, StreamsConfig, Suspend, Table, Value,
+    takes,
 };
 use crate::ftl::{FTLS, page};
 
@@ -218,6 +219,16 @@ fn the_cache_table_leaves_the_policys_parameters_and_nothing_without_a_policy() 
     assert!(text.contains("the key frames is missing"), "{text}");
     let text = CacheConfig::from_table(&table(&keys[1..2])).expect_err("no policy").to_string();
     assert_eq!(text, "policy = none excludes frames: it needs a policy, or no frames");
+}
+
+#[test]
+fn staging_pages_without_staging_are_an_error() {
+    let pages = ("staging_pages", Value::Int(3));
+    let staged = CacheDefaults::from_table(&table(&[pages.clone()])).expect("the usual wait");
+    assert_eq!((staged.evict_wait, staged.staging_pages), (EvictWait::Staged, 3));
+    let keys = table(&[("evict_wait", word("none")), pages]);
+    let text = CacheDefaults::from_table(&keys).expect_err("no staging").to_string();
+    assert_eq!(text, "staging_pages excludes evict_wait = none: it needs evict_wait = staged");
 }
 
 /// A key, its table, and the FTL that it is a parameter of.

@@ -381,7 +381,8 @@ def _no_flash(advised: KvAdvised) -> str:
         longest = max(flash, key=lambda one: one.life_years or 0.0)
         years, life = significant(advised.prices.years), _life(longest.life_years or 0.0)
         rating = " at one drive write a day (assumed)" if advised.prices.tbw is None else ""
-        return f"Flash: none; no configuration lasts {years} years{rating} (the longest {life})."
+        none = f"no configuration with flash lasts {years} years"
+        return f"Flash: none; {none}{rating} (the longest {life})."
     return "Flash: none."
 
 
