@@ -12,13 +12,11 @@ from destage.model.run import Run
 from destage.model.values import valued
 from destage.model.winners import LEAST_REQUESTS, decisive
 from destage.model.words import NONE
+from destage.show.tables.leading import key_columns, keys_of, leading_cells
 from destage.show.tables.results import (
     RULE,
     by_metric,
     grouped,
-    key_columns,
-    keys_of,
-    leading_cells,
     shown_metrics,
     title_of,
 )

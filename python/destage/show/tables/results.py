@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from destage.model.choice import chosen, metric_named
@@ -34,9 +34,9 @@ from destage.model.words import (
     percent,
     plain,
     significant,
-    size,
     time_unit,
 )
+from destage.show.tables.leading import NOT_FULL, arrivals_of, key_columns, keys_of, leading_cells
 from destage.show.tables.table import MARK, Cell, Column, Table
 
 __all__ = [
@@ -47,9 +47,6 @@ __all__ = [
     "by_metric",
     "grouped",
     "heading",
-    "key_columns",
-    "keys_of",
-    "leading_cells",
     "life_texts",
     "mark_meaning",
     "results_table",
@@ -195,25 +192,6 @@ def results_table(
         names = ", ".join(heading(m, None).partition("\n")[0] for m in zeros)
         table.notes.append(f"0 in every run: {names}")
     return table
-
-
-def key_columns(runs: Sequence[Run]) -> tuple[list[Column], bool]:
-    """The columns in which runs differ, and whether cache sizes are among them."""
-    columns = [Column(title, right=False, key=True) for title in (*keys_of(runs), "policy")]
-    if runs and all(run.has_no_cache for run in runs):
-        return columns, False
-    sizes = (Column(title, spare=True) for title in ("pages", "size"))
-    return [*columns, Column("cache", key=True), *sizes], True
-
-
-def leading_cells(run: Run, keys: Sequence[str], *, has_sizes: bool) -> list[Cell]:
-    """The cells of `key_columns`."""
-    row = [Cell(_KEYS[key](run)) for key in keys] + [Cell(run.label)]
-    sizes = (run.cache, number(run.frames), size(run.cache_bytes))
-    sizes = ("-", "-", "-") if run.policy == "none" else sizes
-    if run.cache_not_full:
-        sizes = (f"{run.cache} {NOT_FULL}", *sizes[1:])
-    return row + [Cell(text) for text in (sizes if has_sizes else ())]
 
 
 def grouped(runs: Sequence[Run]) -> dict[Place, Sequence[Run]]:
@@ -460,38 +438,6 @@ def _parts_text(texts: Mapping[str, Run]) -> str:
 #: Independent parts of a trace below which a mark is said to be of this trace alone.
 FEW_PARTS = 10
 
-#: Mark of a cache size that does not fill within half of the requests.
-NOT_FULL = "(not full)"
-
-#: What tells rows of a table apart beside policy and size, and how it is called.
-_KEYS: Mapping[str, Callable[[Run], str]] = {
-    "trace": lambda run: run.trace.name,
-    "device": lambda run: without_placement(run.device) if run.device else "none",
-    "arrivals": lambda run: _arrivals(run),
-    "placement": lambda run: f"{run.placement}{OFFLINE * is_foreseeing(run.placement)}",
-}
-
-#: Behind a placement policy that knows the future.
-OFFLINE = " (offline)"
-
-
-def keys_of(runs: Sequence[Run]) -> list[str]:
-    """The columns without which two rows would look alike."""
-    of: dict[str, set[str | None]] = {
-        "trace": {r.trace.fingerprint + r.trace.name for r in runs},
-        "device": {r.device and without_placement(r.device) for r in runs},
-        "arrivals": {_arrivals(r) for r in runs if r.device},
-        "placement": {r.placement for r in runs if r.device},
-    }
-    return [key for key, values in of.items() if len(values) > 1]
-
-
-def _arrivals(run: Run) -> str:
-    """When requests come: at the trace's times, or with so many outstanding."""
-    if run.device is None:
-        return NONE
-    return "trace" if run.queue_depth is None else f"depth {run.queue_depth}"
-
 
 def _turned(runs: Sequence[Run]) -> list[str]:
     """Sizes at which another policy is fastest in an open loop than in a closed one, in a line."""
@@ -501,7 +447,7 @@ def _turned(runs: Sequence[Run]) -> list[str]:
         found = winner(group, mean)
         if found is not None and found.sole:
             best = fastest.setdefault((trace, drive, frames), {})
-            best[_arrivals(group[0])] = found.labels[0]
+            best[arrivals_of(group[0])] = found.labels[0]
     turned = [best for best in fastest.values() if len(set(best.values())) > 1]
     if not turned:
         return []
