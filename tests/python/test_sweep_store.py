@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -429,3 +430,38 @@ def test_traces_and_drives_are_pickled_by_what_they_are(msr: Path, tmp_path: Pat
     msr.unlink()
     with pytest.raises(ds.MissingFile, match=r"small\.csv: no such file here"):
         pickle.loads(kept)
+
+
+def test_readings_of_one_trace_are_told_apart(msr: Path, tmp_path: Path, destage: Destage) -> None:
+    sweep: dict[str, Any] = {"policies": "lru", "cache": "2p"}
+    listed = [str(msr), {"path": str(msr), "page_size": "16KiB"}, {"path": str(msr), "requests": 3}]
+    ds.sweep({"sweep": {**sweep, "traces": listed}}, tmp_path / "one")
+    found = ds.load_results(tmp_path / "one")
+    name = msr.name
+    assert [row["trace"] for row in found.rows] == [
+        name,
+        f"{name} page_size=16KiB",
+        f"{name} requests=3",
+    ]
+    # Two sweeps do not know each other: their rows say what is different.
+    for requests in (3, 4):
+        spec = {"sweep": {**sweep, "traces": str(msr)}, "trace": {"requests": requests}}
+        ds.sweep(spec, tmp_path / "two")
+    found = ds.load_results(tmp_path / "two")
+    assert [row["trace"] for row in found.rows] == [f"{name} requests=3", f"{name} requests=4"]
+    assert [run["trace"] for run in found.only(trace=f"{name} requests=4")] == [
+        f"{name} requests=4"
+    ]
+    assert len(found.sets) == 2
+    for size in ("4KiB", "8KiB"):
+        spec = {"sweep": {**sweep, "traces": str(msr)}, "trace": {"page_size": size}}
+        ds.sweep(spec, tmp_path / "three")
+    shown = destage("results", "three").out
+    assert f"{name} page_size=4KiB" in shown
+    assert f"{name} page_size=8KiB" in shown
+
+
+def test_a_comparison_tells_readings_of_one_trace_apart(msr: Path) -> None:
+    traces = [ds.open_trace(msr, requests=count) for count in (3, 4)]
+    assert re.search("trace +requests +policy", str(ds.compare(traces, "lru", cache="2p")))
+    assert not re.search("requests +policy", str(ds.compare(traces[0], "lru", cache="2p")))

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from destage.experiment.policies import PolicyAsked
 from destage.experiment.task import Key, Size, Task
+from destage.model import words
 from destage.model.columns import CONTEXT, RECORD, stored_kinds
 from destage.model.rows import Row
 from destage.model.run import Run
-from destage.model.settings import natural_order
+from destage.model.settings import DIMENSIONS, natural_order
 
 __all__ = [
     "DONE",
@@ -28,7 +29,14 @@ __all__ = [
     "options_of",
     "order_of",
     "row_of",
+    "told_apart",
 ]
+
+#: What readings of a trace may differ in, and how its name says so.
+_READINGS: Mapping[str, Callable[[Any], str]] = {
+    "page_bytes": lambda page_bytes: f"page_size={words.size(page_bytes).replace(words.NBSP, '')}",
+    "trace_requests": lambda requests: f"requests={requests}",
+}
 
 #: Status of a run; a missing one was planned, and has no row in a store.
 DONE, FAILED, MISSING = "done", "failed", "missing"
@@ -152,6 +160,35 @@ def options_of(row: Mapping[str, Any]) -> str:
 def key_of_row(row: Mapping[str, Any]) -> Key:
     """How a store knows the run."""
     return (row["id"], row["trace"], row["device"] or "", row["label"], row["cache"])
+
+
+def told_apart(rows: Iterable[Row]) -> list[Row]:
+    """The rows; where two differ in nothing but how one trace was read, its name says how.
+
+    By its page size and requests, or else by its fingerprint.
+    """
+    rows = list(rows)
+    alike: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in rows:
+        if row["trace_fingerprint"]:
+            readings = alike.setdefault(tuple(row[name] for name in DIMENSIONS), {})
+            readings[row["trace_fingerprint"]] = row
+    clashes: dict[str, list[dict[str, Row]]] = {}
+    for readings in alike.values():
+        if len(readings) > 1:
+            clashes.setdefault(next(iter(readings.values()))["trace"], []).append(readings)
+
+    def named(row: Row) -> Row:
+        each = [list(readings.values()) for readings in clashes[row["trace"]]]
+        told = [
+            name for name in _READINGS if any(len({r[name] for r in some}) > 1 for some in each)
+        ]
+        words = [_READINGS[name](row[name]) for name in told]
+        if any(len({tuple(r[name] for name in told) for r in some}) < len(some) for some in each):
+            words = [row["trace_fingerprint"][:8]]
+        return {**row, "trace": " ".join([row["trace"], *words])}
+
+    return [named(row) if row["trace"] in clashes else row for row in rows]
 
 
 def order_of(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -16,7 +16,15 @@ from destage.base.io.files import Destination
 from destage.experiment.filter import rows_where
 from destage.experiment.listing import stored_table
 from destage.experiment.result_sets import together
-from destage.experiment.rows import DONE, FAILED, MISSING, columns_of, key_of_row, order_of
+from destage.experiment.rows import (
+    DONE,
+    FAILED,
+    MISSING,
+    columns_of,
+    key_of_row,
+    order_of,
+    told_apart,
+)
 from destage.experiment.source import Filter, Hole, MarksOf, Source
 from destage.experiment.store import Store, StoredSweep
 from destage.experiment.task import Key
@@ -50,10 +58,14 @@ class Stored(Source):
         damaged: int = 0,
         there: frozenset[Key] = frozenset(),
         filters: tuple[Filter, ...] = (),
+        stored: Mapping[int, Key] | None = None,
     ) -> None:
-        """Take rows; `there` are the keys of all rows of the stores: a filtered one is there."""
+        """Take rows; `there` are the keys of all rows of the stores: a filtered one is there.
+
+        `stored` are the keys of these rows in the stores, by their identity.
+        """
         self._rows, self.stores, self.damaged = tuple(rows), stores, damaged
-        self.there, self.filters = there, filters
+        self.there, self.filters, self.stored = there, filters, stored or {}
         self.has_runs = bool(stores) and len(self._rows) <= self.MOST_READ
 
     @property
@@ -75,14 +87,16 @@ class Stored(Source):
                 key = key_of_row(row)
                 if key not in rows or rows[key]["status"] == FAILED:
                     rows[key] = row
-        order = tuple(sorted(rows.values(), key=order_of))
-        return cls(order, opened, damaged, frozenset(rows))
+        named = told_apart(rows.values())
+        stored = {id(row): key for row, key in zip(named, rows, strict=True)}
+        order = tuple(sorted(named, key=order_of))
+        return cls(order, opened, damaged, frozenset(rows), stored=stored)
 
     def kept(self, fits: Filter) -> Stored:
         """The rows that a filter lets through; holes that it does not are none of theirs."""
         rows = tuple(self._rows[k] for k in fits(self._rows))
         there, filters = self.there, (*self.filters, fits)
-        return Stored(rows, self.stores, self.damaged, there, filters)
+        return Stored(rows, self.stores, self.damaged, there, filters, self.stored)
 
     @cached_property
     def lost(self) -> tuple[tuple[Any, Mapping[str, Any], tuple[Row, ...]], ...]:
@@ -131,7 +145,7 @@ class Stored(Source):
         Runs that failed, and answers to questions such as curves, are in none. Raises `DataError`
         for stores that have changed.
         """
-        wanted = {key_of_row(row): row for row in self._rows}
+        wanted = {self.stored[id(row)]: row for row in self._rows}
         whole = {
             key_of_row(row): row
             for store in self.stores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -105,12 +106,24 @@ def traces_asked(given: object, folder: Path, wrong: Wrong) -> list[TraceAsked]:
             found += _table(one, folder, wrong)
         else:
             raise wrong(EXPECTED, one)
-    names = [asked.name for _, asked in found]
-    # Two of one name are distinguished by their whole entry in SPEC.
-    return [
-        replace(asked, name=given) if names.count(asked.name) > 1 else asked
-        for given, asked in found
-    ]
+    # Those of one name are told apart by their options, and if need be by their paths.
+    for by_path in (False, True):
+        names = Counter(asked.name for _, asked in found)
+        found = [
+            (given, replace(asked, name=_longer(given if by_path else asked.name, asked)))
+            if names[asked.name] > 1
+            else (given, asked)
+            for given, asked in found
+        ]
+    return [asked for _, asked in found]
+
+
+def _longer(name: str, asked: TraceAsked) -> str:
+    """The name, and how the trace is read."""
+    if asked.synth is not None:
+        return name  # It has its parameters.
+    options = "".join(f" {key}={value}" for key, value in asked.options.items())
+    return name if name.endswith(options) else name + options
 
 
 def _table(

@@ -20,6 +20,10 @@ _KEYS: Mapping[str, Callable[[Run], str]] = {
     "device": lambda run: without_placement(run.device) if run.device else "none",
     "arrivals": lambda run: arrivals_of(run),
     "placement": lambda run: f"{run.placement}{OFFLINE * is_foreseeing(run.placement)}",
+    # How one trace was read, or its content.
+    "page size": lambda run: size(run.trace.page_bytes),
+    "requests": lambda run: number(run.trace.requests),
+    "fingerprint": lambda run: run.trace.fingerprint[:8],
 }
 
 #: Behind a placement policy that knows the future.
@@ -34,7 +38,17 @@ def keys_of(runs: Sequence[Run]) -> list[str]:
         "arrivals": {arrivals_of(r) for r in runs if r.device},
         "placement": {r.placement for r in runs if r.device},
     }
-    return [key for key, values in of.items() if len(values) > 1]
+    keys = [key for key, values in of.items() if len(values) > 1]
+    for key in ("page size", "requests", "fingerprint"):
+        if _have_traces_alike(runs, keys) and len({_KEYS[key](run) for run in runs}) > 1:
+            keys.append(key)
+    return keys
+
+
+def _have_traces_alike(runs: Sequence[Run], keys: Sequence[str]) -> bool:
+    """Whether runs of different traces look alike with these columns."""
+    rows = {(*(_KEYS[key](r) for key in keys), r.label, r.cache, r.trace.fingerprint) for r in runs}
+    return len({row[:-1] for row in rows}) < len(rows)
 
 
 def arrivals_of(run: Run) -> str:
