@@ -46,7 +46,7 @@ fn open(input: Input, opening: &Opening) -> Result<Box<dyn RecordReader>> {
     let unit = opening.options.time_unit.unwrap_or(TimeUnit::Ns);
     let clock = clock_of(FORMAT.name, unit)?;
     let assumed = opening.options.time_unit.is_none().then_some(opening.detected);
-    TextReader::boxed(input, opening, MqSim { clock, assumed })
+    TextReader::boxed(input, opening, MqSim { clock, assumed, known: None })
 }
 
 #[derive(Clone)]
@@ -54,10 +54,46 @@ struct MqSim {
     clock: Clock,
     /// The unit was not given; `true` if the format was not given either.
     assumed: Option<bool>,
+    /// The device met last, by its number, for the quick path.
+    known: Option<(u64, u32)>,
+}
+
+/// The number that begins at `at`, and what follows the one blank behind it.
+#[inline(always)]
+fn before_blank(window: &[u8], at: usize) -> Option<(u64, usize)> {
+    let (value, at) = quick_number(window, at)?;
+    (*window.get(at)? == b' ').then_some((value, at + 1))
 }
 
 impl LineParser for MqSim {
     const PARALLEL: bool = true;
+
+    fn parallel(&self) -> Option<Self> {
+        Some(MqSim { known: None, ..self.clone() })
+    }
+
+    #[inline(always)]
+    fn quick(&mut self, window: &[u8]) -> Option<(Record, usize)> {
+        let (number, device) = self.known?;
+        let (ticks, at) = before_blank(window, 0)?;
+        let time_ns = self.clock.whole_ns(ticks)?;
+        let (found, at) = before_blank(window, at)?;
+        if found != number {
+            return None;
+        }
+        let (sector, at) = before_blank(window, at)?;
+        let offset_bytes = sector.checked_mul(SECTOR_BYTES)?;
+        let (sectors, at) = before_blank(window, at)?;
+        let length_bytes = sectors.checked_mul(SECTOR_BYTES)?;
+        let (op, end) = match (window.get(at..at + 2)?, window.get(at + 2)) {
+            (b"0\n", _) => (RecordOp::Write, at + 2),
+            (b"1\n", _) => (RecordOp::Read, at + 2),
+            (b"0\r", Some(b'\n')) => (RecordOp::Write, at + 3),
+            (b"1\r", Some(b'\n')) => (RecordOp::Read, at + 3),
+            _ => return None,
+        };
+        Some((Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }, end))
+    }
 
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         match self.assumed.take() {
@@ -85,7 +121,55 @@ impl LineParser for MqSim {
             "0 (write) or 1 (read)",
         )?;
         let device = context.devices.index(unit.to_string().as_bytes());
+        self.known = Some((unit, device));
         context.extent_field = f.at[3].clone();
         Ok(Record { time_ns, offset_bytes, length_bytes, device, op, ..Record::EMPTY }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::format::Tally;
+    use crate::record::DeviceTable;
+
+    proptest! {
+        #[test]
+        fn the_quick_path_and_the_careful_one_agree(
+            time in "[0-9]{1,20}", device in "(0|1|01|70000)", sector in "[0-9]{1,20}",
+            sectors in "[0-9]{1,20}", op in "(0|1|2|01)", blank in "( |  |\t)", end in "( |)(\r|)",
+            tail in "[0-9 a\n]{0,40}", unit in prop::sample::select(vec![
+                TimeUnit::Ps, TimeUnit::Ns, TimeUnit::Us,
+            ]),
+        ) {
+            let line = format!("{time} {device}{blank}{sector} {sectors} {op}{end}");
+            let window = format!("{line}\n{tail}\0\0\0\0\0\0\0\0");
+            let clock = clock_of(FORMAT.name, unit).expect("a clock");
+            let mut parser = MqSim { clock, assumed: None, known: None };
+            prop_assert_eq!(parser.quick(window.as_bytes()), None, "no device is known");
+            let (mut devices, mut tally) = (DeviceTable::new(), Tally::default());
+            let mut context = Context {
+                devices: &mut devices,
+                tally: &mut tally,
+                file_device: "x",
+                extent_field: 0..0,
+            };
+            let text = line.strip_suffix('\r').unwrap_or(&line);
+            // The careful path teaches the device, if it takes the line.
+            let careful = parser.line(text.as_bytes(), &mut context);
+            match parser.quick(window.as_bytes()) {
+                Some((record, used)) => {
+                    prop_assert_eq!(careful, Ok(Parsed::Record(record)));
+                    prop_assert_eq!(used, line.len() + 1);
+                }
+                None => {
+                    let short = [&time, &sector, &sectors].iter().all(|digits| digits.len() < 17);
+                    let plain = short && blank == " " && op.len() == 1 && !end.contains(' ');
+                    prop_assert!(!plain || careful.is_err(), "an ordinary line takes the quick path");
+                }
+            }
+        }
     }
 }
