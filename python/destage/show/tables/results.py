@@ -314,7 +314,8 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     notes += _turned(runs)
     notes += _held_back(runs, shown)
     notes += _filling(runs, shown)
-    vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
+    real = [r for r in runs if not r.has_no_cache]
+    vast = dict.fromkeys(r.cache for r in real if r.frames > r.trace.unique_pages > 0)
     if vast:
         notes.append(f"larger than all pages of the trace: {', '.join(vast)}")
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
