@@ -312,7 +312,10 @@ def _rises(advised: KvAdvised) -> str:
     """Note that hits still rise at the largest sizes tried."""
     if not advised.rises:
         return ""
-    dram, flash = (size(max(one.sizes[k] for one in advised.candidates)) for k in (0, 1))
+    most = [max(one.sizes[k] for one in advised.candidates) for k in (0, 1)]
+    dram, flash = map(size, most)
+    if not most[1]:
+        return f"; the curve still rises at the largest size tried, {dram}: try more (--cache)"
     return (
         f"; the curve still rises with {advised.rises} at the largest sizes tried ({dram} of DRAM,"
         f" {flash} of flash): try more (--cache, --tier2-cache)"
