@@ -455,7 +455,7 @@ def _parts_text(texts: Mapping[str, Run]) -> str:
     first, last = (key(texts.values(), key=lambda run: run.warmup_requests) for key in (min, max))
     ends = (f"{run.warmup_requests + 1:,} ({run.cache})" for run in (first, last))
     end = (first.measured or {})["last_request"]
-    return f"each size from the request at which it is full, {' to '.join(ends)}, to {end:,}"
+    return f"to request {end:,}, from the one that fills the cache: {' to '.join(ends)}"
 
 
 #: Independent parts of a trace below which a mark is said to be of this trace alone.
