@@ -462,7 +462,7 @@ class Cache:
         """
 
     def evict(self, n: int, protected: Container[Hashable] | None = None) -> list[Hashable] | None:
-        """Evict the first `n` keys of that order that are not in `protected`; return them.
+        """Evict the first `n` of `next_victims` that are not in `protected`; return them.
 
         None, and nothing has changed, if there are fewer.
         """

@@ -365,6 +365,15 @@ def test_a_curve_that_still_rises_is_said(trace: ds.Trace) -> None:
     assert "still rises" not in whole.text()
 
 
+def test_advice_without_a_flash_tier_is_of_dram_alone(trace: ds.Trace) -> None:
+    advice = ds.advise_kv(trace, cache="1%,2%", tier2="none", force=True)
+    assert {one.flash_bytes for one in advice.candidates} == {0}
+    assert "the curve still rises at the largest size tried, " in " ".join(advice.text().split())
+    assert "cpu_bytes_to_use" in advice.text(explain=True)
+    with pytest.raises(ds.UsageError, match="there is no flash tier for tier2_cache"):
+        ds.advise_kv(trace, cache="1%", tier2="none", tier2_cache="2%")
+
+
 def test_a_flash_tier_that_nothing_is_written_to_lasts(trace: ds.Trace) -> None:
     # Each block is offered once, and a thousand offers are asked for.
     grid = {**GRID, "admit": "nth[n=1000]", "cache": "3%", "tier2_cache": "10%"}

@@ -36,6 +36,13 @@ def test_two_files_are_compared_and_merged_only_on_request(
     assert json.loads(merged.read_text())["trace"]["requests"] == 12_000
 
 
+def test_a_file_named_twice_is_an_error(destage: Destage, files: tuple[Path, Path]) -> None:
+    for command in ("compare", "mrc"):
+        twice = destage(command, files[0], files[0], "-p", "lru", "-c", "10%", "-q")
+        assert twice.status == 2
+        assert "is named twice" in twice.err
+
+
 def test_an_interval_holds_zero_for_one_workload_and_not_for_two() -> None:
     def made(alpha: float, seed: int) -> ds.Trace:
         return ds.synth("zipf", requests=6000, pages=500, alpha=alpha, seed=seed)

@@ -35,6 +35,11 @@ def test_none_runs_and_prints_once(trace: ds.Trace) -> None:
         ].sizes
 
 
+def test_none_is_no_size_above_the_pages_of_a_trace(trace: ds.Trace) -> None:
+    text = ds.compare(trace, "none,lru", cache=["2%", "9000p"], **DRIVE).table()
+    assert "larger than all pages of the trace: 9000p\n" in text + "\n"
+
+
 def test_none_is_compared_at_each_size_that_is_measured_as_it_is(trace: ds.Trace) -> None:
     alike = ds.compare(trace, "none,lru", cache=SIZES, warmup="none", **DRIVE)
     none, *lru = alike

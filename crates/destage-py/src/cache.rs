@@ -348,7 +348,7 @@ impl Cache {
             .collect())
     }
 
-    /// Evicts the first `n` keys of that order that are not in `protected`, and returns them; None,
+    /// Evicts the first `n` of `next_victims` that are not in `protected`, and returns them; None,
     /// and nothing has changed, if there are fewer.
     #[pyo3(signature = (n, protected = None))]
     fn evict(

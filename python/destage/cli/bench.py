@@ -45,8 +45,8 @@ Examples:
   destage devices bench mine.toml --against fio/*.json --figures figures --width 3.3in
   destage devices bench small --rw randwrite --depth 1,32 --jobs 1,4 --csv -
 
-States: fresh is an empty device, written once in order where something is read.
-Steady follows random writes, until WAF is constant.
+States: fresh is empty for writes, and written once in order for reads. Steady
+follows random writes, until WAF is constant.
 """
 
 

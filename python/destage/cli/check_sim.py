@@ -33,7 +33,7 @@ Examples:
   destage check-sim hits.txt -p s3-fifo --trace hm_0.csv.gz -c 1000p
   destage check-sim theirs.csv.gz -p lirs --trace hm_0.csv.gz -c 10%
 
-DECISIONS has one line a page access, in the trace's order: 1 or 0, hit or miss;
+DECISIONS has one line per page access, in the trace's order: 1 or 0, hit or miss;
 or CSV with a column hit, and page to check the order.
 """
 

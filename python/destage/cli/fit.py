@@ -36,7 +36,7 @@ __all__ = ["FIO", "compare", "fit", "look", "probe"]
 FIO = Input("fio's results")
 
 SCRIPT = [
-    flag("--script", is_flag=True, help="Print the fio job file; open nothing."),
+    flag("--script", is_flag=True, help="Print the fio job file; open no device."),
     flag("--capacity", metavar="SIZE", help="The device's size: 1TB, 512MiB."),
     flag("--target", metavar="/dev/X", help="The device that fio measures."),
     flag("--read-only", is_flag=True, help="Script: only steps that write nothing."),
@@ -219,7 +219,7 @@ def probe(
     quiet: bool,
     **_: Any,
 ) -> None:
-    """Play the measurement script on a simulated SSD, in fio's JSON shape."""
+    """Run the measurement script on a simulated SSD; write JSON as fio does."""
     look(output, None, None)
     with progress(quiet) as callback:
         made = probe_device(

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from destage.base.errors import MissingFile
+from destage.base.errors import MissingFile, UsageError
 from destage.cli.file_types import Input
 from destage.cli.options import (
     placed,
@@ -90,8 +90,13 @@ def load(
 
 
 def _check_names(paths: Sequence[str]) -> None:
-    """Raise `MissingFile` where a policy stands in place of a trace."""
+    """Raise `MissingFile` where a policy stands in place of a trace, `UsageError` for a file twice.
+
+    Merged with itself, a file would hit at every second access.
+    """
     for path in paths:
+        if paths.count(path) > 1:
+            raise UsageError(f"{path} is named twice: give each trace once")
         if not os.path.lexists(path) and path.lower() in {p["name"] for p in catalogue()}:
             raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
 

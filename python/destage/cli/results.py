@@ -35,7 +35,7 @@ PLACES = {
     "pack": Place("destage.cli.results", "pack", "Compact the files of a store."),
     "diff": Place("destage.cli.results", "diff", "Compare two stores or results."),
     "subset": Place(
-        "destage.cli.results", "subset", "Find the fewest traces with the ranking of all."
+        "destage.cli.results", "subset", "Find the fewest traces that keep the ranking."
     ),
 }
 
@@ -291,7 +291,7 @@ def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
     COMMON,
 )
 def subset(store: str, sort: str, tau: float, **arguments: Any) -> None:
-    """Find the fewest traces that rank policies as all do.
+    """Find the fewest traces that keep the ranking of policies.
 
     A policy's place is its mean rank over sizes, devices and traces. STORE is a store or a JSON
     file of results. Traces are added greedily, and checked on the traces left out.

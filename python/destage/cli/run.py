@@ -52,7 +52,7 @@ RECORDS = [
     file_flag(
         "--decisions",
         metavar="FILE.jsonl",
-        help="Write every decision, one JSON object a line.",
+        help="Write every decision, one JSON object per line.",
     ),
     file_flag(
         "--timeline",

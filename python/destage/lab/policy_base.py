@@ -136,7 +136,7 @@ class Policy(ABC):
         `miss` is the value of the `Miss`, the same object that `admit` gets: what is changed in it
         here arrives there. `device` says how busy the device is, unit by unit; which units a page
         belongs to is in the request that it comes with (`r.unit_if_clean`, `r.unit_if_dirty`). In
-        a run without a device both are None.
+        a run without a device all three are None.
         """
 
     @abstractmethod

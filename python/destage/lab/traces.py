@@ -322,7 +322,7 @@ def _fitted(make: Callable[[int | None], Trace], device: Device | None, wrap: st
         return trace
     raise UsageError(
         f"{trace.name}: its pages go up to {trace.end_page - 1:,}, the device {device.name} has"
-        f" {device.logical_pages:,}: --wrap modulo takes them modulo that, --wrap extend makes the"
+        f" {device.logical_pages:,}: --wrap modulo wraps them around, --wrap extend makes the"
         " device larger (wrap= in Python)"
     )
 

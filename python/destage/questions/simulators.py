@@ -111,7 +111,7 @@ def check_simulator(
     """Compare another program's hits and misses with the specification of a policy.
 
     Parameters:
-        decisions: a file with one line a page access, in the trace's order: `1` or `0`, `hit` or
+        decisions: a file with one line per page access, in the trace's order: `1` or `0`, `hit` or
             `miss`; or a CSV file with a column `hit` (or `miss`, `result`) and, if it has one, a
             column `page` (`key`, `id`) that is checked against the trace; or the JSON lines of
             `destage run --decisions`. Also as `.gz` or `.xz`.
@@ -267,7 +267,9 @@ def _listed(lines: Iterator[str], path: str) -> Iterator[tuple[int, bool, int | 
     """Number of the line, hit, and page where the file has it."""
     first = next(lines, "")
     if not first.strip():
-        raise DataError(f"{path}: no decisions in it: expected hit or miss, a line a page access")
+        raise DataError(
+            f"{path}: no decisions in it: expected hit or miss, one line per page access"
+        )
     second = next(lines, "")
     rest = chain([second] if second else [], lines)
     # `hit` above 1 and 0 is a heading, and above `miss` the first decision.

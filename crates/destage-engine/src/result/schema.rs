@@ -405,9 +405,9 @@ const HEAD: &str = "\
 # Results
 
 Results have one schema in JSON, Python, tables and reports. This page is generated from
-`crates/destage-engine/src/result/schema.rs`. A key with a question mark may be absent. A table of
-results (CSV, Parquet, DataFrame) has a row for each run: its configuration and its
-[metrics](docs/reference/metrics.md).
+`crates/destage-engine/src/result/schema.rs`. A key with a question mark may be absent. Metrics of
+the same name are listed without a table; they are integers. A table of results (CSV, Parquet,
+DataFrame) has a row for each run: its configuration and its [metrics](docs/reference/metrics.md).
 ";
 
 const METRICS_HEAD: &str = "\
@@ -432,12 +432,8 @@ pub fn page() -> String {
             let _ = writeln!(page, "| {keys} | {} | {about} |", held(holds));
         }
         for (holds, _, keys) in alike(metrics.iter().map(|f| (f.holds, "", f.shown()))) {
-            let metrics = "[metrics](docs/reference/metrics.md)";
-            let _ = write!(
-                page,
-                "\n{}, the {metrics} of the same name: {keys}.\n",
-                capital(holds.strip_suffix('s').unwrap_or(holds)) + "s"
-            );
+            let kind = if holds.starts_with("integer") { "" } else { " that are no integers" };
+            let _ = write!(page, "\n[Metrics](docs/reference/metrics.md){kind}: {keys}.\n");
         }
     }
     relative(&page)

@@ -12,7 +12,7 @@ pub enum WorkloadKind {
     Uniform,
     /// Bell-shaped around a centre.
     Normal,
-    /// The k-th most wanted page with a probability in proportion to k^-alpha.
+    /// The k-th most popular page with a probability in proportion to k^-alpha.
     Zipf,
     /// A share of the requests goes to a share of the pages.
     Locality,
@@ -32,7 +32,7 @@ pub enum WorkloadKind {
 pub const KINDS: &[(&str, WorkloadKind, &str)] = &[
     ("uniform", WorkloadKind::Uniform, "every page alike"),
     ("normal", WorkloadKind::Normal, "pages bell-shaped around a centre"),
-    ("zipf", WorkloadKind::Zipf, "the k-th most wanted page in proportion to k^-alpha"),
+    ("zipf", WorkloadKind::Zipf, "the k-th most popular page in proportion to k^-alpha"),
     (
         "locality",
         WorkloadKind::Locality,

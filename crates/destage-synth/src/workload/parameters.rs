@@ -74,11 +74,11 @@ pub static PARAMETERS: &[Field<Workload>] = &[
         .of(&["zipf", "bursts", "oltp"])
         .about("pages of similar popularity in a row (with permuted)"),
     field!(Workload.mean, SHARE, Real(0.5))
-        .unit("of the footprint").source(CHOSEN).of(&["normal"])
-        .about("centre of the bell"),
+        .unit("share of the footprint").source(CHOSEN).of(&["normal"])
+        .about("centre of the bell curve"),
     field!(Workload.deviation, Kind::real(0.0, 100.0), Real(0.125))
-        .unit("of the footprint").source(CHOSEN).of(&["normal"])
-        .about("standard deviation of the bell"),
+        .unit("share of the footprint").source(CHOSEN).of(&["normal"])
+        .about("standard deviation of the bell curve"),
     field!(Workload.access_share, SHARE, Real(0.8))
         .source("the 80/20 rule").of(&["locality"])
         .about("share of requests to the hot pages"),

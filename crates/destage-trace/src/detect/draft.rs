@@ -120,7 +120,7 @@ fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
         lines.push("it may be a table; with the flags below its first requests are".to_owned());
         lines.extend(records.iter().take(SHOWN).map(|record| shown(record, first.time_ns)));
     } else {
-        lines.push("it may be a table; if so, the flags below need more".to_owned());
+        lines.push("it may be a table; the file lacks values that you must give".to_owned());
     }
     if table.names.is_empty() {
         lines.push("the columns have no names: the values decided which is which".to_owned());

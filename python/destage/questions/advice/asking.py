@@ -333,6 +333,10 @@ def refuse_tier3(options: Mapping[str, Any]) -> None:
         )
 
 
+#: Options of a flash tier that this advice chooses or takes.
+TIER_KEYS = ("tier2", "tier2_cache", "admit", "offer", "promote")
+
+
 def kv_grid(
     trace: Trace,
     policies: str | PolicyLike | Sequence[PolicyLike] | None,
@@ -344,13 +348,8 @@ def kv_grid(
     if not trace.accesses:
         raise DataError(f"{trace.name}: there is no prompt in it")
     refuse_tier3(options)
-    tiers = {
-        "tier2": options.get("tier2") or TIER2,
-        "tier2_cache": options.get("tier2_cache") or ",".join(FLASH),
-        "admit": options.get("admit") or ADMIT,
-        **{k: options[k] for k in ("offer", "promote") if options.get(k)},
-    }
-    rest = {k: v for k, v in options.items() if k not in tiers and v is not None}
+    tiers = _flash_tiers(options)
+    rest = {k: v for k, v in options.items() if k not in TIER_KEYS and v is not None}
     rest |= {"kv": True, "warmup": options.get("warmup") or WARMUP}
     sizes = tuple(json.loads(sizes_json(DRAM if cache is None else cache)))
     if budget is not None:
@@ -361,7 +360,20 @@ def kv_grid(
         if not sizes:
             raise UsageError(f"budget: no DRAM size that is tried is at most {budget}")
     options_json("compare", {**rest, **tiers})
-    return KvGrid(KV_POLICIES if policies is None else policies, sizes, ({}, tiers), rest)
+    return KvGrid(
+        KV_POLICIES if policies is None else policies, sizes, ({}, tiers) if tiers else ({},), rest
+    )
+
+
+def _flash_tiers(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the flash tiers to try; none for `tier2 = "none"`, which is DRAM alone."""
+    given = {key: options[key] for key in TIER_KEYS if options.get(key)}
+    if given.get("tier2") not in ("none", ["none"], ("none",)):
+        return {"tier2": TIER2, "tier2_cache": ",".join(FLASH), "admit": ADMIT} | given
+    if len(given) > 1:
+        others = ", ".join(key for key in given if key != "tier2")
+        raise UsageError(f"tier2 = none: there is no flash tier for {others}")
+    return {}
 
 
 def check_servers(servers: int, prefill_tokens_per_s: float | None) -> None:

@@ -175,7 +175,7 @@ def advise_kv(
         prefill_tokens_per_s: prompt tokens that a server computes in a second, for the rate from
             which on reading flash is faster.
         options: of `compare`; `tier2`, `tier2_cache` and `admit` are the flash tiers that are
-            tried. `warmup` is half of the requests.
+            tried; `tier2="none"` is DRAM alone. `warmup` is half of the requests.
 
     Raises what `compare` raises.
     """

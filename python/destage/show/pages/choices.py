@@ -172,6 +172,6 @@ def _place(kind: str, name: str, css: str = "shown") -> Part:
 _TITLE = "Spread over traces and seeds"
 _SPREAD = (
     "A stroke is a run, a box reaches from quartile to quartile (of four runs or more), its bar is"
-    " the median. The best median is on top. Of more than 60 runs in a row, the 30 least and the 30"
-    " largest have a stroke."
+    " the median. The best median is on top. A row of more than 60 runs has strokes for the 30"
+    " smallest and the 30 largest."
 )

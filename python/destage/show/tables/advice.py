@@ -300,7 +300,7 @@ def joint_line(advised: Advised) -> str:
             f"No run is within {near} of the best in each of {names}: see the Pareto front, and the"
             " choice for each objective."
         )
-    return f"{_whole(advised.joint)} is the smallest within {near} of the best in {names}."
+    return f"{_whole(advised.joint)} is the smallest size within {near} of the best in {names}."
 
 
 def advice_table(advised: Advised, choice: Choice) -> Table:
@@ -328,7 +328,7 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
                 Cell(several(point.ties)),
             ]
         )
-    table.notes.append(f"* the smallest within {share_text(advised.within)} of the best")
+    table.notes.append(f"* the smallest size within {share_text(advised.within)} of the best")
     if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
         table.notes.append(
             "from best: writes that are pending or come after the last request count at the mean"

@@ -119,19 +119,19 @@ def _take(advised: Advised) -> str:
     if len(advised.goals) > 1:
         names = join([goal.name for goal in advised.goals])
         if advised.joint is not None:
-            return f"Take {place(run)}, the smallest {within} the best in each of {names}."
+            return f"Take {place(run)}, the smallest size {within} the best in each of {names}."
         first = advised.first.goal.name
         return f"No run is near the best in each of {names}. For {first} take {place(run)}."
     products = products_of(advised, run) if advised.deployed else []
     if products:
         runs = counted(len(deployable(advised.candidates, advised.products)), "run")
-        best = f"the smallest {within} the best of {runs} of products' policies"
+        best = f"the smallest size {within} the best of {runs} of products' policies"
         values = _of_products(advised)
         if values:
             return f"Take {place(run)}, {best}. At that size: {values}."
         names = " or ".join(dict.fromkeys(one.title for one in products))
         return f"Take {place(run)} ({names}), {best}."
-    return f"Take {place(run)}, the smallest {within} {_count(advised.candidates)}."
+    return f"Take {place(run)}, the smallest size {within} {_count(advised.candidates)}."
 
 
 def _of_products(advised: Advised) -> str:
@@ -275,7 +275,9 @@ def answer_table(advised: Advised) -> Table:
     near = share_text(advised.within)
     if advised.run.warmup_requests:
         table.notes.append(f"measured: {measured_text(advised.run)}, the same at every size")
-    table.notes.append(plain(f"* the smallest within {near} of the best; --explain shows the rest"))
+    table.notes.append(
+        plain(f"* the smallest size within {near} of the best; --explain shows the rest")
+    )
     if any(row[2].text.endswith("+ writer") for row in table.rows()):
         table.notes.append("+ writer: with background write-back, as that product has")
     if apart:
@@ -312,7 +314,10 @@ def _rises(advised: KvAdvised) -> str:
     """Note that hits still rise at the largest sizes tried."""
     if not advised.rises:
         return ""
-    dram, flash = (size(max(one.sizes[k] for one in advised.candidates)) for k in (0, 1))
+    most = [max(one.sizes[k] for one in advised.candidates) for k in (0, 1)]
+    dram, flash = map(size, most)
+    if not most[1]:
+        return f"; the curve still rises at the largest size tried, {dram}: try more (--cache)"
     return (
         f"; the curve still rises with {advised.rises} at the largest sizes tried ({dram} of DRAM,"
         f" {flash} of flash): try more (--cache, --tier2-cache)"

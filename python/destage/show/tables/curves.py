@@ -85,7 +85,8 @@ def _ahead(curves: ResultSet) -> dict[int, tuple[str | None, str]]:
             found[won.frames] = (best.label, f"{shown} ({next_best.label})")
         elif next_best.label in won.labels:
             both = join((best.label, next_best.label))
-            found[won.frames] = (None, f"not significant ({both}: {shown})")
+            why = "not significant" if lead is None or lead[0] <= 0 else "below 1 %"
+            found[won.frames] = (None, f"{why} ({both}: {shown})")
         else:
             others = join([label for label in won.labels if label != best.label])
             said = f"{shown} ({next_best.label}), not significant against {others}"

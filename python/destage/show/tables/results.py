@@ -292,7 +292,8 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     notes += _turned(runs)
     notes += _held_back(runs, shown)
     notes += _filling(runs, shown)
-    vast = dict.fromkeys(r.cache for r in runs if r.frames > r.trace.unique_pages > 0)
+    real = [r for r in runs if not r.has_no_cache]
+    vast = dict.fromkeys(r.cache for r in real if r.frames > r.trace.unique_pages > 0)
     if vast:
         notes.append(f"larger than all pages of the trace: {', '.join(vast)}")
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
@@ -432,7 +433,7 @@ def _parts_text(texts: Mapping[str, Run]) -> str:
     first, last = (key(texts.values(), key=lambda run: run.warmup_requests) for key in (min, max))
     ends = (f"{run.warmup_requests + 1:,} ({run.cache})" for run in (first, last))
     end = (first.measured or {})["last_request"]
-    return f"each size from the request at which it is full, {' to '.join(ends)}, to {end:,}"
+    return f"to request {end:,}, from the one that fills the cache: {' to '.join(ends)}"
 
 
 #: Independent parts of a trace below which a mark is said to be of this trace alone.

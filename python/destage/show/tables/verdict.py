@@ -51,8 +51,8 @@ _SIGNS = (
     _Sign("eviction_wait_ns_mean", "shorter waits of write-backs", "longer waits of write-backs"),
     _Sign(
         "victim_in_gc_ratio",
-        "fewer dirty victims that meet a collection",
-        "more dirty victims that meet a collection",
+        "fewer dirty victims whose unit is in GC",
+        "more dirty victims whose unit is in GC",
     ),
     _Sign("dirty_victim_ratio", "fewer victims that are dirty", "more victims that are dirty"),
     _Sign("unbalance_rate_mean", "more even queues", "less even queues"),
