@@ -432,7 +432,9 @@ def test_traces_and_drives_are_pickled_by_what_they_are(msr: Path, tmp_path: Pat
         pickle.loads(kept)
 
 
-def test_readings_of_one_trace_are_told_apart(msr: Path, tmp_path: Path, destage: Destage) -> None:
+def test_readings_of_one_trace_are_distinguished(
+    msr: Path, tmp_path: Path, destage: Destage
+) -> None:
     sweep: dict[str, Any] = {"policies": "lru", "cache": "2p"}
     listed = [str(msr), {"path": str(msr), "page_size": "16KiB"}, {"path": str(msr), "requests": 3}]
     ds.sweep({"sweep": {**sweep, "traces": listed}}, tmp_path / "one")
@@ -461,7 +463,7 @@ def test_readings_of_one_trace_are_told_apart(msr: Path, tmp_path: Path, destage
     assert f"{name} page_size=8KiB" in shown
 
 
-def test_a_comparison_tells_readings_of_one_trace_apart(msr: Path) -> None:
+def test_a_comparison_distinguishes_readings_of_one_trace(msr: Path) -> None:
     traces = [ds.open_trace(msr, requests=count) for count in (3, 4)]
     assert re.search("trace +requests +policy", str(ds.compare(traces, "lru", cache="2p")))
     assert not re.search("requests +policy", str(ds.compare(traces[0], "lru", cache="2p")))

@@ -29,7 +29,7 @@ __all__ = [
     "options_of",
     "order_of",
     "row_of",
-    "told_apart",
+    "distinguished",
 ]
 
 #: What readings of a trace may differ in, and how its name says so.
@@ -162,7 +162,7 @@ def key_of_row(row: Mapping[str, Any]) -> Key:
     return (row["id"], row["trace"], row["device"] or "", row["label"], row["cache"])
 
 
-def told_apart(rows: Iterable[Row]) -> list[Row]:
+def distinguished(rows: Iterable[Row]) -> list[Row]:
     """The rows; where two differ in nothing but how one trace was read, its name says how.
 
     By its page size and requests, or else by its fingerprint.
@@ -180,11 +180,9 @@ def told_apart(rows: Iterable[Row]) -> list[Row]:
 
     def named(row: Row) -> Row:
         each = [list(readings.values()) for readings in clashes[row["trace"]]]
-        told = [
-            name for name in _READINGS if any(len({r[name] for r in some}) > 1 for some in each)
-        ]
-        words = [_READINGS[name](row[name]) for name in told]
-        if any(len({tuple(r[name] for name in told) for r in some}) < len(some) for some in each):
+        names = [n for n in _READINGS if any(len({r[n] for r in some}) > 1 for some in each)]
+        words = [_READINGS[name](row[name]) for name in names]
+        if any(len({tuple(r[n] for n in names) for r in some}) < len(some) for some in each):
             words = [row["trace_fingerprint"][:8]]
         return {**row, "trace": " ".join([row["trace"], *words])}
 

@@ -21,9 +21,9 @@ from destage.experiment.rows import (
     FAILED,
     MISSING,
     columns_of,
+    distinguished,
     key_of_row,
     order_of,
-    told_apart,
 )
 from destage.experiment.source import Filter, Hole, MarksOf, Source
 from destage.experiment.store import Store, StoredSweep
@@ -87,7 +87,7 @@ class Stored(Source):
                 key = key_of_row(row)
                 if key not in rows or rows[key]["status"] == FAILED:
                     rows[key] = row
-        named = told_apart(rows.values())
+        named = distinguished(rows.values())
         stored = {id(row): key for row, key in zip(named, rows, strict=True)}
         order = tuple(sorted(named, key=order_of))
         return cls(order, opened, damaged, frozenset(rows), stored=stored)

@@ -106,7 +106,7 @@ def traces_asked(given: object, folder: Path, wrong: Wrong) -> list[TraceAsked]:
             found += _table(one, folder, wrong)
         else:
             raise wrong(EXPECTED, one)
-    # Those of one name are told apart by their options, and if need be by their paths.
+    # Traces of one name are distinguished by their options, and if need be by their paths.
     for by_path in (False, True):
         names = Counter(asked.name for _, asked in found)
         found = [
