@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from destage.model.choice import metric_named
 from destage.model.run import Run
-from destage.model.winners import winner
+from destage.model.winners import is_too_short, winner
 from destage.model.words import counted, number
 from destage.show.tables.results import grouped
 
@@ -37,13 +37,19 @@ def stability(runs: Sequence[Run]) -> list[str]:
     known = [pair for pair in halves if all(pair)]
     both = sum(all(one[0] == best for one in pair) for pair in known)
     alone = sum(_is_sole(best, group) for group in groups)
+    unknown = sum(_is_unknown(group) for group in groups)
     if len(orders) == 1:
-        said = f"{best} is fastest ({'' if alone else 'not '}significantly)"
+        judged = "significance unknown" if unknown else f"{'' if alone else 'not '}significantly"
+        said = f"{best} is fastest ({judged})"
         if known:
             said += f", {'also in each half' if both else 'but not in both halves'} of the trace"
     else:
         every = counted(len(orders), "configuration")
-        said = f"{best} is fastest in {number(lowest)} of {every}: significantly in {alone}"
+        said = f"{best} is fastest in {number(lowest)} of {every}: "
+        if unknown == len(groups):
+            said += "significance unknown"
+        else:
+            said += f"significantly in {alone}" + (f", unknown in {unknown}" if unknown else "")
         if known:
             said += f", in both halves of the trace in {both}"
             said += "" if len(known) == len(orders) else f" of {len(known)}"
@@ -57,6 +63,16 @@ def _is_sole(label: str, group: Sequence[Run]) -> bool:
     """Whether a policy is ahead of all others by the rule of stars."""
     found = winner(group, metric_named(MEAN))
     return found is not None and found.sole and found.labels == (label,)
+
+
+def _is_unknown(group: Sequence[Run]) -> bool:
+    """Whether differences from the fastest have no interval: runs that a store brought together."""
+    best = min(group, key=lambda run: run[MEAN])
+    others = [r for r in group if r is not best and not (is_too_short(r) or is_too_short(best))]
+    return any(
+        r.windows is not None and best.windows is not None and not best.has_intervals_against(r)
+        for r in others
+    )
 
 
 def _rivals(group: Sequence[Run]) -> list[Run]:
