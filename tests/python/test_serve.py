@@ -87,6 +87,38 @@ def test_a_server_in_python_serves_until_its_block_ends(tmp_path: Path) -> None:
     assert server.stop()["ended"] == "signal"
 
 
+def test_a_stopped_server_has_released_its_file(tmp_path: Path) -> None:
+    first = ds.serve(tmp_path / "disk.img", size="1MiB", cache="4p")
+    told = first.stop()
+    with ds.serve(tmp_path / "disk.img", cache="4p") as second:
+        assert second.stats()["ended"] is None
+    assert first.stop() == first.stats() == told
+    assert first.complaints() == (0, None)
+    assert first.lost_file() is None
+    assert first.interval()[1]["requests"] == 0
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"policy": 5},
+        {"cache": None},
+        {"export": None},
+        {"listen": 10809},
+        {"read_only": "no"},
+        {"max_connections": "3"},
+        {"pages_per_block": "8"},
+        {"size": 4096.5},
+        {"speed": "2"},
+    ],
+    ids=str,
+)
+def test_a_keyword_of_another_type_is_named(keywords: dict[str, Any]) -> None:
+    ((name, _),) = keywords.items()
+    with pytest.raises(ds.UsageError, match=rf"^{name}: expected .*, got "):
+        ds.serve(":memory:", **{"size": "1MiB", **keywords})
+
+
 @pytest.mark.parametrize(
     ("file", "keywords", "error", "part"),
     [

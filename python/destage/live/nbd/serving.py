@@ -9,14 +9,14 @@ import math
 import os
 import shlex
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from destage import _destage
 from destage.base.errors import OutputError, UsageError
-from destage.base.io.names import path_of
+from destage.base.io.names import path_of, shown
 from destage.lab.policy_base import OwnPolicy, Policy, live_policy
 from destage.lab.ssd import Device, DeviceLike, open_device
 from destage.lab.user_policies.trust import is_in_a_file
@@ -28,7 +28,49 @@ __all__ = ["MEMORY", "Server", "serve"]
 #: In place of a file.
 MEMORY = ":memory:"
 
+#: Keywords of `serve`, their types, and the types in words.
+_TYPES: tuple[tuple[tuple[str, ...], tuple[type, ...], str], ...] = (
+    (("cache", "listen", "export"), (str,), "text"),
+    (("read_only", "direct", "checksums", "emulate"), (bool,), "True or False"),
+    (("max_connections", "pages_per_block"), (int,), "a whole number"),
+    (("size",), (int, str), "a whole number of bytes, or text"),
+    (("speed",), (int, float), "a number"),
+)
+
+#: Those that may be absent.
+_OPTIONAL = ("listen", "pages_per_block", "size")
+
 _numbers = itertools.count()
+
+
+class _Stopped:
+    """The last answers of a native server that has stopped."""
+
+    def __init__(self, native: _destage.Server) -> None:
+        self.replayed = native.replayed
+        self._snapshot = native.snapshot()
+        self._complaints = native.complaints()
+        self._lost_file = native.lost_file()
+        self._fault: BaseException | None = None
+        try:
+            native.check_policy()
+        except Exception as e:
+            self._fault = e
+
+    def snapshot(self) -> str:
+        return self._snapshot
+
+    def complaints(self) -> tuple[int, str | None]:
+        last, self._complaints = self._complaints, (0, None)
+        return last
+
+    def lost_file(self) -> str | None:
+        return self._lost_file
+
+    def check_policy(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
 
 
 class Server:
@@ -51,7 +93,7 @@ class Server:
         replays: bool,
     ) -> None:
         """Take what `serve` has started; `folder` is the socket's own."""
-        self._native = native
+        self._native: _destage.Server | _Stopped = native
         self._replays = replays
         self._config = config
         self._folder = folder
@@ -85,6 +127,8 @@ class Server:
 
     def _device(self) -> dict[str, Any] | None:
         """The metrics of the simulated SSD, which take a copy of it."""
+        if isinstance(self._native, _Stopped):
+            return None
         metrics = self._native.device_metrics()
         return None if metrics is None else json.loads(metrics)
 
@@ -93,14 +137,16 @@ class Server:
 
         Raises `OutputError` if the flush or the record failed: `stats` has the counts then too.
         """
-        if self._last is not None:
-            return self._last
+        if self._last is not None or isinstance(self._native, _Stopped):
+            return self.stats()
         snapshot, failed = self._native.stop()
         try:
             device = self._device()
         except OutputError as e:
             device, failed = None, failed or str(e)
         self._last = self._told(json.loads(snapshot), "error" if failed else ended, device)
+        # Without a reference to the native server its file is closed: another one may serve it.
+        self._native = _Stopped(self._native)
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 os.rmdir(self._folder)
@@ -209,6 +255,7 @@ def serve(
     The server runs until `stop` or the end of its `with` block.
     Raises `UsageError`, `MissingFile`, and `OutputError` where a file or an address is in use.
     """
+    _check_types(locals())
     name = None if str(file) == MEMORY else path_of(file, "FILE")
     drive = _drive(device, flush, emulate, speed, pages_per_block)
     own = _own(policy, drive)
@@ -227,9 +274,23 @@ def serve(
     return _started(wanted, drive, None if given is None else os.fspath(given), own)
 
 
+def _check_types(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for the first keyword of `serve` whose value is of another type."""
+    for names, types, what in _TYPES:
+        for name in names:
+            value = given[name]
+            is_odd = isinstance(value, bool) and types != (bool,)
+            if value is None and name in _OPTIONAL:
+                continue
+            if is_odd or not isinstance(value, types):
+                raise UsageError(f"{name}: expected {what}, got {shown(value)}")
+
+
 def _own(policy: str | Callable[..., Policy] | None, drive: Device | None) -> OwnPolicy | None:
     """The policy, if it is the user's."""
     own = live_policy(policy)
+    if own is None and not isinstance(policy, str | None):
+        raise UsageError(f"policy: expected a name or a class of your own, got {shown(policy)}")
     if own is not None and drive is not None:
         raise UsageError(f"policy {own.name}: your own policy decides live without --device only")
     return own
