@@ -260,10 +260,9 @@ def serve(
     drive = _drive(device, flush, emulate, speed, pages_per_block)
     own = _own(policy, drive)
     wanted: dict[str, Any] = {"cache": cache, "listen": listen, "export": export}
-    wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only}
-    wanted |= {"max_connections": max_connections, "emulate": emulate, "speed": speed}
+    wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only, "speed": speed}
+    wanted |= {"max_connections": max_connections, "emulate": emulate, "file": name}
     wanted |= {
-        "file": name,
         "bytes": _bytes(name, size, drive),
         "policy": policy if isinstance(policy, str) else own.name if own else _baseline(),
         "page_bytes": _page_bytes(page_size, drive),
