@@ -55,7 +55,8 @@ class _Stopped:
         try:
             native.check_policy()
         except Exception as e:
-            self._fault = e
+            # Without this frame, which has the native server.
+            self._fault = e.with_traceback(e.__traceback__ and e.__traceback__.tb_next)
 
     def snapshot(self) -> str:
         return self._snapshot
