@@ -428,6 +428,49 @@ def test_the_script_is_fio_s_own(destage: Destage, tmp_path: Path) -> None:
     assert parsed.returncode == 0, parsed.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("fit --script --capacity 1TB --expect seq=0,random=1", "--expect: expected rates above 0"),
+        ("fit --script --capacity 1TB --expect seq=nan,random=1", "--expect: expected rates above"),
+        ("fit --script --capacity 1TB -o fit.fio", "--output excludes --script"),
+        ("fit --script --capacity 1TB --seed 1", "--seed excludes --script"),
+        ("fit --script", "expected the capacity of the device (--capacity) or the --target"),
+        ("fit p.json --read-only", "--read-only needs --script"),
+        ("fit p.json --engine libaio", "--engine needs --script"),
+        ("probe small --script fit.fio --read-only", "read_only excludes a script"),
+        ("probe small --script fit.fio --no-collector", "collector = False excludes a script"),
+    ],
+)
+def test_flags_of_the_other_use_are_rejected(destage: Destage, words: str, said: str) -> None:
+    found = destage("devices", *words.split())
+    assert found.status == 2, found
+    assert said in found.err
+    assert found.out == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (["nope=1"], "grid.csv has no column nope: it has drive, rw"),
+        (["nope="], "grid.csv has no column nope: it has drive, rw"),
+        (["drive=c"], "--where drive=c: grid.csv has a, b"),
+        (["drive=a", "rw=randwrite"], "--where: grid.csv has no row with drive=a and rw=randwrite"),
+    ],
+    ids=str,
+)
+def test_rows_that_are_not_there_are_named(
+    destage: Destage, tmp_path: Path, where: list[str], said: str
+) -> None:
+    head = "drive,rw,iodepth,numjobs,iops,clat_mean_us\n"
+    rows = "a,randread,1,1,10000,90\nb,randwrite,1,1,20000,40\n"
+    (tmp_path / "grid.csv").write_text(head + rows)
+    words = [word for one in where for word in ("--where", one)]
+    found = destage("devices", "compare", "small", "grid.csv", *words)
+    assert found.status == 2, found
+    assert said in found.err
+
+
 def test_a_probe_plays_a_script(destage: Destage, tmp_path: Path, small: Path) -> None:
     script = destage("devices", "fit", "--script", "--capacity", "256MiB", "--no-collector").out
     (tmp_path / "fit.fio").write_text(script)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -260,9 +261,11 @@ def fit_script(
     """
     if engine not in ("libaio", "io_uring"):
         raise UsageError(f"engine: expected libaio or io_uring, found {engine!r}")
+    if not all(math.isfinite(rate) and rate > 0 for rate in expect_mb_per_s):
+        raise UsageError(f"expect_mb_per_s: expected rates above 0, found {expect_mb_per_s}")
     if capacity is None:
         if target is None:
-            raise UsageError("fit_script: expected a capacity or a target")
+            raise UsageError("expected the capacity of the device (--capacity) or the --target")
         capacity = _size_of(target)
     return script(
         capacity,
@@ -277,15 +280,16 @@ def fit_script(
 def _size_of(target: str) -> int:
     try:
         mode = os.stat(target).st_mode
-        if not stat.S_ISBLK(mode) and not stat.S_ISREG(mode):
-            raise MissingFile(f"{printable(target)}: expected a block device or a file")
         descriptor = os.open(target, os.O_RDONLY)
         try:
-            return os.lseek(descriptor, 0, os.SEEK_END)
+            size = os.lseek(descriptor, 0, os.SEEK_END)
         finally:
             os.close(descriptor)
     except OSError as e:
         raise MissingFile(f"{printable(target)}: {e.strerror or e}") from e
+    if not stat.S_ISBLK(mode) and not stat.S_ISREG(mode):
+        raise MissingFile(f"{printable(target)}: expected a block device or a file")
+    return size
 
 
 _SECTION = re.compile(r"\[(?P<name>[^\]]+)\]$")
