@@ -280,16 +280,17 @@ def fit_script(
 def _size_of(target: str) -> int:
     try:
         mode = os.stat(target).st_mode
+        if not stat.S_ISBLK(mode) and not stat.S_ISREG(mode):
+            raise MissingFile(f"{printable(target)}: expected a block device or a file")
         descriptor = os.open(target, os.O_RDONLY)
         try:
-            size = os.lseek(descriptor, 0, os.SEEK_END)
+            return os.lseek(descriptor, 0, os.SEEK_END)
         finally:
             os.close(descriptor)
+    except MissingFile:
+        raise
     except OSError as e:
         raise MissingFile(f"{printable(target)}: {e.strerror or e}") from e
-    if not stat.S_ISBLK(mode) and not stat.S_ISREG(mode):
-        raise MissingFile(f"{printable(target)}: expected a block device or a file")
-    return size
 
 
 _SECTION = re.compile(r"\[(?P<name>[^\]]+)\]$")
