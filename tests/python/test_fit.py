@@ -350,7 +350,18 @@ def short(jobs: dict[str, Any], data: dict[str, Any]) -> None:
         job["read"]["total_ios"] = 999
 
 
+def with_percentile(value: object) -> Any:
+    def change(jobs: dict[str, Any], _: dict[str, Any]) -> None:
+        jobs["read-qd1"]["read"]["lat_ns"]["percentile"] = value
+
+    return change
+
+
 REFUSED = {
+    r"read-qd1: percentile: expected a table of numbers, found \{'99.0': None\}": with_percentile(
+        {"99.0": None}
+    ),
+    r"read-qd1: percentile: expected a table of numbers, found \[1\]": with_percentile([1]),
     "without direct=1": lambda jobs, data: data["global options"].update(direct="0"),
     "one request in flight": lambda jobs, data: data["global options"].update(ioengine="psync"),
     "nothing shows that the addresses read were ever written": only_reads,
