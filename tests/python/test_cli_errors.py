@@ -479,3 +479,12 @@ def test_units_of_our_own_export_are_not_overruled(destage: Destage, tmp_path: P
     for flags in (["--time-unit", "ms"], ["--format", "csv", "--offset-unit", "sector"]):
         refused(destage("trace", "info", export, *flags), 2, flags[-2], "export has its units")
     assert destage("trace", "info", export, "--time-unit", "ns").status == 0
+
+
+def test_a_trace_that_is_given_twice_is_not_merged(destage: Destage, msr: Path) -> None:
+    for again in (msr, msr.parent / "." / ".." / msr.parent.name / msr.name):
+        found = destage("compare", msr, again, "-p", "lru", "-c", "4p")
+        assert found.status == 2, found
+        assert "it is given twice" in found.err
+    merged = destage("compare", msr, msr, "--merge", "-p", "lru", "-c", "4p")
+    assert merged.status == 0, merged
