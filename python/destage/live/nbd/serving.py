@@ -99,6 +99,7 @@ class Server:
         self._config = config
         self._folder = folder
         self._last: dict[str, Any] | None = None
+        self._process = os.getpid()
         self.uri = native.uri
         self.export_bytes = native.export_bytes
         self.frames = native.frames
@@ -136,8 +137,11 @@ class Server:
     def stop(self, ended: str = "signal") -> dict[str, Any]:
         """End all connections, flush, end the record; return the last counts.
 
-        Raises `OutputError` if the flush or the record failed: `stats` has the counts then too.
+        Raises `OutputError` if the flush or the record failed: `stats` has the counts then too;
+        `UsageError` in a forked child: the server is its parent's.
         """
+        if os.getpid() != self._process:
+            raise UsageError(f"the server is of process {self._process}, which forked this one")
         if self._last is not None or isinstance(self._native, _Stopped):
             return self.stats()
         snapshot, failed = self._native.stop()
@@ -170,8 +174,9 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the server."""
-        self.stop()
+        """End the server; not in a forked child."""
+        if os.getpid() == self._process:
+            self.stop()
 
     def _told(
         self, snapshot: dict[str, Any], ended: str | None, device: dict[str, Any] | None
