@@ -93,9 +93,12 @@ def plan(
     Parameters and errors as in `compare`.
     """
     in_order("plan", trace, policies)
-    drives = drives_of(device, options)
+    of_device, others = divided(options)
+    for name in others:
+        raise TypeError(f"plan() got an unexpected keyword argument {name!r}")
+    drives = drives_of(device, of_device)
     pairs = [(one, drive) for one in traces_of(trace) for drive in drives]
-    return plan_pairs(pairs, policies, cache, grid=options.get("placement") is not None)
+    return plan_pairs(pairs, policies, cache, grid=of_device.get("placement") is not None)
 
 
 #: A trace, and the device that it runs in front of.

@@ -161,6 +161,9 @@ def _columns(given: object) -> dict[str, Sequence[Any]] | None:
     if isinstance(given, (bytes, bytearray)):
         raise UsageError(f"trace: expected a path as text, got {shown(given)}: os.fsdecode(path)")
     if isinstance(given, Mapping):
+        for name, values in given.items():
+            if not isinstance(values, Iterable):
+                raise UsageError(f"trace: {name}: expected a column of values, got {shown(values)}")
         return {name: _listed(values) for name, values in given.items()}
     names = getattr(given, "column_names", None)  # Arrow; its `columns` have no names.
     names = getattr(given, "columns", None) if names is None else names
