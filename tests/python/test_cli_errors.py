@@ -488,3 +488,10 @@ def test_a_trace_that_is_given_twice_is_not_merged(destage: Destage, msr: Path) 
         assert "it is given twice" in found.err
     merged = destage("compare", msr, msr, "--merge", "-p", "lru", "-c", "4p")
     assert merged.status == 0, merged
+
+
+def test_an_unknown_policy_to_compare_with_names_its_flag(destage: Destage, msr: Path) -> None:
+    for flag in ("--against", "--baseline"):
+        found = compare(destage, msr, flag, "nope")
+        assert found.status == 2, found
+        assert f"destage: {flag}: 'nope' is none of the policies" in found.err

@@ -225,6 +225,7 @@ def compare_pairs(
     cache: str | Sequence[str] | None = None,
     grid: bool = False,
     baseline: str | None = None,
+    called: str = "baseline",
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -233,11 +234,11 @@ def compare_pairs(
     """As `compare`, with traces that were opened each for its device.
 
     In a `grid` a policy that excludes a device's placement is not run there; elsewhere it is an
-    error.
+    error. `called` names the baseline in an error.
     """
     asked_for = options_json("compare", options)
     parts = _parts(pairs, policies, cache, Exclusions(), grid, dict(options))
-    check_baseline(baseline, [spec_label(spec) for part in parts for spec in part[2]])
+    check_baseline(baseline, [spec_label(spec) for part in parts for spec in part[2]], called)
     # A size that one trace cannot have should show before another has run for an hour.
     tasks = []
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]
