@@ -495,3 +495,13 @@ def test_an_unknown_policy_to_compare_with_names_its_flag(destage: Destage, msr:
         found = compare(destage, msr, flag, "nope")
         assert found.status == 2, found
         assert f"destage: {flag}: 'nope' is none of the policies" in found.err
+
+
+def test_no_cache_has_no_size(destage: Destage, msr: Path) -> None:
+    for command in (("run", msr, "-d", "small"), ("serve", ":memory:", "--size", "1MiB")):
+        found = destage(*command, "-p", "none", "-c", "4p")
+        assert found.status == 2, found
+        assert "destage: --cache 4p: none is no cache, and has no size" in found.err
+    direct = destage("serve", ":memory:", "--size", "1MiB", "--direct", "--for", "1s")
+    assert direct.status == 2, direct
+    assert "--direct: :memory: has no page cache" in direct.err

@@ -344,6 +344,8 @@ def _started(
         raise UsageError(said)
     if wanted["file"] is None and wanted["bytes"] is None:
         raise UsageError(f"{MEMORY} needs --size SIZE")
+    if wanted["file"] is None and wanted["direct"]:
+        raise UsageError(f"--direct: {MEMORY} has no page cache of the operating system")
     folder = None
     if wanted["listen"] is None:
         folder, wanted["listen"] = _socket()
