@@ -228,6 +228,35 @@ def test_a_note_says_where_the_order_holds(destage: Destage, tmp_path: Path) -> 
     assert destage("compare", "x.csv", "--stability").status == 2
 
 
+def test_stability_of_stored_runs_has_unknown_significance(tmp_path: Path) -> None:
+    trace = ds.synth("zipf", requests=2000, pages=500, read_ratio=0.5, seed=1)
+    how: dict[str, Any] = {"device": "small[precondition=none]", "store": tmp_path / "runs"}
+    compared = ds.compare(trace, "lru,arc", cache=["2%", "10%"], **how)
+    assert "of 2 configurations: significantly in " in compared.table()
+    stored = ds.load_results(tmp_path / "runs")
+    assert "of 2 configurations: significance unknown, in both" in stored.table()
+
+
+def test_stability_takes_seeds_together_and_placements_apart(tmp_path: Path) -> None:
+    ds.write_workload("zipf", tmp_path / "t.csv", requests=2000, pages=500, seed=1)
+    text = """[sweep]
+traces = ["t.csv"]
+policies = ["lru", "arc", "cflru"]
+cache = ["2%", "10%"]
+devices = ["small[precondition=none]"]
+seeds = [1, 2, 3]
+"""
+    (tmp_path / "s.toml").write_text(text)
+    ds.sweep(tmp_path / "s.toml", store=tmp_path / "runs")
+    note = ds.load_results(tmp_path / "runs").as_table().notes[-1]
+    assert "of 2 configurations: significance unknown, in both halves" in note
+    assert re.search(r"; the order (\w+), (\w+), (\w+) holds in [12]$", note)
+    trace = ds.open_trace(tmp_path / "t.csv")
+    how: dict[str, Any] = {"device": "fdp[precondition=none]", "placement": ["none", "sepbit"]}
+    placed = ds.compare(trace, "lru,arc", cache="2%", **how)
+    assert re.search(r": arc \((none|sepbit)\) is fastest \(", placed.as_table().notes[-1])
+
+
 def test_stability_runs_half_and_twice_each_size(destage: Destage, msr: Path) -> None:
     command = ("compare", msr, "-p", "lru,cflru", "-c", "16p", "-d", "small[precondition=none]")
     one = destage(*command, "--wrap", "extend")

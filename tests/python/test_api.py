@@ -555,3 +555,27 @@ def test_names_of_libcachesim_are_aliases() -> None:
     results = ds.compare(trace, "s3fifo,wtinylfu,belady", cache="10%")
     assert [run.label for run in results] == ["s3-fifo", "w-tinylfu", "min"]
     assert ds.policy("twoq").name == "2q"
+
+
+def test_values_of_another_type_are_usage(trace: ds.Trace) -> None:
+    for call, said in [
+        (lambda: ds.run(trace, "lru", cache="10%", tier2=[]), "tier2: expected a value, got none"),
+        (lambda: ds.advise(trace, price={"dram": 3}), "price: expected text such as"),
+        (lambda: ds.advise(trace, now=5), "now: expected text such as"),
+        (lambda: ds.open_trace({"page": 1}), "trace: page: expected a column of values, got 1"),
+        (
+            lambda: ds.tune(trace, "cflru", {"window_fraction": [0.1]}, cache="10%", seed=2),
+            "seed: it is of a search: add trials",
+        ),
+    ]:
+        with pytest.raises(ds.UsageError) as found:
+            call()
+        assert str(found.value).startswith(said)
+
+
+def test_a_keyword_that_a_call_lacks_is_no_part_of_it(trace: ds.Trace) -> None:
+    with pytest.raises(TypeError, match=r"plan\(\) got an unexpected keyword argument 'jobs'"):
+        ds.plan(trace, "lru", cache="10%", jobs=2)
+    with pytest.raises(TypeError, match=r"argument 'ftl' \(known: trace, ") as found:
+        ds.mrc(trace, "lru", cache="10%", ftl="dftl")
+    assert "queue_depth" not in str(found.value)

@@ -40,7 +40,7 @@ def test_a_file_named_twice_is_an_error(destage: Destage, files: tuple[Path, Pat
     for command in ("compare", "mrc"):
         twice = destage(command, files[0], files[0], "-p", "lru", "-c", "10%", "-q")
         assert twice.status == 2
-        assert "is named twice" in twice.err
+        assert "it is given twice" in twice.err
 
 
 def test_an_interval_holds_zero_for_one_workload_and_not_for_two() -> None:

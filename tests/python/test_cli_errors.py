@@ -479,3 +479,29 @@ def test_units_of_our_own_export_are_not_overruled(destage: Destage, tmp_path: P
     for flags in (["--time-unit", "ms"], ["--format", "csv", "--offset-unit", "sector"]):
         refused(destage("trace", "info", export, *flags), 2, flags[-2], "export has its units")
     assert destage("trace", "info", export, "--time-unit", "ns").status == 0
+
+
+def test_a_trace_that_is_given_twice_is_not_merged(destage: Destage, msr: Path) -> None:
+    for again in (msr, msr.parent / "." / ".." / msr.parent.name / msr.name):
+        found = destage("compare", msr, again, "-p", "lru", "-c", "4p")
+        assert found.status == 2, found
+        assert "it is given twice" in found.err
+    merged = destage("compare", msr, msr, "--merge", "-p", "lru", "-c", "4p")
+    assert merged.status == 0, merged
+
+
+def test_an_unknown_policy_to_compare_with_names_its_flag(destage: Destage, msr: Path) -> None:
+    for flag in ("--against", "--baseline"):
+        found = compare(destage, msr, flag, "nope")
+        assert found.status == 2, found
+        assert f"destage: {flag}: 'nope' is none of the policies" in found.err
+
+
+def test_no_cache_has_no_size(destage: Destage, msr: Path) -> None:
+    for command in (("run", msr, "-d", "small"), ("serve", ":memory:", "--size", "1MiB")):
+        found = destage(*command, "-p", "none", "-c", "4p")
+        assert found.status == 2, found
+        assert "destage: --cache 4p: none is no cache, and has no size" in found.err
+    direct = destage("serve", ":memory:", "--size", "1MiB", "--direct", "--for", "1s")
+    assert direct.status == 2, direct
+    assert "--direct: :memory: has no page cache" in direct.err

@@ -208,4 +208,5 @@ def test_a_run_goes_on_with_its_mapping_when_the_cache_is_emptied(
 
     undisturbed = compared(None)
     assert compared(emptied) == undisturbed
-    assert calls > 2
+    # Some ten reports a second: fewer of a run that ends sooner.
+    assert calls >= 2

@@ -350,7 +350,18 @@ def short(jobs: dict[str, Any], data: dict[str, Any]) -> None:
         job["read"]["total_ios"] = 999
 
 
+def with_percentile(value: object) -> Any:
+    def change(jobs: dict[str, Any], _: dict[str, Any]) -> None:
+        jobs["read-qd1"]["read"]["lat_ns"]["percentile"] = value
+
+    return change
+
+
 REFUSED = {
+    r"read-qd1: percentile: expected a table of numbers, found \{'99.0': None\}": with_percentile(
+        {"99.0": None}
+    ),
+    r"read-qd1: percentile: expected a table of numbers, found \[1\]": with_percentile([1]),
     "without direct=1": lambda jobs, data: data["global options"].update(direct="0"),
     "one request in flight": lambda jobs, data: data["global options"].update(ioengine="psync"),
     "nothing shows that the addresses read were ever written": only_reads,
@@ -426,6 +437,49 @@ def test_the_script_is_fio_s_own(destage: Destage, tmp_path: Path) -> None:
         ["fio", "--parse-only", "fit.fio"], cwd=tmp_path, capture_output=True, check=False
     )
     assert parsed.returncode == 0, parsed.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("fit --script --capacity 1TB --expect seq=0,random=1", "--expect: expected rates above 0"),
+        ("fit --script --capacity 1TB --expect seq=nan,random=1", "--expect: expected rates above"),
+        ("fit --script --capacity 1TB -o fit.fio", "--output excludes --script"),
+        ("fit --script --capacity 1TB --seed 1", "--seed excludes --script"),
+        ("fit --script", "expected the capacity of the device (--capacity) or the --target"),
+        ("fit p.json --read-only", "--read-only needs --script"),
+        ("fit p.json --engine libaio", "--engine needs --script"),
+        ("probe small --script fit.fio --read-only", "read_only excludes a script"),
+        ("probe small --script fit.fio --no-collector", "collector = False excludes a script"),
+    ],
+)
+def test_flags_of_the_other_use_are_rejected(destage: Destage, words: str, said: str) -> None:
+    found = destage("devices", *words.split())
+    assert found.status == 2, found
+    assert said in found.err
+    assert found.out == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        (["nope=1"], "grid.csv has no column nope: it has drive, rw"),
+        (["nope="], "grid.csv has no column nope: it has drive, rw"),
+        (["drive=c"], "--where drive=c: grid.csv has a, b"),
+        (["drive=a", "rw=randwrite"], "--where: grid.csv has no row with drive=a and rw=randwrite"),
+    ],
+    ids=str,
+)
+def test_rows_that_are_not_there_are_named(
+    destage: Destage, tmp_path: Path, where: list[str], said: str
+) -> None:
+    head = "drive,rw,iodepth,numjobs,iops,clat_mean_us\n"
+    rows = "a,randread,1,1,10000,90\nb,randwrite,1,1,20000,40\n"
+    (tmp_path / "grid.csv").write_text(head + rows)
+    words = [word for one in where for word in ("--where", one)]
+    found = destage("devices", "compare", "small", "grid.csv", *words)
+    assert found.status == 2, found
+    assert said in found.err
 
 
 def test_a_probe_plays_a_script(destage: Destage, tmp_path: Path, small: Path) -> None:

@@ -101,6 +101,30 @@ def test_columns_that_are_no_trace_are_named(given: Any, said: str) -> None:
         ds.open_trace(given)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"page": [1, None, 3]}, 'item 1: offset: expected a whole number, found ""'),
+        ({"page": ["", "2"]}, 'item 0: offset: expected a whole number, found ""'),
+        ({"page": [1, 2, 2.5]}, 'item 2: offset: expected a whole number, found "2.5"'),
+        ({"page": [1, 2], "op": ["r", "x"]}, "item 1: op: expected one of "),
+    ],
+    ids=str,
+)
+def test_an_item_that_is_no_request_is_named_by_its_number(given: Any, said: str) -> None:
+    with pytest.raises(ds.DataError) as found:
+        ds.open_trace(given)
+    assert str(found.value).startswith(f"trace in memory: {said}")
+    kept = ds.open_trace(given, on_error="skip")
+    assert len(kept) == len(next(iter(given.values()))) - 1
+
+
+@pytest.mark.parametrize("name", ["a,b", 'a"b', 0])
+def test_names_of_columns_are_as_given(name: Any) -> None:
+    how: dict[str, Any] = {"offset_unit": "page", "default_op": "read"}
+    assert ds.open_trace({name: [5, 6]}, columns={"offset": name}, **how).unique_pages == 2
+
+
 def test_a_column_of_durations_is_named_with_its_conversion() -> None:
     polars = pytest.importorskip("polars")
     times = polars.Series([1, 2]).cast(polars.Duration("us"))

@@ -119,3 +119,11 @@ def test_none_in_json_has_its_size_and_the_part_of_the_largest(trace: ds.Trace) 
     none, *lru = data["runs"]
     assert none["config"]["cache"] == "none"
     assert none["config"]["frames"] == max(run["config"]["frames"] for run in lru)
+
+
+def test_no_cache_has_no_room_for_pages() -> None:
+    trace = ds.synth("uniform", requests=700, pages=10, seed=1)
+    how: dict[str, Any] = {"device": "small[precondition=none]", "cache": "20p"}
+    none, lru = ds.compare(trace, "none,lru", **how)
+    assert any("room for more pages" in said for said in lru.warnings)
+    assert not any("room for more pages" in said for said in none.warnings)

@@ -15,6 +15,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
+from destage.base.io.recording import recording
 from destage.cli.file_types import File, Output
 from destage.cli.root import LazyGroup, root
 
@@ -252,3 +253,12 @@ def test_no_command_can_name_a_file_without_saying_what_for() -> None:
             if (param.name or "").endswith("_file") and "reader_" not in str(param.name):
                 assert isinstance(param.type, Output), f"{path}: {param.opts}"
     assert outputs > 25
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "odd: name.json.gz"])
+def test_an_error_of_a_temporary_file_names_the_output(name: str, tmp_path: Path) -> None:
+    target = tmp_path / name
+    with pytest.raises(ds.OutputError) as found, recording(target) as temporary:
+        raise ds.OutputError(f"{temporary}: No space left on device (os error 28)")
+    assert str(found.value) == f"{target}: No space left on device (os error 28)"
+    assert list(tmp_path.iterdir()) == []

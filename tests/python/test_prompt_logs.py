@@ -147,6 +147,11 @@ def test_several_logs_packed_a_new_year_and_a_batch(tmp_path: Path) -> None:
             '{"timestamp": "now", "token_ids": [1]}\n',
             "timestamp: expected seconds, a number, found 'now'",
         ),
+        ('{"timestamp": NaN, "token_ids": [1]}\n', "expected seconds, a number, found nan"),
+        (
+            '{"timestamp": 1700000000000, "token_ids": [1]}\n',
+            "expected seconds, a number, found 1700000000000",
+        ),
         (
             '{"timestamp": 1, "token_ids": [1.5]}\n',
             "expected whole numbers from 0 as tokens, found 1.5",

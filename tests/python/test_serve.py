@@ -87,6 +87,70 @@ def test_a_server_in_python_serves_until_its_block_ends(tmp_path: Path) -> None:
     assert server.stop()["ended"] == "signal"
 
 
+def test_a_stopped_server_has_released_its_file(tmp_path: Path) -> None:
+    first = ds.serve(tmp_path / "disk.img", size="1MiB", cache="4p")
+    told = first.stop()
+    with ds.serve(tmp_path / "disk.img", cache="4p") as second:
+        assert second.stats()["ended"] is None
+    assert first.stop() == first.stats() == told
+    assert first.complaints() == (0, None)
+    assert first.lost_file() is None
+    assert first.interval()[1]["requests"] == 0
+
+
+FORKED = """
+import os, sys, time
+import destage as ds
+
+with ds.serve(sys.argv[1], size="1MiB", cache="4p") as server:
+    if sys.argv[2] == "leave":
+        child = os.fork()
+        if not child:
+            sys.exit(0)
+    else:
+        child = os.fork()
+        if not child:
+            try:
+                server.stop()
+            except ds.UsageError as e:
+                os._exit(0 if "which forked this one" in str(e) else 1)
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    before = time.process_time()
+    time.sleep(0.5)
+    # A child that wakes the parent's threads leaves them running in a circle.
+    print(status, time.process_time() - before < 0.05, server.stats()["ended"])
+"""
+
+
+@pytest.mark.parametrize("how", ["leave", "stop"])
+def test_a_forked_child_leaves_the_server_alone(how: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORKED, str(tmp_path / "disk.img"), how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("0 True None\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"policy": 5},
+        {"cache": None},
+        {"export": None},
+        {"listen": 10809},
+        {"read_only": "no"},
+        {"max_connections": "3"},
+        {"pages_per_block": "8"},
+        {"size": 4096.5},
+        {"speed": "2"},
+    ],
+    ids=str,
+)
+def test_a_keyword_of_another_type_is_named(keywords: dict[str, Any]) -> None:
+    ((name, _),) = keywords.items()
+    with pytest.raises(ds.UsageError, match=rf"^{name}: expected .*, got "):
+        ds.serve(":memory:", **{"size": "1MiB", **keywords})
+
+
 @pytest.mark.parametrize(
     ("file", "keywords", "error", "part"),
     [

@@ -114,6 +114,13 @@ def test_nvme_cli_is_read_too(tmp_path: Path) -> None:
     assert found.nand_bytes == 32 * (32 << 20)
 
 
+@pytest.mark.parametrize("odd", ["1e400", '"\u00b2"', "NaN", "[1]"])
+def test_a_counter_that_is_no_number_is_absent(odd: str, tmp_path: Path) -> None:
+    path = nvme(tmp_path / "a.json", data_units_written=123_454_321)
+    path.write_text(path.read_text().replace("123454321", odd))
+    assert ds.read_smart(path).host_bytes is None
+
+
 def test_readings_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
     good = nvme(tmp_path / "a.json")
     bad: list[tuple[Any, str]] = [

@@ -226,7 +226,11 @@ WRONG = {
     "@policies = [{window = 3}]\n": "policies: expected a table with the name of one policy",
     '@policies = "lruu"\n': "did you mean lru?",
     "@seeds = [-1]\n": "[sweep] seeds: expected a whole number from 0, found -1",
-    "@repeat = 0\n": "[sweep] repeat: expected a whole number from 1, found 0",
+    "@repeat = 0\n": "[sweep] repeat: expected a whole number from 1 to 1000000, found 0",
+    "@repeat = 1000001\n": "repeat: expected a whole number from 1 to 1000000, found 1000001",
+    '[sweep]\ntraces = [{synth = "zipf"}, {synth = "zipf"}]\n': (
+        '[sweep] traces: "synth zipf" is there twice'
+    ),
     "@seeds = [1, 2]\nrepeat = 2\n": "[sweep] repeat: [sweep] seeds names 2 seeds",
     "@seeds = [1, 1]\n": "[sweep] seeds: 1 is there twice",
     '@zip = ["traces", "cache"]\ncache = ["1p", "2p"]\n': (

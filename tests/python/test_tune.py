@@ -27,6 +27,7 @@ def trace() -> ds.Trace:
         ("lru,fifo", ("lru", "fifo")),
         ("true,false", (True, False)),
         ("1,0.5", (1, 0.5)),
+        ("1e400,1", ("1e400", 1)),
     ],
 )
 def test_a_range_is_read_as_written(given: str, values: tuple[object, ...]) -> None:
@@ -34,7 +35,11 @@ def test_a_range_is_read_as_written(given: str, values: tuple[object, ...]) -> N
 
 
 @pytest.mark.parametrize(
-    "given", ["", "1:", "2:1:1", "0:1:0", "0:4:*2", "1:4:*1", "1:2:3:4", "a:b:c", "nan:1:1", "1,,2"]
+    "given",
+    [
+        *("", "1:", "2:1:1", "0:1:0", "0:4:*2", "1:4:*1", "1:2:3:4", "a:b:c", "nan:1:1", "1,,2"),
+        *("1:1e400:1e399", "1e400:2e400"),
+    ],
 )
 def test_a_range_that_leads_nowhere_is_refused(given: str) -> None:
     with pytest.raises(ds.UsageError, match="k"):

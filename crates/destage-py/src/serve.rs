@@ -103,7 +103,10 @@ fn raised(py: Python<'_>, failed: &ServeError) -> PyErr {
 /// A server that runs, until it is stopped or its last reference goes.
 #[pyclass(frozen, module = "destage._destage")]
 pub struct Server {
-    serving: Mutex<Serving>,
+    /// Until the last reference goes.
+    serving: Option<Mutex<Serving>>,
+    /// Process that started it; its threads are in no other.
+    process: u32,
     /// Of a policy of one's own.
     fault: Option<Arc<Fault>>,
     /// The server as NBD clients name it.
@@ -144,15 +147,21 @@ fn own_policy(
 }
 
 impl Drop for Server {
-    /// Requests under way may wait for the interpreter, where the policy lives.
+    /// Requests under way may wait for the interpreter, where the policy lives. A forked child has
+    /// neither the threads nor the right to end the connections: it leaves everything as it is.
     fn drop(&mut self) {
+        if std::process::id() != self.process {
+            std::mem::forget(self.serving.take());
+            return;
+        }
         Python::try_attach(|py| py.detach(|| _ = self.serving().stop()));
     }
 }
 
 impl Server {
     fn serving(&self) -> MutexGuard<'_, Serving> {
-        self.serving.lock().unwrap_or_else(PoisonError::into_inner)
+        let serving = self.serving.as_ref().expect("it is taken where it is dropped");
+        serving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -188,7 +197,8 @@ impl Server {
             is_open: settings.server.address.is_open(),
             warning: settings.server.address.warning(),
             replayed: serving.replayed().to_string(),
-            serving: Mutex::new(serving),
+            serving: Some(Mutex::new(serving)),
+            process: std::process::id(),
             fault,
         })
     }

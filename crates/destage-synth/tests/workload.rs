@@ -300,7 +300,7 @@ fn wrong_descriptions_are_refused_with_what_would_be_right() {
         (json!({ "kind": "zipff" }), "did you mean zipf?"),
         (json!({ "preset": "t9" }), "did you mean t"),
         (json!({ "kind": "zipf", "alpa": 1 }), "did you mean alpha?"),
-        (json!({ "kind": "uniform", "alpha": 1 }), "it belongs to zipf"),
+        (json!({ "kind": "uniform", "alpha": 1 }), "it belongs to zipf, bursts, oltp"),
         (json!({ "kind": "zipf", "requests": 0 }), "requests: expected a whole number from 1"),
         (json!({ "kind": "zipf", "requests": -3 }), "found -3"),
         (json!({ "kind": "zipf", "read_ratio": 1.5 }), "read_ratio: expected a number from 0 to 1"),

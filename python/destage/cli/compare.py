@@ -163,6 +163,7 @@ def compare(trace: tuple[str, ...], **arguments: Any) -> None:
                     cache=arguments["cache"],
                     grid=grid,
                     baseline=arguments["against"] or arguments["baseline"],
+                    called="against" if arguments["against"] else "baseline",
                     **run_values(arguments, profile=profile),
                     store=experiment,
                     progress=callback,

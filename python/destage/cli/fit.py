@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
@@ -93,9 +94,34 @@ def where_of(given: tuple[str, ...]) -> dict[str, str]:
 def _expected(text: str) -> tuple[float, float]:
     rates = dict(part.partition("=")[::2] for part in text.split(","))
     try:
-        return float(rates["seq"]), float(rates["random"])
-    except (KeyError, ValueError) as e:
-        raise UsageError(f"--expect: expected seq=2000,random=400, found {text!r}") from e
+        found = float(rates["seq"]), float(rates["random"])
+    except (KeyError, ValueError):
+        found = 0.0, 0.0
+    if len(rates) != 2 or not all(math.isfinite(rate) and rate > 0 for rate in found):
+        said = f"--expect: expected rates above 0, as in seq=2000,random=400, found {text!r}"
+        raise UsageError(said)
+    return found
+
+
+#: Parameters of `fit` with `--script`, and with results of fio.
+_OF_SCRIPT = ("target", "read_only", "no_collector", "engine", "expect")
+_OF_FILES = ("output", "report_file", "json_file")
+_OF_FIT = (*_OF_FILES, "base", "name", "assume_written", "no_steady", "seed", "where")
+
+
+def _check_use(script: bool) -> None:
+    """Raise `UsageError` for a typed flag of the other use of `fit`."""
+    ctx = click.get_current_context()
+    others = _OF_FIT if script else _OF_SCRIPT
+    for param in ctx.command.params:
+        typed = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+        if typed and param.name in others:
+            name = max(param.opts, key=len)
+            raise UsageError(
+                f"{name} excludes --script, which prints a job file"
+                if script
+                else f"{name} needs --script"
+            )
 
 
 @click.command(cls=Command, epilog=FIT_EPILOG)
@@ -116,6 +142,7 @@ def fit(fio: tuple[str, ...], script: bool, **arguments: Any) -> None:
     """Fit a simulated SSD to fio measurements of a real one."""
     capacity = arguments["capacity"]
     size = None if capacity is None else bytes_of(capacity, "--capacity")
+    _check_use(script)
     if script:
         if fio:
             raise UsageError("--script prints a job file: it takes no fio results")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from destage.base.errors import MissingFile, UsageError
+from destage.base.io.names import printable
 from destage.cli.file_types import Input
 from destage.cli.options import (
     placed,
@@ -90,13 +91,8 @@ def load(
 
 
 def _check_names(paths: Sequence[str]) -> None:
-    """Raise `MissingFile` where a policy stands in place of a trace, `UsageError` for a file twice.
-
-    Merged with itself, a file would hit at every second access.
-    """
+    """Raise `MissingFile` where a policy stands in place of a trace."""
     for path in paths:
-        if paths.count(path) > 1:
-            raise UsageError(f"{path} is named twice: give each trace once")
         if not os.path.lexists(path) and path.lower() in {p["name"] for p in catalogue()}:
             raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
 
@@ -106,9 +102,18 @@ _PARTS = re.compile(r"(.+)\.blktrace\.\d+")
 
 
 def sources(paths: Sequence[str]) -> list[list[str]]:
-    """The files of each trace: one, or the parts that a recording has for each processor."""
+    """The files of each trace: one, or the parts that a recording has for each processor.
+
+    Raises `UsageError` for a file that is named twice.
+    """
     found: dict[str, list[str]] = {}
+    seen: dict[str, str] = {}
     for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            other = "" if seen[real] == path else f", first as {printable(seen[real])}"
+            raise UsageError(f"trace {printable(path)}: it is given twice{other}")
+        seen[real] = path
         part = _PARTS.fullmatch(path)
         found.setdefault(part[1] if part else path, []).append(path)
     return list(found.values())

@@ -51,6 +51,7 @@ __all__ = [
     "apply",
     "drive_of",
     "drives_of",
+    "no_size_without_a_cache",
     "placed",
     "reader_values",
     "sizes_flag",
@@ -162,6 +163,13 @@ _FROM_FILE = click.core.ParameterSource.DEFAULT_MAP
 
 #: Where a parameter's value is what the user typed, as opposed to what a file says.
 _TYPED = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.ENVIRONMENT)
+
+
+def no_size_without_a_cache(policy: str | None) -> None:
+    """Raise `UsageError` for a typed `--cache` of the policy `none`."""
+    ctx = click.get_current_context()
+    if (policy or "").strip() == "none" and ctx.get_parameter_source("cache") in _TYPED:
+        raise UsageError(f"--cache {ctx.params['cache']}: none is no cache, and has no size")
 
 
 def _by_flag(ctx: click.Context, message: str) -> str | None:

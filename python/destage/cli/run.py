@@ -22,6 +22,7 @@ from destage.cli.options import (
     apply,
     drive_of,
     flag,
+    no_size_without_a_cache,
     run_values,
 )
 from destage.cli.output import FILES, REPORT, Outputs, file_flag
@@ -93,6 +94,7 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
     named = {k: v for k, v in arguments.items() if k in RECORDED}
     outputs = Outputs.of({**arguments, **{f"{k}_file": v for k, v in named.items()}})
     series, period = arguments["series"], arguments["period"]
+    no_size_without_a_cache(arguments["policy"])
     drive = drive_of(arguments)
     if len(list(parts(arguments["cache"] or ""))) > 1:
         raise UsageError(

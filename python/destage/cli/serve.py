@@ -20,6 +20,7 @@ from destage.cli.options import (
     Command,
     apply,
     flag,
+    no_size_without_a_cache,
 )
 from destage.cli.output import look_at
 from destage.cli.screen import warn
@@ -118,6 +119,7 @@ def serve(
     server: it finishes requests under way, flushes, and exits with status 0, or 74 if the flush
     failed.
     """
+    no_size_without_a_cache(options["policy"])
     period_s = 0.0 if every.strip() in ("0", "0s") else seconds_of(every, "--every")
     seconds = math.inf if for_s is None else seconds_of(for_s, "--for")
     for name in (record, stats):

@@ -282,7 +282,8 @@ def _distinct(axis: Axis, place: Place) -> Axis:
     for value in axis.values:
         key = value.key if isinstance(value, TraceAsked) else value
         if key in seen:
-            raise DataError(f"{place.at(axis.name)}: {_shown(key)} is there twice")
+            called = value.name if isinstance(value, TraceAsked) else value
+            raise DataError(f"{place.at(axis.name)}: {_shown(called)} is there twice")
         seen.append(key)
     return axis
 
@@ -302,7 +303,7 @@ def _seeds(sweep: Mapping[str, Any], place: Place) -> list[int | None]:
         return seeds or [None]
     count = sweep["repeat"]
     if not _whole(count, 1) or count > 1_000_000:
-        raise place.at("repeat").wrong("a whole number from 1", count)
+        raise place.at("repeat").wrong("a whole number from 1 to 1000000", count)
     if len(seeds) > 1:
         raise DataError(
             f"{place.at('repeat')}: [sweep] seeds names {len(seeds)} seeds: give one to begin"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -11,7 +12,7 @@ from typing import Any
 
 from destage.base.errors import DataError
 from destage.base.io.files import read_text
-from destage.base.io.names import printable
+from destage.base.io.names import printable, shown
 from destage.fit.contradictions import (
     check_document,
     check_rates,
@@ -168,15 +169,27 @@ def _direction(one: object, called: str) -> Direction | None:
     if mean <= 0:
         return None
     source = lat if lat.get("bins") or lat.get("percentile") else clat
-    percentiles = source.get("percentile")
-    bins = source.get("bins")
+    bins = _table(source.get("bins"), f"{called}: bins")
     return Direction(
         int(requests),
         mean,
         _number(lat.get("stddev", clat.get("stddev"))) or 0.0,
-        {float(k): float(v) for k, v in percentiles.items()} if percentiles else {},
-        tuple(sorted((float(k), int(v)) for k, v in bins.items())) if bins else (),
+        _table(source.get("percentile"), f"{called}: percentile"),
+        tuple(sorted((middle, int(count)) for middle, count in bins.items())),
     )
+
+
+def _table(given: object, called: str) -> dict[float, float]:
+    """A table of numbers by numbers, perhaps absent. Raises `DataError` for another one."""
+    if not given:
+        return {}
+    found: dict[float, float | None] = {0.0: None}
+    if isinstance(given, Mapping):
+        with contextlib.suppress(ValueError):
+            found = {float(key): _number(value) for key, value in given.items()}
+    if any(value is None for value in found.values()):
+        raise DataError(f"{called}: expected a table of numbers, found {shown(given)[:60]}")
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _level(job: Mapping[str, Any], depth: int) -> float | None:
@@ -186,7 +199,10 @@ def _level(job: Mapping[str, Any], depth: int) -> float | None:
         return None
     own = 0.0
     for name, share in levels.items():
-        least = int(str(name).lstrip(">="))
+        digits = str(name).lstrip(">=")
+        if not digits.isdecimal():
+            continue
+        least = int(digits)
         if least <= depth < 2 * least or (least == 64 and depth >= 64):
             own += _number(share) or 0.0
     return own
@@ -203,7 +219,8 @@ def _job(
     job: Mapping[str, Any], common: Mapping[str, Any], file: str, made: Measurement
 ) -> Measured | None:
     own = job.get("job options")
-    options = {str(k): str(v) for k, v in {**common, **(own if own else {})}.items()}
+    given = {**common, **(own if isinstance(own, Mapping) else {})}
+    options = {str(k): str(v) for k, v in given.items()}
     called = str(job.get("jobname", "?"))
     where = f"{printable(file)}: step {printable(called)}"
     try:

@@ -110,11 +110,7 @@ def names_of(
     """
     first = some[0].row
     for column in by:
-        if column not in first:
-            raise UsageError(
-                f"{printable(some[0].path)} has no column {printable(column)}:"
-                f" it has {', '.join(map(printable, first))}"
-            )
+        _check_column(some[0], column)
     columns = by or [column for column in NAMING if column in first]
     columns = [column for column in columns if maps_apart or column != MAP_CACHE]
     found: dict[str, list[Point]] = {}
@@ -128,6 +124,14 @@ def names_of(
     return found
 
 
+def _check_column(point: Point, column: str) -> None:
+    if column not in point.row:
+        raise UsageError(
+            f"{printable(point.path)} has no column {printable(column)}:"
+            f" it has {', '.join(map(printable, point.row))}"
+        )
+
+
 def _named(column_and_value: tuple[str, str]) -> str:
     column, value = column_and_value
     if column != MAP_CACHE:
@@ -138,13 +142,17 @@ def _named(column_and_value: tuple[str, str]) -> str:
 def chosen(some: Sequence[Point], where: Mapping[str, str]) -> list[Point]:
     """The points whose columns have these values; of one device. Raises `DataError`."""
     for column, value in where.items():
-        known = sorted({point.row.get(column, "") for point in some})
+        _check_column(some[0], column)
+        known = sorted({point.row[column] for point in some})
         if value not in known:
             raise UsageError(
                 f"--where {printable(column)}={printable(value)}: {printable(some[0].path)} has"
                 f" {', '.join(map(printable, known))}"
             )
     kept = [p for p in some if all(p.row[column] == value for column, value in where.items())]
+    if not kept:
+        pairs = " and ".join(f"{printable(c)}={printable(v)}" for c, v in where.items())
+        raise UsageError(f"--where: {printable(some[0].path)} has no row with {pairs}")
     found = names_of(kept)
     if len(found) > 1:
         each = (column for column in NAMING if len({p.row.get(column) for p in kept}) > 1)

@@ -203,6 +203,9 @@ def probe(
             blocks.
         read_only, collector: as in `fit_script`, without a script.
     """
+    if script is not None and (read_only or not collector):
+        which = "read_only" if read_only else "collector = False"
+        raise UsageError(f"{which} excludes a script: it has its own steps")
     drive = device if isinstance(device, Device) else open_device(device)
     record = json.loads(json.dumps(drive.record))
     real = drive.logical_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -260,9 +261,11 @@ def fit_script(
     """
     if engine not in ("libaio", "io_uring"):
         raise UsageError(f"engine: expected libaio or io_uring, found {engine!r}")
+    if not all(math.isfinite(rate) and rate > 0 for rate in expect_mb_per_s):
+        raise UsageError(f"expect_mb_per_s: expected rates above 0, found {expect_mb_per_s}")
     if capacity is None:
         if target is None:
-            raise UsageError("fit_script: expected a capacity or a target")
+            raise UsageError("expected the capacity of the device (--capacity) or the --target")
         capacity = _size_of(target)
     return script(
         capacity,
@@ -284,6 +287,8 @@ def _size_of(target: str) -> int:
             return os.lseek(descriptor, 0, os.SEEK_END)
         finally:
             os.close(descriptor)
+    except MissingFile:
+        raise
     except OSError as e:
         raise MissingFile(f"{printable(target)}: {e.strerror or e}") from e
 

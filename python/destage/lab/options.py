@@ -291,7 +291,9 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
     known = [option.name for option in run_options() if call in option.commands]
     for name in options:
         if name not in known:
-            every = [*_named(call), *(option.name for option in device_options()), *known]
+            own = _named(call)
+            of_device = [option.name for option in device_options() if "device" in own]
+            every = [*own, *of_device, *known]
             near = _MEANT.get(name) or _destage.nearest(name, every)
             meant = f", did you mean {near}?" if near in every else ""
             raise TypeError(
@@ -303,6 +305,9 @@ def options_json(call: str, options: Mapping[str, Any]) -> str:
     grid = tier_grid(options)
     for one in grid:
         _destage.check_run("[]", json_of(one))
+    if not grid:
+        empty = next(name for name, value in options.items() if value in ([], ()))
+        raise UsageError(f"{empty}: expected a value, got none")
     return json_of(options if call == "compare" else grid[0])
 
 

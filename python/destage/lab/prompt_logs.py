@@ -38,6 +38,8 @@ KEYS = ("prompt_token_ids", "input_ids", "token_ids")
 YEAR, YEAR_S = 2000, 366 * 86_400
 #: A step back of half a year is a new year.
 NEW_YEAR_S = YEAR_S / 2
+#: Times in JSON lie below it (the year 5138); larger ones are no seconds.
+LATEST_S = 1e11
 
 #: Time in seconds and tokens of a request; None where its line has none.
 Asked = tuple[float, list[int] | None]
@@ -217,10 +219,13 @@ def _of_json(line: str, place: str) -> list[Asked]:
     ids = next((record[key] for key in KEYS if record.get(key) is not None), None)
     if ids is None:
         return []
-    at_s = record.get("timestamp")
-    if isinstance(at_s, bool) or not isinstance(at_s, int | float):
-        raise DataError(f"{place}: timestamp: expected seconds, a number, found {at_s!r}")
-    return [(float(at_s), _tokens(ids, place))]
+    at_s: Any = record.get("timestamp")
+    is_number = isinstance(at_s, int | float) and not isinstance(at_s, bool)
+    time_s = at_s if is_number and abs(at_s) < LATEST_S else None
+    if time_s is None:
+        found = repr(at_s)[:60]
+        raise DataError(f"{place}: timestamp: expected seconds, a number, found {found}")
+    return [(float(time_s), _tokens(ids, place))]
 
 
 def _tokens(given: object, place: str) -> list[int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from destage import _destage
 from destage.base.errors import DataError, MissingFile, UsageError
-from destage.base.io.columns import Columns, from_memory
+from destage.base.io.columns import Columns, from_memory, naming_items
 from destage.base.io.names import PathLike, paths_of
 from destage.base.io.path_conflicts import reading
 from destage.lab.decoded_traces import trace_cache
@@ -368,8 +368,7 @@ def open_trace(
     (4, 3, 1)
     """
     made = from_memory(paths, _memory_folder(), options)
-    if made is not None:
-        options = made[1] | options
+    options = (made[1] if made else {}) | options
     files = paths_of(cast("PathLike", made[0] if made else paths))
     opened, size = _for_device(device, wrap, page_size_text(page_size))
     given = _reader_options(opened, {**options, "wrap": wrap})
@@ -378,7 +377,8 @@ def open_trace(
     def make(wrap_pages: int | None) -> Trace:
         return read_decoded(files, given, size, cache, progress, wrap_pages, align)
 
-    return _fitted(make, opened, wrap)
+    with naming_items(made):
+        return _fitted(make, opened, wrap)
 
 
 def _memory_folder() -> Path:

@@ -121,6 +121,8 @@ def sizes_now(text: str | Mapping[str, str] | None) -> dict[str, int]:
     """
     if text is None:
         return {}
+    if not isinstance(text, (str, Mapping)):
+        raise UsageError(f"now: expected text such as 'shared_buffers=16GB', got {text!r}")
     pairs = (
         list(text.items())
         if isinstance(text, Mapping)

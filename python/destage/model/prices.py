@@ -91,6 +91,8 @@ class Prices:
 
 def prices_of(text: str) -> Prices:
     """Read `dram=3.0/GiB,tbw=600TB,device=60,years=5`. Raises `UsageError`, which names the key."""
+    if not isinstance(text, str):
+        raise UsageError(f"price: expected text such as 'dram=3.0/GiB,tbw=600TB', got {text!r}")
     given: dict[str, str] = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")

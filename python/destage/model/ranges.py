@@ -17,6 +17,9 @@ Value = bool | int | float | str
 #: Combinations of a grid, at most: beyond it a search is what one wants.
 LARGEST_GRID = 100_000
 
+#: Decimal exponent of a number that fits a float.
+LARGEST_EXPONENT = 308
+
 FORMS = "expected A:B:STEP (0:1:0.1), A:B:*FACTOR (16:4096:*2), A:B (with trials) or A,B,C"
 
 
@@ -61,7 +64,8 @@ def range_of(key: str, given: str | Sequence[Value]) -> Range:
         first, last, *step = (Decimal(part.removeprefix("*")) for part in parts)
     except InvalidOperation:
         raise UsageError(f"{key}={given}: {FORMS}") from None
-    if not all(number.is_finite() for number in (first, last, *step)) or first > last:
+    plain = all(n.is_finite() and n.adjusted() < LARGEST_EXPONENT for n in (first, last, *step))
+    if not plain or first > last:
         raise UsageError(f"{key}={given}: {FORMS}, A no more than B")
     bounds = float(first), float(last)
     if not step:
@@ -93,7 +97,8 @@ def _value(word: str) -> Value:
         number = Decimal(word)
     except InvalidOperation:
         return word
-    return _plain(number) if number.is_finite() else word
+    # Of larger ones no float exists: the policy rejects the text.
+    return _plain(number) if number.is_finite() and number.adjusted() < LARGEST_EXPONENT else word
 
 
 def _bounds(values: Sequence[Value]) -> tuple[float, float] | None:

@@ -11,6 +11,7 @@ their names say the unit, as drivedb.h of smartmontools has them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -150,10 +151,10 @@ def _number(value: object) -> int | None:
     """A whole number that is not negative, also as text (`12,345`)."""
     if isinstance(value, str):
         digits = value.replace(",", "").strip()
-        return int(digits) if digits.isdigit() else None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        return int(digits) if digits.isdecimal() else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return int(value)
+    return int(value) if math.isfinite(value) and value >= 0 else None
 
 
 def _text(flat: Mapping[str, Any], *keys: str) -> str | None:

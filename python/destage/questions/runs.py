@@ -93,9 +93,12 @@ def plan(
     Parameters and errors as in `compare`.
     """
     in_order("plan", trace, policies)
-    drives = drives_of(device, options)
+    of_device, others = divided(options)
+    for name in others:
+        raise TypeError(f"plan() got an unexpected keyword argument {name!r}")
+    drives = drives_of(device, of_device)
     pairs = [(one, drive) for one in traces_of(trace) for drive in drives]
-    return plan_pairs(pairs, policies, cache, grid=options.get("placement") is not None)
+    return plan_pairs(pairs, policies, cache, grid=of_device.get("placement") is not None)
 
 
 #: A trace, and the device that it runs in front of.
@@ -222,6 +225,7 @@ def compare_pairs(
     cache: str | Sequence[str] | None = None,
     grid: bool = False,
     baseline: str | None = None,
+    called: str = "baseline",
     store: StoreLike | None = None,
     jobs: int | None = None,
     progress: ProgressCallback | None = None,
@@ -230,11 +234,11 @@ def compare_pairs(
     """As `compare`, with traces that were opened each for its device.
 
     In a `grid` a policy that excludes a device's placement is not run there; elsewhere it is an
-    error.
+    error. `called` names the baseline in an error.
     """
     asked_for = options_json("compare", options)
     parts = _parts(pairs, policies, cache, Exclusions(), grid, dict(options))
-    check_baseline(baseline, [spec_label(spec) for part in parts for spec in part[2]])
+    check_baseline(baseline, [spec_label(spec) for part in parts for spec in part[2]], called)
     # A size that one trace cannot have should show before another has run for an hour.
     tasks = []
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]

@@ -170,6 +170,10 @@ def tune(
     (5, True)
     """
     one_trace("tune", trace, policy)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 32:
+        raise UsageError(f"seed: expected a whole number below 2^32, got {seed!r}")
+    if trials is None and seed != 1:
+        raise UsageError("seed: it is of a search: add trials (--trials N)")
     goal = objective_of(objective or ("hit_ratio" if device is None else "response_ns_mean"))
     _check_goal(goal.metric, device is not None, options.get("cost") is not None)
     own, name, fixed = _policy(policy)

@@ -114,10 +114,11 @@ fn takes_list(key: &str) -> bool {
 
 fn expected(unit: Unit) -> &'static str {
     match unit {
-        Unit::Bytes | Unit::Pages | Unit::Capacity => "a size such as \"16KiB\" or \"960GB\"",
+        Unit::Bytes | Unit::Capacity => "a size such as \"16KiB\" or \"960GB\"",
+        Unit::Pages => "a size of at least a page, such as \"4MiB\", or \"0B\"",
         Unit::Time => "a time in whole nanoseconds, such as \"60us\" or \"1.5ms\"",
         Unit::Share => "a share in whole permille, such as \"7%\" or \"6.7%\"",
-        Unit::Rate => "a rate such as \"7GB/s\" or \"1200MB/s\"",
+        Unit::Rate => "a rate such as \"7GB/s\" or \"1200MB/s\", at most 2TB/s",
     }
 }
 
@@ -131,10 +132,14 @@ fn read(value: &Value, unit: Unit, table: &Table) -> Option<Value> {
         Unit::Share => decimal(text, &[("%", 10)])?,
         Unit::Rate => {
             let rate = bytes(text.strip_suffix("/s")?).filter(|&rate| rate > 0)?;
-            // The nearest whole number of picoseconds.
-            (2_000_000_000_000 + rate) / (2 * rate)
+            // The nearest whole number of picoseconds; 0 would be no limit.
+            Some((2_000_000_000_000 + rate) / (2 * rate)).filter(|&ps| ps > 0)?
         }
-        Unit::Pages | Unit::Capacity => bytes(text)? / page_bytes(table)?,
+        Unit::Pages => {
+            let (size, page) = (bytes(text)?, page_bytes(table)?);
+            Some(size / page).filter(|&pages| pages > 0 || size == 0)?
+        }
+        Unit::Capacity => bytes(text)? / page_bytes(table)?,
     };
     Some(Value::Int(number as i128)) // at most u64::MAX
 }
@@ -269,6 +274,8 @@ mod tests {
             (("op", "7"), "device: op = \"7\": expected a share"),
             (("op", "6.75%"), "device: op = \"6.75%\": expected a share"),
             (("link", "7GB"), "device: link = \"7GB\": expected a rate"),
+            (("link", "3TB/s"), "device: link = \"3TB/s\": expected a rate"),
+            (("buffer", "4095B"), "device: buffer = \"4095B\": expected a size of at least a page"),
             (("page", "16kiB"), "device: page = \"16kiB\": expected a size"),
         ] {
             let error = exact(&table(&[given])).expect_err("a mistake").to_string();

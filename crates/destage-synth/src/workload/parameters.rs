@@ -145,7 +145,11 @@ pub fn takes(key: &Key) -> String {
 fn elsewhere(kind: WorkloadKind, unknown: &Unknown) -> TraceError {
     let Unknown { name, .. } = unknown;
     let hint = match find(PARAMETERS, name) {
-        Ok(field) => format!("it belongs to {}", field.key.of.join(", ")),
+        Ok(field) => {
+            let fields = PARAMETERS.iter().filter(|other| other.key.name == field.key.name);
+            let kinds: Vec<&str> = fields.flat_map(|one| one.key.of).copied().collect();
+            format!("it belongs to {}", kinds.join(", "))
+        }
         Err(_) => unknown.hint(),
     };
     usage(format!("{name}: a {} workload has no such parameter; {hint}", kind.name()))

@@ -9,17 +9,19 @@ from __future__ import annotations
 import hashlib
 import operator
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from destage import _destage
-from destage.base.errors import UsageError
+from destage.base.errors import DataError, UsageError
 from destage.base.io.files import made_folder, write_whole
 from destage.base.io.names import shown
 
-__all__ = ["Columns", "from_memory"]
+__all__ = ["Columns", "from_memory", "naming_items"]
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -77,6 +79,21 @@ def from_memory(
         columns = _known(columns)
         found |= _by_name(columns)
     return _written(columns, folder), found
+
+
+@contextmanager
+def naming_items(made: tuple[Path, object] | None) -> Iterator[None]:
+    """Raise the error of a line of such a file as one of an item of the trace, from 0."""
+    try:
+        yield
+    except DataError as e:
+        file = re.escape(str(made[0])) if made else None
+        found = re.match(rf"{file}:(\d+):\d+: (.*)", str(e)) if file else None
+        if found is None:
+            raise
+        said = f"trace in memory: item {int(found[1]) - 2}: {found[2]}"
+        hint = 'on_error="skip" would skip such items and count them'
+        raise DataError(f"{said}\n  {hint}") from None
 
 
 def _known(columns: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -144,6 +161,9 @@ def _columns(given: object) -> dict[str, Sequence[Any]] | None:
     if isinstance(given, (bytes, bytearray)):
         raise UsageError(f"trace: expected a path as text, got {shown(given)}: os.fsdecode(path)")
     if isinstance(given, Mapping):
+        for name, values in given.items():
+            if not isinstance(values, Iterable):
+                raise UsageError(f"trace: {name}: expected a column of values, got {shown(values)}")
         return {name: _listed(values) for name, values in given.items()}
     names = getattr(given, "column_names", None)  # Arrow; its `columns` have no names.
     names = getattr(given, "columns", None) if names is None else names
@@ -192,9 +212,10 @@ def _pages(values: Iterable[Any]) -> list[int]:
 
 
 def _lines(columns: Columns) -> Iterator[str]:
-    yield ",".join(columns)
+    yield ",".join(map(_field, columns)) or '""'
     for row in zip(*columns.values(), strict=True):
-        yield ",".join("" if value is None else _field(value) for value in row)
+        # A blank line is no record: of one column, a missing value is an empty field.
+        yield ",".join("" if value is None else _field(value) for value in row) or '""'
 
 
 def _field(value: object) -> str:

@@ -124,11 +124,21 @@ def written_whole(path: Destination) -> Iterator[Path]:
             begun.append((temporary, target, path))
         else:
             os.replace(temporary, target)
+    except OutputError as e:
+        raise _of_target(e, temporary, path) from e
     except OSError as e:
-        raise e if isinstance(e, OutputError) else _refused(path, e) from e
+        raise _refused(path, e) from e
     finally:
         if begun is None or not is_whole:
             _remove(temporary)
+
+
+def _of_target(error: OutputError, temporary: Path, path: Destination) -> OutputError:
+    """The error of a temporary file, as one of the file that was asked for."""
+    if not str(error).startswith(str(temporary)):
+        return error
+    _, _, what = str(error).removeprefix(str(temporary)).partition(": ")
+    return OutputError(f"{printable(os.fspath(path))}: {what}")
 
 
 def _remove(temporary: Path) -> None:

@@ -9,14 +9,14 @@ import math
 import os
 import shlex
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from destage import _destage
 from destage.base.errors import OutputError, UsageError
-from destage.base.io.names import path_of
+from destage.base.io.names import path_of, shown
 from destage.lab.policy_base import OwnPolicy, Policy, live_policy
 from destage.lab.ssd import Device, DeviceLike, open_device
 from destage.lab.user_policies.trust import is_in_a_file
@@ -28,7 +28,50 @@ __all__ = ["MEMORY", "Server", "serve"]
 #: In place of a file.
 MEMORY = ":memory:"
 
+#: Keywords of `serve`, their types, and the types in words.
+_TYPES: tuple[tuple[tuple[str, ...], tuple[type, ...], str], ...] = (
+    (("cache", "listen", "export"), (str,), "text"),
+    (("read_only", "direct", "checksums", "emulate"), (bool,), "True or False"),
+    (("max_connections", "pages_per_block"), (int,), "a whole number"),
+    (("size",), (int, str), "a whole number of bytes, or text"),
+    (("speed",), (int, float), "a number"),
+)
+
+#: Those that may be absent.
+_OPTIONAL = ("listen", "pages_per_block", "size")
+
 _numbers = itertools.count()
+
+
+class _Stopped:
+    """The last answers of a native server that has stopped."""
+
+    def __init__(self, native: _destage.Server) -> None:
+        self.replayed = native.replayed
+        self._snapshot = native.snapshot()
+        self._complaints = native.complaints()
+        self._lost_file = native.lost_file()
+        self._fault: BaseException | None = None
+        try:
+            native.check_policy()
+        except Exception as e:
+            # Without this frame, which has the native server.
+            self._fault = e.with_traceback(e.__traceback__ and e.__traceback__.tb_next)
+
+    def snapshot(self) -> str:
+        return self._snapshot
+
+    def complaints(self) -> tuple[int, str | None]:
+        last, self._complaints = self._complaints, (0, None)
+        return last
+
+    def lost_file(self) -> str | None:
+        return self._lost_file
+
+    def check_policy(self) -> None:
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
 
 
 class Server:
@@ -51,11 +94,12 @@ class Server:
         replays: bool,
     ) -> None:
         """Take what `serve` has started; `folder` is the socket's own."""
-        self._native = native
+        self._native: _destage.Server | _Stopped = native
         self._replays = replays
         self._config = config
         self._folder = folder
         self._last: dict[str, Any] | None = None
+        self._process = os.getpid()
         self.uri = native.uri
         self.export_bytes = native.export_bytes
         self.frames = native.frames
@@ -85,22 +129,29 @@ class Server:
 
     def _device(self) -> dict[str, Any] | None:
         """The metrics of the simulated SSD, which take a copy of it."""
+        if isinstance(self._native, _Stopped):
+            return None
         metrics = self._native.device_metrics()
         return None if metrics is None else json.loads(metrics)
 
     def stop(self, ended: str = "signal") -> dict[str, Any]:
         """End all connections, flush, end the record; return the last counts.
 
-        Raises `OutputError` if the flush or the record failed: `stats` has the counts then too.
+        Raises `OutputError` if the flush or the record failed: `stats` has the counts then too;
+        `UsageError` in a forked child: the server is its parent's.
         """
-        if self._last is not None:
-            return self._last
+        if os.getpid() != self._process:
+            raise UsageError(f"the server is of process {self._process}, which forked this one")
+        if self._last is not None or isinstance(self._native, _Stopped):
+            return self.stats()
         snapshot, failed = self._native.stop()
         try:
             device = self._device()
         except OutputError as e:
             device, failed = None, failed or str(e)
         self._last = self._told(json.loads(snapshot), "error" if failed else ended, device)
+        # Without a reference to the native server its file is closed: another one may serve it.
+        self._native = _Stopped(self._native)
         if self._folder is not None:
             with contextlib.suppress(OSError):
                 os.rmdir(self._folder)
@@ -123,8 +174,9 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the server."""
-        self.stop()
+        """End the server; not in a forked child."""
+        if os.getpid() == self._process:
+            self.stop()
 
     def _told(
         self, snapshot: dict[str, Any], ended: str | None, device: dict[str, Any] | None
@@ -209,14 +261,14 @@ def serve(
     The server runs until `stop` or the end of its `with` block.
     Raises `UsageError`, `MissingFile`, and `OutputError` where a file or an address is in use.
     """
+    _check_types(locals())
     name = None if str(file) == MEMORY else path_of(file, "FILE")
     drive = _drive(device, flush, emulate, speed, pages_per_block)
     own = _own(policy, drive)
     wanted: dict[str, Any] = {"cache": cache, "listen": listen, "export": export}
-    wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only}
-    wanted |= {"max_connections": max_connections, "emulate": emulate, "speed": speed}
+    wanted |= {"direct": direct, "checksums": checksums, "read_only": read_only, "speed": speed}
+    wanted |= {"max_connections": max_connections, "emulate": emulate, "file": name}
     wanted |= {
-        "file": name,
         "bytes": _bytes(name, size, drive),
         "policy": policy if isinstance(policy, str) else own.name if own else _baseline(),
         "page_bytes": _page_bytes(page_size, drive),
@@ -227,9 +279,23 @@ def serve(
     return _started(wanted, drive, None if given is None else os.fspath(given), own)
 
 
+def _check_types(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for the first keyword of `serve` whose value is of another type."""
+    for names, types, what in _TYPES:
+        for name in names:
+            value = given[name]
+            is_odd = isinstance(value, bool) and types != (bool,)
+            if value is None and name in _OPTIONAL:
+                continue
+            if is_odd or not isinstance(value, types):
+                raise UsageError(f"{name}: expected {what}, got {shown(value)}")
+
+
 def _own(policy: str | Callable[..., Policy] | None, drive: Device | None) -> OwnPolicy | None:
     """The policy, if it is the user's."""
     own = live_policy(policy)
+    if own is None and not isinstance(policy, str | None):
+        raise UsageError(f"policy: expected a name or a class of your own, got {shown(policy)}")
     if own is not None and drive is not None:
         raise UsageError(f"policy {own.name}: your own policy decides live without --device only")
     return own
@@ -278,6 +344,8 @@ def _started(
         raise UsageError(said)
     if wanted["file"] is None and wanted["bytes"] is None:
         raise UsageError(f"{MEMORY} needs --size SIZE")
+    if wanted["file"] is None and wanted["direct"]:
+        raise UsageError(f"--direct: {MEMORY} has no page cache of the operating system")
     folder = None
     if wanted["listen"] is None:
         folder, wanted["listen"] = _socket()
