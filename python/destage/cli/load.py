@@ -91,8 +91,17 @@ def load(
 
 
 def _check_names(paths: Sequence[str]) -> None:
-    """Raise `MissingFile` where a policy stands in place of a trace."""
+    """Raise `MissingFile` where a policy stands in place of a trace, `UsageError` for a file twice.
+
+    Merged with itself, a file would hit at every second access.
+    """
+    seen: dict[str, str] = {}
     for path in paths:
+        real = os.path.realpath(path)
+        if real in seen:
+            other = "" if seen[real] == path else f", first as {printable(seen[real])}"
+            raise UsageError(f"trace {printable(path)}: it is given twice{other}")
+        seen[real] = path
         if not os.path.lexists(path) and path.lower() in {p["name"] for p in catalogue()}:
             raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
 
@@ -102,18 +111,9 @@ _PARTS = re.compile(r"(.+)\.blktrace\.\d+")
 
 
 def sources(paths: Sequence[str]) -> list[list[str]]:
-    """The files of each trace: one, or the parts that a recording has for each processor.
-
-    Raises `UsageError` for a file that is named twice.
-    """
+    """The files of each trace: one, or the parts that a recording has for each processor."""
     found: dict[str, list[str]] = {}
-    seen: dict[str, str] = {}
     for path in paths:
-        real = os.path.realpath(path)
-        if real in seen:
-            other = "" if seen[real] == path else f", first as {printable(seen[real])}"
-            raise UsageError(f"trace {printable(path)}: it is given twice{other}")
-        seen[real] = path
         part = _PARTS.fullmatch(path)
         found.setdefault(part[1] if part else path, []).append(path)
     return list(found.values())
