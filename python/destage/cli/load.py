@@ -91,10 +91,15 @@ def load(
 
 
 def _check_names(paths: Sequence[str]) -> None:
-    """Raise `MissingFile` where a policy stands in place of a trace, `UsageError` for a file twice.
+    """Raise `MissingFile` for a policy in place of a trace, `UsageError` for a file twice."""
+    _check_once(paths)
+    for path in paths:
+        if not os.path.lexists(path) and path.lower() in {p["name"] for p in catalogue()}:
+            raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
 
-    Merged with itself, a file would hit at every second access.
-    """
+
+def _check_once(paths: Sequence[str]) -> None:
+    """Raise `UsageError` for a file twice: merged with itself it hits at every second access."""
     seen: dict[str, str] = {}
     for path in paths:
         real = os.path.realpath(path)
@@ -102,8 +107,6 @@ def _check_names(paths: Sequence[str]) -> None:
             other = "" if seen[real] == path else f", first as {printable(seen[real])}"
             raise UsageError(f"trace {printable(path)}: it is given twice{other}")
         seen[real] = path
-        if not os.path.lexists(path) and path.lower() in {p["name"] for p in catalogue()}:
-            raise MissingFile(f"{path}: no such file; {path} is a policy: -p {path}")
 
 
 #: Files of one recording: a part for each processor.
@@ -111,7 +114,11 @@ _PARTS = re.compile(r"(.+)\.blktrace\.\d+")
 
 
 def sources(paths: Sequence[str]) -> list[list[str]]:
-    """The files of each trace: one, or the parts that a recording has for each processor."""
+    """The files of each trace: one, or the parts that a recording has for each processor.
+
+    Raises `UsageError` for a file that is given twice.
+    """
+    _check_once(paths)
     found: dict[str, list[str]] = {}
     for path in paths:
         part = _PARTS.fullmatch(path)
