@@ -504,3 +504,18 @@ def test_no_cache_has_no_size(destage: Destage, msr: Path) -> None:
     direct = destage("serve", ":memory:", "--size", "1MiB", "--direct", "--for", "1s")
     assert direct.status == 2, direct
     assert "--direct: :memory: has no page cache" in direct.err
+
+
+def test_a_dry_run_writes_no_file_and_padding_of_none_has_no_cache(
+    destage: Destage, msr: Path
+) -> None:
+    for command in ("compare", "advise"):
+        done = destage(command, msr, "--dry-run", "--json", "plan.json")
+        refused(done, 2, "--dry-run writes no file: leave out --json")
+    done = destage("trace", "profile", msr, "--padding", "none", "-c", "4MiB")
+    refused(done, 2, "--padding none has no cache: leave out --cache")
+
+
+def test_a_bench_has_a_most_of_requests_in_flight(destage: Destage) -> None:
+    done = destage("devices", "bench", "small", "--depth", "70000", "--requests", "10")
+    refused(done, 2, "depth", "expected at most 65536, found 70000")

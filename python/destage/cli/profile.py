@@ -78,7 +78,6 @@ PROFILE = [
     flag(
         "-c",
         "--cache",
-        default="8MiB",
         metavar="SIZE",
         help="Cache size of the padding policy. [8MiB]",
     ),
@@ -150,6 +149,10 @@ def profile(trace: tuple[str, ...], figures: str | None, **arguments: Any) -> No
     wanted = {key: arguments.pop(key) for key in _LOOKED_FOR}
     padding = arguments.pop("padding")
     wanted["padding"] = None if padding == "none" else padding
+    if wanted["cache"] is None:
+        del wanted["cache"]
+    elif wanted["padding"] is None:
+        raise UsageError("--padding none has no cache: leave out --cache")
     traces = load(trace, {**arguments, "quiet": quiet or outputs.to_screen})
     one_file = {"csv", "parquet"} & outputs.files.keys()
     if one_file and len(traces) > 1:

@@ -130,7 +130,7 @@ def bench_device(
         devices: presets, files, or `Device`s.
         rw: fio's patterns, of `PATTERNS`; by default all.
         block_bytes: lengths of a request; 4 KiB and 128 KiB.
-        depth: requests in flight of each job; powers of two up to 128.
+        depth: requests in flight of each job, 1..65536; powers of two up to 128.
         jobs: jobs at once; 1.
         state: `fresh`: empty, or written once in order where something is read; `steady`: after
             random writes until the state is steady (`precondition = "steady"`), before writes that
@@ -213,6 +213,9 @@ def _measured(step: Measured, name: str) -> BenchPoint:
     )
 
 
+#: Requests in flight of a job, and jobs: as many as a queue of NVMe has.
+MOST_IN_FLIGHT = 65_536
+
 Axes = dict[str, Sequence[Any]]
 
 
@@ -246,6 +249,8 @@ def _check(axes: Axes, state: Sequence[str], read_percent: int, requests: int | 
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise UsageError(f"{name}: expected whole numbers of at least 1, found {value!r}")
+            if name in ("depth", "jobs") and value > MOST_IN_FLIGHT:
+                raise UsageError(f"{name}: expected at most {MOST_IN_FLIGHT}, found {value}")
     for known, name, found in ((PATTERNS, "rw", axes["rw"]), (STATES, "state", state)):
         if not found or any(one not in known for one in found):
             raise UsageError(f"{name}: expected {', '.join(known)}, found {', '.join(found)!r}")

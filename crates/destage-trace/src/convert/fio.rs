@@ -47,7 +47,7 @@ impl Fio {
             file.push('_');
         }
         if file != name {
-            context.losses.note(format!("device {name:?} is file {file}"));
+            context.losses.note(format!("volume {name:?} is file {file}"));
         }
         self.lines.put(format_args!("{time_us} {file} add\n{time_us} {file} open\n"))?;
         let index = device as usize;

@@ -48,6 +48,7 @@ fn create(output: Output, setup: &WriterSetup) -> Result<Box<dyn RecordWriter>> 
         last: FxHashMap::default(),
         size,
         fractions: false,
+        widened: 0,
     }))
 }
 
@@ -62,6 +63,8 @@ struct OracleGeneral {
     size: u32,
     /// A time was no whole second.
     fractions: bool,
+    /// Requests that begin or end within a page.
+    widened: u64,
 }
 
 impl RecordWriter for OracleGeneral {
@@ -82,7 +85,10 @@ impl RecordWriter for OracleGeneral {
         };
         let page_bytes = u64::from(self.size);
         let first = record.offset_bytes / page_bytes;
-        let last = (record.offset_bytes + record.length_bytes - 1) / page_bytes;
+        let end = record.offset_bytes + record.length_bytes;
+        let last = (end - 1) / page_bytes;
+        let is_whole = [record.offset_bytes, end].iter().all(|at| at.is_multiple_of(page_bytes));
+        self.widened += u64::from(!is_whole);
         let base =
             u64::from(record.device).checked_mul(DEVICE_PAGES).filter(|_| last < DEVICE_PAGES);
         let Some(base) = base.filter(|base| *base < 1 << 62) else {
@@ -110,7 +116,7 @@ impl RecordWriter for OracleGeneral {
     }
 
     fn finish(self: Box<Self>, end: &TraceEnd, losses: &mut Losses) -> Result<Output> {
-        let OracleGeneral { mut output, heads, next, size, fractions, .. } = *self;
+        let OracleGeneral { mut output, heads, next, size, fractions, widened, .. } = *self;
         let mut heads = heads.into_inner().map_err(|error| output.failed(error.into_error()))?;
         heads.rewind().map_err(|source| output.failed(source))?;
         let mut heads = BufReader::with_capacity(1 << 16, heads);
@@ -124,13 +130,18 @@ impl RecordWriter for OracleGeneral {
             losses
                 .note("oracle-general has whole seconds: what is below was left out of the times");
         }
+        if widened > 0 {
+            losses.note(format!(
+                "an object is a whole page: requests that begin or end within one: {widened}"
+            ));
+        }
         if u64::from(size) != PAGE_BYTES {
             losses
                 .note(format!("an object is a page of {size} bytes: read it with --object opaque"));
         }
         for device in 1..end.devices.len() as u32 {
             let name = end.devices.name(device);
-            losses.note(format!("pages of device {name} are numbered from {device} x 2^44"));
+            losses.note(format!("pages of volume {name} are numbered from {device} x 2^44"));
         }
         Ok(output)
     }

@@ -311,9 +311,9 @@ fn devices_without_a_number_get_a_free_one_and_a_note() {
     let devices: Vec<String> =
         written.text().lines().map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect();
     assert_eq!(devices, ["0", "1", "2", "3"]);
-    assert!(written.summary.notes.contains(&"device hm_0 is number 0".to_owned()));
-    assert!(written.summary.notes.contains(&"device 0 is number 2".to_owned()));
-    assert!(!written.summary.notes.iter().any(|note| note.starts_with("device 1 ")));
+    assert!(written.summary.notes.contains(&"volume hm_0 is number 0".to_owned()));
+    assert!(written.summary.notes.contains(&"volume 0 is number 2".to_owned()));
+    assert!(!written.summary.notes.iter().any(|note| note.starts_with("volume 1 ")));
 }
 
 #[test]
@@ -327,6 +327,8 @@ fn a_request_over_several_pages_becomes_one_record_each() {
         .collect();
     assert_eq!(ids, [0, 1, 2, 1]);
     assert_eq!((written.summary.requests, written.summary.records), (2, 4));
+    let said = "an object is a whole page: requests that begin or end within one: 2";
+    assert!(written.summary.notes.contains(&said.to_owned()), "{:?}", written.summary.notes);
     check_next_accesses(&written.bytes());
 }
 

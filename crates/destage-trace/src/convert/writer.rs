@@ -215,7 +215,7 @@ impl DeviceNumbers {
         let free = || (first..).find(|number| !self.used.contains(number)).unwrap_or(first);
         let number = own.unwrap_or_else(free);
         if own.is_none() {
-            context.losses.note(format!("device {name} is {}", shown(number)));
+            context.losses.note(format!("volume {name} is {}", shown(number)));
         }
         self.used.insert(number);
         self.given[index] = Some(number);
