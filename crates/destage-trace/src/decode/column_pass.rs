@@ -64,7 +64,7 @@ impl Rows {
         }
         let writer = &mut self.writer;
         writer.begin(ColumnKind::Responses)?;
-        self.sink.spool.for_each(|chunk| {
+        self.sink.spool.for_each_packed(|chunk| {
             writer.put(bytes_of(&chunk.responses))?;
             // A chunk read before the first response has none, and its rows neither.
             for _ in chunk.responses.len()..chunk.rows() {
@@ -82,7 +82,7 @@ impl Rows {
         }
         let writer = &mut self.writer;
         writer.begin(ColumnKind::Chains)?;
-        self.sink.spool.for_each(|chunk| {
+        self.sink.spool.for_each_packed(|chunk| {
             writer.put(bytes_of(&chunk.chains))?;
             // As of responses.
             for _ in chunk.chains.len()..chunk.rows() {
@@ -114,7 +114,8 @@ impl Rows {
     fn write_ops(&mut self) -> Result<u64> {
         let writer = &mut self.writer;
         writer.begin(ColumnKind::PagesOps)?;
-        self.sink.spool.for_each(|chunk| writer.put(bytes_of(&chunk.ops)))?;
+        let mut buffer = Vec::new();
+        self.sink.spool.for_each_packed(|chunk| writer.put(bytes_of(chunk.ops(&mut buffer))))?;
         writer.end()
     }
 

@@ -64,7 +64,7 @@ impl Chunk {
 /// value instead of a column where all rows are alike. Most chunks shrink to a third, which is time
 /// saved: new memory costs more than packing.
 #[derive(Default)]
-struct PackedChunk {
+pub(crate) struct PackedChunk {
     rows: usize,
     smallest_page: u64,
     /// Either `narrow` or `wide` has the pages.
@@ -73,12 +73,26 @@ struct PackedChunk {
     /// One value if all are alike, else one a row.
     ops: Vec<u32>,
     arrivals: Vec<u64>,
-    responses: Vec<u64>,
-    chains: Vec<ChainMark>,
+    pub(crate) responses: Vec<u64>,
+    pub(crate) chains: Vec<ChainMark>,
     runs: Vec<[u32; 2]>,
 }
 
 impl PackedChunk {
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Operation and so on of each row; `buffer` has them where all are alike.
+    pub(crate) fn ops<'a>(&'a self, buffer: &'a mut Vec<u32>) -> &'a [u32] {
+        if self.ops.len() == self.rows {
+            return &self.ops;
+        }
+        buffer.clear();
+        buffer.resize(self.rows, self.ops[0]);
+        buffer
+    }
+
     fn of(chunk: &Chunk) -> Self {
         let smallest_page = chunk.pages.iter().copied().min().unwrap_or(0);
         let largest_page = chunk.pages.iter().copied().max().unwrap_or(0);
@@ -232,6 +246,21 @@ impl RowSpool {
         Ok(())
     }
 
+    /// As [`for_each`](Self::for_each), for single columns: the chunk is not unpacked.
+    pub(crate) fn for_each_packed(
+        &mut self,
+        mut f: impl FnMut(&PackedChunk) -> Result<()>,
+    ) -> Result<()> {
+        self.rewind()?;
+        for chunk in &self.chunks {
+            match chunk {
+                StoredChunk::Memory(packed) => f(packed)?,
+                StoredChunk::Disk(lengths) => f(&read(&mut self.file, lengths)?)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `make` with every chunk, on so many threads beside this one, and `then`, here, with
     /// the chunk and what was made of it, in order. With no threads all is done here.
     pub(crate) fn for_each_parallel<T: Default + Send>(
@@ -296,13 +325,16 @@ impl RowSpool {
     fn unpack(&mut self, place: usize, chunk: &mut Chunk) -> Result<()> {
         match &self.chunks[place] {
             StoredChunk::Memory(packed) => packed.unpack(chunk),
-            StoredChunk::Disk(lengths) => {
-                let file = self.file.as_mut().expect("a chunk on disk has a file");
-                PackedChunk::read(file, lengths).map_err(temporary_file)?.unpack(chunk);
-            }
+            StoredChunk::Disk(lengths) => read(&mut self.file, lengths)?.unpack(chunk),
         }
         Ok(())
     }
+}
+
+/// The next chunk on disk.
+fn read(file: &mut Option<File>, lengths: &ColumnLengths) -> Result<PackedChunk> {
+    let file = file.as_mut().expect("a chunk on disk has a file");
+    PackedChunk::read(file, lengths).map_err(temporary_file)
 }
 
 /// The error of a temporary file that cannot be written or read back.
