@@ -116,14 +116,19 @@ impl PackedChunk {
     }
 
     fn unpack(&self, chunk: &mut Chunk) {
+        self.unpack_accesses(chunk);
+        chunk.arrivals.extend_from_slice(&self.arrivals);
+        chunk.responses.extend_from_slice(&self.responses);
+        chunk.chains.extend_from_slice(&self.chains);
+    }
+
+    /// Pages and operations, without times and chains.
+    fn unpack_accesses(&self, chunk: &mut Chunk) {
         chunk.clear();
         chunk.pages.extend(self.narrow.iter().map(|page| self.smallest_page + u64::from(*page)));
         chunk.pages.extend_from_slice(&self.wide);
         chunk.ops.extend_from_slice(&self.ops);
         chunk.ops.resize(self.rows, self.ops[0]);
-        chunk.arrivals.extend_from_slice(&self.arrivals);
-        chunk.responses.extend_from_slice(&self.responses);
-        chunk.chains.extend_from_slice(&self.chains);
         chunk.runs.extend_from_slice(&self.runs);
     }
 
@@ -240,7 +245,7 @@ impl RowSpool {
         self.rewind()?;
         let mut chunk = Chunk::default();
         for place in 0..self.chunks.len() {
-            self.unpack(place, &mut chunk)?;
+            self.unpack(place, &mut chunk, PackedChunk::unpack)?;
             f(&chunk)?;
         }
         Ok(())
@@ -261,8 +266,9 @@ impl RowSpool {
         Ok(())
     }
 
-    /// Calls `make` with every chunk, on so many threads beside this one, and `then`, here, with
-    /// the chunk and what was made of it, in order. With no threads all is done here.
+    /// Calls `make` with the accesses of every chunk, on so many threads beside this one, and
+    /// `then`, here, with them and what was made of them, in order. With no threads all is done
+    /// here. Times and chains are not unpacked.
     pub(crate) fn for_each_parallel<T: Default + Send>(
         &mut self,
         threads: usize,
@@ -299,7 +305,7 @@ impl RowSpool {
             for taken in 0..chunks {
                 while given < chunks.min(taken + AHEAD * threads.len()) {
                     let (mut chunk, made): (Chunk, T) = used.pop().unwrap_or_default();
-                    self.unpack(given, &mut chunk)?;
+                    self.unpack(given, &mut chunk, PackedChunk::unpack_accesses)?;
                     // One that has panicked is met below.
                     let _ = threads[given % threads.len()].0.send((chunk, made));
                     given += 1;
@@ -322,10 +328,15 @@ impl RowSpool {
     }
 
     /// Chunks on disk come in their order.
-    fn unpack(&mut self, place: usize, chunk: &mut Chunk) -> Result<()> {
+    fn unpack(
+        &mut self,
+        place: usize,
+        chunk: &mut Chunk,
+        how: fn(&PackedChunk, &mut Chunk),
+    ) -> Result<()> {
         match &self.chunks[place] {
-            StoredChunk::Memory(packed) => packed.unpack(chunk),
-            StoredChunk::Disk(lengths) => read(&mut self.file, lengths)?.unpack(chunk),
+            StoredChunk::Memory(packed) => how(packed, chunk),
+            StoredChunk::Disk(lengths) => how(&read(&mut self.file, lengths)?, chunk),
         }
         Ok(())
     }
@@ -379,9 +390,6 @@ mod tests {
                         let want = chunk(seed, 10 + seed as usize, seed % 2 == 0);
                         assert_eq!(got.pages, want.pages);
                         assert_eq!(got.ops, want.ops);
-                        assert_eq!(got.arrivals, want.arrivals);
-                        assert_eq!(got.responses, want.responses);
-                        assert_eq!(got.chains, want.chains);
                         assert_eq!(got.runs, want.runs);
                         seed += 1;
                         Ok(())
@@ -389,6 +397,28 @@ mod tests {
                     .expect("reads");
                 assert_eq!(seed, 9);
             }
+            let (mut seed, mut whole) = (0, Vec::new());
+            spool
+                .for_each(|got| {
+                    let want = chunk(seed, 10 + seed as usize, seed % 2 == 0);
+                    assert_eq!((&got.pages, &got.ops), (&want.pages, &want.ops));
+                    assert_eq!((&got.arrivals, &got.runs), (&want.arrivals, &want.runs));
+                    assert_eq!((&got.responses, &got.chains), (&want.responses, &want.chains));
+                    seed += 1;
+                    whole.push(want);
+                    Ok(())
+                })
+                .expect("reads");
+            let (mut whole, mut buffer) = (whole.into_iter(), Vec::new());
+            spool
+                .for_each_packed(|got| {
+                    let want = whole.next().expect("as many");
+                    assert_eq!((got.rows(), got.ops(&mut buffer)), (want.rows(), &want.ops[..]));
+                    assert_eq!((&got.responses, &got.chains), (&want.responses, &want.chains));
+                    Ok(())
+                })
+                .expect("reads");
+            assert!(whole.next().is_none());
         }
     }
 }
