@@ -169,7 +169,7 @@ def _possible(advised: Advised) -> str | None:
     if not _is_possible(advised, run):
         if run.cache_bytes >= mine.cache_bytes:
             return None
-        return f"Not in any product: {place(run)}, not significantly different."
+        return f"Not in any product: {place(run)}, smaller and not significantly different."
     if not goal.better(judged, ours):
         return None
     return (
