@@ -6,6 +6,7 @@ import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace as Made
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ import destage as ds
 from destage.model.deployed import sizes_now, systems
 from destage.questions.advice import running
 from destage.questions.runs import Interrupted
+from destage.show.tables.answer import _is_possible
 
 DRIVE = ds.open_device("small")
 OBJECTIVES = ("hit", "mean", "p99", "waf", "cost")
@@ -464,3 +466,18 @@ def test_a_device_that_nothing_is_written_to_lasts() -> None:
         reads, "mean", policies="lru", cache="10%", device="small", price="tbw=1TB", seeds=1
     )
     assert advice.life_said == "The device lasts: nothing was written to it."
+
+
+def test_a_lead_over_another_size_is_checked_at_one_of_the_two() -> None:
+    """Runs of different sizes have no interval: any 1 % between them would be significant."""
+    mine, fifo = Made(frames=9), Made(frames=8)
+    bplru: Any = Made(frames=8)
+    pairs: list[tuple[Any, Any]] = []
+    goal = Made(is_significant=lambda *pair: pairs.append(pair))
+    first, larger = Made(curve=[Made(run=mine), Made(run=fifo)]), Made(frames=9)
+    every = Made(goal=goal, curve=[Made(run=larger), Made(run=bplru)])
+    advised: Any = Made(choices=[every], first=first, run=mine)
+    _is_possible(advised, bplru)
+    first.curve.pop()  # no product ran at that size
+    _is_possible(advised, bplru)
+    assert pairs == [(bplru, fifo), (larger, mine)]

@@ -226,7 +226,7 @@ def test_wear_is_in_the_first_lines_and_a_filter_that_spares_the_drive_is_prefer
     life = advice.chosen.life_years
     assert life is not None
     assert f"Worth it: only if the SSD may wear out in {365.25 * life:.2f} days" in first
-    assert " TB written a day; at one drive write a day (assumed; --price tbw=)" in first
+    assert " a day (assumed; --price tbw=) it lasts " in first
     # One write of the whole tier a day, for five years.
     assert advice.chosen.rated_bytes == 5 * 365.25 * advice.chosen.flash_bytes
     assert advice.chosen.run["admit"] == "always"

@@ -106,7 +106,7 @@ def test_a_run_has_one_number_whatever_runs_beside_it() -> None:
                 assert run.metrics == one.metrics
                 assert run.measured == one.measured
     text = ds.compare(trace, "lru", cache="2%,30%", device="small", queue_depth=4).table()
-    assert ", from the one that fills the cache: " in text
+    assert "measured: from the request that fills the cache (" in text
 
 
 def test_sizes_are_compared_over_the_part_that_all_measured() -> None:

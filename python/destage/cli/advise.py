@@ -32,7 +32,7 @@ from destage.cli.policy_options import note_left_out, policy_flag
 from destage.cli.reading import TRACE
 from destage.cli.screen import note_interrupted, progress, warn
 from destage.cli.smart import SMART, needs_trace, say_smart
-from destage.cli.store import JOBS, STORE, experiment_of
+from destage.cli.store import JOBS, STORE_TOGETHER, experiment_of
 from destage.lab.checks import check_request
 from destage.lab.options import check_one_tier
 from destage.lab.policy_base import spec_label
@@ -76,7 +76,7 @@ ASKED = [
         "--price",
         metavar="KEY=PRICE,...",
         help="Prices. dram=3.0/GiB, tbw=600TB (rated writes), device=60 (or 0.1/GiB), years=5"
-        " (depreciation of the memory).",
+        " (life of memory and SSD).",
     ),
 ]
 
@@ -184,7 +184,7 @@ Examples:
         ENDURES,
         FILES,
         PAGE,
-        STORE,
+        STORE_TOGETHER,
         TRACE,
         COMMON,
     ),

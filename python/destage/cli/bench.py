@@ -27,7 +27,12 @@ GRID = [
     flag("--jobs", metavar="N,..", help="Concurrent jobs. [1]"),
     flag("--state", default=",".join(STATES), metavar="STATE,..", help="[fresh,steady]"),
     flag("--read-percent", type=int, default=70, metavar="N", help="Reads of randrw. [70]"),
-    flag("--requests", type=int, metavar="N", help="Measured requests per point. [100,000 pages]"),
+    flag(
+        "--requests",
+        type=int,
+        metavar="N",
+        help="Measured requests per point. [those of 100,000 pages]",
+    ),
     flag("--full", is_flag=True, help="Simulate a large device whole, not as a miniature."),
     flag(
         "--against",

@@ -12,7 +12,7 @@ from destage.cli.file_types import Input
 from destage.cli.load import load_one
 from destage.cli.options import (
     COMMON,
-    RUN,
+    RUN_ALONE,
     Command,
     apply,
     flag,
@@ -52,7 +52,7 @@ or CSV with a column hit, and page to check the order.
     ],
     FILES,
     SIZE,
-    RUN,
+    RUN_ALONE,
     [file_flag("--json", "json_file", help="Write the answer as JSON.")],
     TRACE,
     COMMON,

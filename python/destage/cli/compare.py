@@ -12,7 +12,7 @@ from destage.cli import signals
 from destage.cli.load import TRACES, load_for, sources
 from destage.cli.options import (
     COMMON,
-    DEVICE,
+    DEVICES,
     RUN,
     SSD,
     TIERS,
@@ -123,9 +123,9 @@ DESTAGE_CACHE_SIZE for --cache), then from the --config file.
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
 @apply(
-    policy_flag(f"the device's, else {USUAL}"),
-    sizes_flag("the device's, else auto"),
-    *(JOBS, RUN, TIERS, DRY, SAMPLE, DEVICE, ENDURANCE, COLUMNS, BASELINE, FILES, REPORT, STORE),
+    policy_flag(f"the device file's, else {USUAL}"),
+    sizes_flag("the device file's, else auto"),
+    *(JOBS, RUN, TIERS, DRY, SAMPLE, DEVICES, ENDURANCE, COLUMNS, BASELINE, FILES, REPORT, STORE),
     *(MERGE, TRACE, COMMON),
 )
 def compare(trace: tuple[str, ...], **arguments: Any) -> None:

@@ -12,7 +12,7 @@ from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     ALLOW_CODE,
     COMMON,
-    RUN,
+    RUN_ALONE,
     Command,
     apply,
     flag,
@@ -74,7 +74,7 @@ the table shows the usual sizes.
     SAMPLE,
     PARTITION,
     JOBS,
-    RUN,
+    RUN_ALONE,
     FILES,
     REPORT,
     STORE,

@@ -8,6 +8,7 @@ is the folder of decoded traces. What a file may say is in `cli.reading`.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +44,10 @@ __all__ = [
     "CODE",
     "COMMON",
     "DEVICE",
+    "DEVICES",
+    "ONE_TIERS",
     "RUN",
+    "RUN_ALONE",
     "TIERS",
     "FOLDER",
     "OUTPUT",
@@ -431,26 +435,21 @@ CODE = [
 ]
 
 
-#: Flags of commands that can put a device behind the cache.
-DEVICE = [
-    flag(
-        "-d",
-        "--device",
-        type=Inputs("the device"),
-        metavar="DEVICE,...",
-        section=SSD,
-        help="SSD preset (`destage devices`) or FILE.toml. Changes: 'ecr[gc_mode=background]'.",
-    ),
-    *(
-        flag(
-            option.flag,
-            metavar=option.metavar + (",..." if option.several else ""),
-            section=SSD,
-            help=option.about,
-        )
-        for option in device_options()
-    ),
-]
+def _device_flags(more: str) -> list[Decorated]:
+    """Flags of a device; `more` follows the names of those that take several values."""
+    about = "SSD preset (`destage devices`) or FILE.toml. Changes: 'ecr[gc_mode=background]'."
+    shared: dict[str, Any] = {"section": SSD, "type": Inputs("the device"), "help": about}
+    return [
+        flag("-d", "--device", metavar=f"DEVICE{more}", **shared),
+        *(
+            flag(o.flag, metavar=o.metavar + more * o.several, section=SSD, help=o.about)
+            for o in device_options()
+        ),
+    ]
+
+
+#: Flags of commands that can put a device behind the cache, and of those that compare devices.
+DEVICE, DEVICES = _device_flags(""), _device_flags(",...")
 
 
 def _is_on_the_command_line(argument: str) -> bool:
@@ -520,23 +519,28 @@ _RARE = (
 _USUAL = ("cost", "warmup")
 
 
-def _run_flag(option: RunOption) -> Decorated:
+def _run_flag(option: RunOption, *, alone: bool = False, several: bool = True) -> Decorated:
+    """The flag of a run option; `alone`: of a command without a device."""
+    about = option.about.replace("; auto with -d", "") if alone else option.about
+    metavar = option.metavar if several else re.sub(r"^(NAME|SIZE),\.\.\.$", r"\1", option.metavar)
     section = "Flags" if option.name in _USUAL else ADVANCED
-    shared: dict[str, Any] = {"help": option.about, "section": section}
+    shared: dict[str, Any] = {"help": about, "section": section}
     shared["hidden"] = option.name in _RARE
     if option.kind == "flag":
         return flag(option.flag, is_flag=True, **shared)
     whole = {"type": int} if option.kind == "whole" else {}
-    return flag(option.flag, metavar=option.metavar, **shared, **whole)
+    return flag(option.flag, metavar=metavar, **shared, **whole)
 
 
-#: Flags of commands that run policies.
-RUN = [_run_flag(option) for option in run_options() if option.flag and "mrc" in option.commands]
+_OF_RUNS = [o for o in run_options() if o.flag and "mrc" in o.commands]
+_OF_TIERS = [o for o in run_options() if o.flag and "mrc" not in o.commands]
 
-#: Flags of commands that compare runs: a flash tier, and language models.
-TIERS = [
-    _run_flag(option) for option in run_options() if option.flag and "mrc" not in option.commands
-]
+#: Flags of commands that run policies, and of those of them that have no device.
+RUN, RUN_ALONE = [_run_flag(o) for o in _OF_RUNS], [_run_flag(o, alone=True) for o in _OF_RUNS]
+
+#: Flags of commands that compare runs: a flash tier, and language models. Then of a single run.
+TIERS = [_run_flag(o) for o in _OF_TIERS]
+ONE_TIERS = [_run_flag(o, several=False) for o in _OF_TIERS]
 
 
 def run_values(arguments: Mapping[str, Any], **more: bool) -> RunOptions:

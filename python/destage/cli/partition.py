@@ -21,7 +21,7 @@ PARTITION = [
     flag(
         "--partition",
         metavar="layer",
-        help=f"One cache per layer of experts, and one for all. [-p {ONLINE} -c {CACHES}]",
+        help=f"For moe-routing: a cache for each layer, and one for all. [-p {ONLINE} -c {CACHES}]",
     ),
     flag(
         "--token-time",

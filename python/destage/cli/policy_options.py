@@ -41,7 +41,7 @@ SIZE = [
         "-c",
         "--cache",
         metavar="SIZE",
-        help="Cache size: 32MiB, 8192p (pages) or 10% (of unique pages). [the device's]",
+        help="Cache size: 32MiB, 8192p (pages) or 10% (of unique pages). [the device file's]",
     )
 ]
 

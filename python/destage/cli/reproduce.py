@@ -57,7 +57,7 @@ RESULTS = [
         default="destage-reproduce",
         metavar="DIR",
         section="Output",
-        help="Folder for screens, JSON, figures. [destage-reproduce]",
+        help="Folder for printed output, JSON, figures. [destage-reproduce]",
     ),
     flag(
         "--pages",
@@ -80,7 +80,7 @@ LOADS = [
         "--recordings",
         type=FOLDER,
         metavar="DIR",
-        help="Folder of this project's recordings. [own, in --traces]",
+        help="Folder of this project's recordings. [folder own in --traces]",
     ),
     flag(
         "--scale",

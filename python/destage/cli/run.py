@@ -16,8 +16,8 @@ from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
+    ONE_TIERS,
     RUN,
-    TIERS,
     Command,
     apply,
     drive_of,
@@ -75,7 +75,7 @@ RECORDS = [
 
 ALL = [flag("--all", is_flag=True, section="Output", help="Print every metric.")]
 
-ONE = policy_flag("the device's", several=False)
+ONE = policy_flag("the device file's", several=False)
 
 EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ Examples:
 
 @click.command(cls=Command, epilog=EPILOG)
 @TRACES
-@apply(ONE, SIZE, RUN, TIERS, ALL, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
+@apply(ONE, SIZE, RUN, ONE_TIERS, ALL, RECORDS, DEVICE, FILES, REPORT, TRACE, COMMON)
 def run(trace: tuple[str, ...], **arguments: Any) -> None:
     """Run one policy once and record everything."""
     named = {k: v for k, v in arguments.items() if k in RECORDED}

@@ -12,12 +12,15 @@ from destage.cli.screen import warn
 from destage.experiment.experiment import ENGINES, Experiment
 from destage.lab.options import ProgressCallback
 
-__all__ = ["JOBS", "STORE", "STORE_OF_MANY", "experiment_of"]
+__all__ = ["JOBS", "STORE", "STORE_OF_MANY", "STORE_TOGETHER", "experiment_of"]
 
 JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [number of processors]")]
 
+#: The help of `--shard`.
+PART = "Do only the I-th of N parts of the work (I from 1)."
 
-def _store(section: str, rare: str) -> list[Decorated]:
+
+def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
     """Return `--store` in one section, and the flags for shards and clusters in another."""
     return [
         flag(
@@ -31,7 +34,7 @@ def _store(section: str, rare: str) -> list[Decorated]:
             "--shard",
             metavar="I/N",
             section=rare,
-            help="Do only the I-th of N parts of the work (I from 1).",
+            help=shard,
         ),
         flag(
             "--engine",
@@ -58,6 +61,8 @@ def _store(section: str, rare: str) -> list[Decorated]:
 
 #: Flags of commands that may keep their runs.
 STORE = _store("Output", ADVANCED)
+#: The same for commands that need all their runs together.
+STORE_TOGETHER = _store("Output", ADVANCED, "Rejected here: run compare in shards first.")
 #: The same for commands whose runs are many.
 STORE_OF_MANY = _store("Store and cluster", "Store and cluster")
 

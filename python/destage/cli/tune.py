@@ -83,7 +83,7 @@ Examples:
 @TRACES
 @apply(
     TUNE,
-    sizes_flag("the device's, else auto"),
+    sizes_flag("the device file's, else auto"),
     *(JOBS, RUN, DEVICE, FILES, FIGURES, STORE, TRACE, COMMON),
 )
 def tune(trace: tuple[str, ...], **arguments: Any) -> None:

@@ -24,7 +24,7 @@ from destage.cli.output import file_flag, look_at, print_table
 from destage.cli.policy_options import SIZE
 from destage.cli.reading import TRACE
 from destage.cli.screen import progress
-from destage.cli.store import JOBS, STORE, experiment_of
+from destage.cli.store import JOBS, STORE_TOGETHER, experiment_of
 from destage.model.provenance import document
 from destage.questions.divergence import check_why
 from destage.questions.divergence import why as part
@@ -62,7 +62,7 @@ FILES = [
     DEVICE,
     [file_flag("--json", "json_file", help="Write all results as JSON.")],
     JOBS,
-    STORE,
+    STORE_TOGETHER,
     TRACE,
     COMMON,
 )

@@ -36,18 +36,18 @@ pub static PARAMETERS: &[Field<Workload>] = &[
     field!(Workload.size, LENGTHS, Word("1"))
         .unit("pages").source(CHOSEN)
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "bursts"])
-        .about("request length: 8, uniform 1-8, geometric ~4, or weighted. Such as 1:60,2:20,8:20"),
+        .about("request length: 8, uniform 1-8, geometric ~4, or weighted 1:60,2:20,8:20"),
     field!(Workload.size, LENGTHS, Word("1:60,2:20,4:10,8:10"))
         .unit("pages").source("chosen: mostly single pages, as in our recordings of PostgreSQL")
         .of(&["oltp"])
-        .about("request length: 8, uniform 1-8, geometric ~4, or weighted. Such as 1:60,2:20,8:20"),
+        .about("request length: 8, uniform 1-8, geometric ~4, or weighted 1:60,2:20,8:20"),
     field!(Workload.arrivals, Kind::Choice(Arrivals::NAMES), Word("poisson"))
         .source("the usual model of independent clients")
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "oltp"])
-        .about("gaps: exponential, equal, or Poisson bursts with silences"),
+        .about("gaps: poisson, constant, or onoff (bursts with silences)"),
     field!(Workload.arrivals, Kind::Choice(Arrivals::NAMES), Word("onoff"))
         .source("what the kind is for").of(&["bursts"])
-        .about("gaps: exponential, equal, or Poisson bursts with silences"),
+        .about("gaps: poisson, constant, or onoff (bursts with silences)"),
     field!(Workload.gap_ns, Kind::int(0, LONGEST_NS), Int(1_000_000))
         .unit("ns").source("chosen: 1,000 requests/s")
         .about("mean gap between arrivals (onoff: within a burst)"),

@@ -166,15 +166,28 @@ def _possible(advised: Advised) -> str | None:
     judged, ours = goal.judged(run), goal.judged(mine)
     if judged is None or ours is None or run is mine or products_of(advised, run):
         return None
-    if not goal.is_significant(run, mine):
+    if not _is_possible(advised, run):
         if run.cache_bytes >= mine.cache_bytes:
             return None
-        return f"Not in any product: {place(run)}, not significantly different."
+        return f"Not in any product: {place(run)}, smaller and not significantly different."
     if not goal.better(judged, ours):
         return None
     return (
         f"Not in any product: {place(run)} gives {goal.text(goal.value(run))} (curve: --explain)."
     )
+
+
+def _is_possible(advised: Advised, run: Run) -> bool:
+    """Whether a policy's lead is significant; of two sizes at one of them, as the table has it.
+
+    Runs of different sizes have no interval.
+    """
+    choice, mine = advised.choices[0], advised.run
+    if run.frames != mine.frames:
+        here = [p.run for p in advised.first.curve if p.run.frames == run.frames]
+        there = [p.run for p in choice.curve if p.run.frames == mine.frames]
+        mine, run = (here[0], run) if here else (mine, (there or [run])[0])
+    return choice.goal.is_significant(run, mine)
 
 
 def _sure(choice: Choice) -> str:
@@ -385,7 +398,7 @@ def _no_flash(advised: KvAdvised) -> str:
     if flash and not any(one.lasts for one in flash):
         longest = max(flash, key=lambda one: one.life_years or 0.0)
         years, life = significant(advised.prices.years), _life(longest.life_years or 0.0)
-        rating = " at one drive write a day (assumed)" if advised.prices.tbw is None else ""
+        rating = " at one write of it a day (assumed)" if advised.prices.tbw is None else ""
         none = f"no configuration with flash lasts {years} years"
         return f"Flash: none; {none}{rating} (the longest {life})."
     return "Flash: none."
@@ -447,7 +460,8 @@ def _wear(chosen: Configuration) -> str:
     if years is None:
         return f"{wear}."
     if chosen.prices.tbw is None:
-        wear += f"; at one drive write a day (assumed; --price tbw=) it lasts {_life(years)}"
+        once = f"at one write of its {size(chosen.flash_bytes)} a day"
+        wear += f"; {once} (assumed; --price tbw=) it lasts {_life(years)}"
     else:
         wear += f"; the rated writes last {_life(years)}"
     return f"{wear}. {_endurance(chosen)}"
@@ -524,8 +538,8 @@ def kv_table(advised: KvAdvised) -> Table:
 
 #: The assumed rating behind the life of a drive.
 _ASSUMED = (
-    f"life: at one drive write a day over {ASSUMED_YEARS:g} years, assumed (--price tbw=600TB"
-    " gives the rating)"
+    f"life: at one write of the whole flash a day for {ASSUMED_YEARS:g} years, assumed (--price"
+    " tbw=600TB gives the rating)"
 )
 
 

@@ -431,9 +431,9 @@ def _parts_text(texts: Mapping[str, Run]) -> str:
     if len(texts) == 1:
         return next(iter(texts))
     first, last = (key(texts.values(), key=lambda run: run.warmup_requests) for key in (min, max))
-    ends = (f"{run.warmup_requests + 1:,} ({run.cache})" for run in (first, last))
+    ends = (f"{run.warmup_requests + 1:,} at {run.cache}" for run in (first, last))
     end = (first.measured or {})["last_request"]
-    return f"to request {end:,}, from the one that fills the cache: {' to '.join(ends)}"
+    return f"from the request that fills the cache ({', '.join(ends)}) to {end:,}"
 
 
 #: Independent parts of a trace below which a mark is said to be of this trace alone.

@@ -180,7 +180,7 @@ def outcome(result: ResultSet, found: list[Winner]) -> str:
             ahead = "no policy is significantly ahead" if found[0].of > 2 else tie
             return alike if tie == "a tie" else ahead + _in_doubt(found)
         among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
-        return f"{tie} at {'every' if tie == 'a tie' else 'any'} size{among}"
+        return f"{'a tie at every' if tie == 'a tie' else 'no single winner at any'} size{among}"
     spans = _spans(found)
     if len(spans) <= 3:
         places: dict[str, list[str]] = {}
