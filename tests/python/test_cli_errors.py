@@ -506,12 +506,7 @@ def test_no_cache_has_no_size(destage: Destage, msr: Path) -> None:
     assert "--direct: :memory: has no page cache" in direct.err
 
 
-def test_a_dry_run_writes_no_file_and_padding_of_none_has_no_cache(
-    destage: Destage, msr: Path
-) -> None:
-    for command in ("compare", "advise"):
-        done = destage(command, msr, "--dry-run", "--json", "plan.json")
-        refused(done, 2, "--dry-run writes no file: leave out --json")
+def test_padding_of_none_has_no_cache(destage: Destage, msr: Path) -> None:
     done = destage("trace", "profile", msr, "--padding", "none", "-c", "4MiB")
     refused(done, 2, "--padding none has no cache: leave out --cache")
 

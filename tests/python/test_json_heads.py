@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ COMMANDS = {
     "trace options": "reader_options",
     "trace cache": "trace_cache",
     "trace info FILE": "trace_info",
-    "trace info FILE FILE": "trace_info",
+    "trace info FILE AGAIN": "trace_info",
     "trace head FILE": "trace_head",
     "trace profile FILE": "trace_profile",
     "compare FILE -p lru -c 2p": "results",
@@ -37,9 +38,11 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_the_head_names_schema_and_version(destage: Destage, words: str) -> None:
+def test_the_head_names_schema_and_version(destage: Destage, words: str, tmp_path: Path) -> None:
     schema = COMMANDS[words]
-    given = [CSV if word == "FILE" else word for word in words.split()]
+    files = {"FILE": CSV, "AGAIN": tmp_path / "again.csv"}
+    shutil.copyfile(CSV, files["AGAIN"])
+    given = [files.get(word, word) for word in words.split()]
     done = destage(*given, "--json", "-", "-q")
     assert done.status == 0, done
     data = json.loads(done.out)

@@ -255,7 +255,8 @@ def test_a_killed_server_has_lost_nothing_that_it_acknowledged(tmp_path: Path) -
     pages = 48
     for kill in range(10):
         file = tmp_path / f"disk-{kill}.img"
-        flags = ["--size", f"{pages * 4}KiB", "-c", "16p", "-p", ["lru", "fab", "none"][kill % 3]]
+        policy = [["-p", "lru", "-c", "16p"], ["-p", "fab", "-c", "16p"], ["-p", "none"]][kill % 3]
+        flags = ["--size", f"{pages * 4}KiB", *policy]
         flushed = [0]
         with pytest.raises(ConnectionError):
             _until_it_is_killed(file, flags, 0.05 + kill * 0.011, pages, flushed)

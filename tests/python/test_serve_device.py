@@ -52,7 +52,8 @@ def test_the_record_has_the_counters_and_times_of_the_simulated_ssd(
     tmp_path: Path, policy: str, flush: str
 ) -> None:
     record, stats = tmp_path / "record.csv", tmp_path / "stats.json"
-    flags = ["-c", "1MiB", "-p", policy, "-d", miniature(tmp_path), "--flush", flush, "--emulate"]
+    cache = [] if policy == "none" else ["-c", "1MiB"]
+    flags = [*cache, "-p", policy, "-d", miniature(tmp_path), "--flush", flush, "--emulate"]
     with served(":memory:", *flags, "--record", record, "--stats", stats) as (ready, _):
         assert ready["export_bytes"] == 8 << 20
         verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0", "--fsync=64"]

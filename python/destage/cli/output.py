@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from destage.base.errors import OutputError, UsageError
+from destage.base.errors import OutputError
 from destage.base.io.files import write_whole
 from destage.base.io.names import printable
 from destage.cli import signals
@@ -77,8 +77,6 @@ class Outputs:
             for name, value in arguments.items()
             if name.endswith("_file") and value is not None
         }
-        if files and arguments.get("dry_run"):
-            raise UsageError(f"--dry-run writes no file: leave out --{min(files)}")
         outputs = cls(files)
         outputs._look()
         return outputs

@@ -36,11 +36,11 @@ pub static PARAMETERS: &[Field<Workload>] = &[
     field!(Workload.size, LENGTHS, Word("1"))
         .unit("pages").source(CHOSEN)
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "bursts"])
-        .about("request length: 8, uniform 1-8, geometric ~4, or weighted 1:60,2:20,8:20"),
+        .about("length: 8, 1-8, ~4 (a mean) or 1:60,2:20 (weights)"),
     field!(Workload.size, LENGTHS, Word("1:60,2:20,4:10,8:10"))
         .unit("pages").source("chosen: mostly single pages, as in our recordings of PostgreSQL")
         .of(&["oltp"])
-        .about("request length: 8, uniform 1-8, geometric ~4, or weighted 1:60,2:20,8:20"),
+        .about("length: 8, 1-8, ~4 (a mean) or 1:60,2:20 (weights)"),
     field!(Workload.arrivals, Kind::Choice(Arrivals::NAMES), Word("poisson"))
         .source("the usual model of independent clients")
         .of(&["uniform", "normal", "zipf", "locality", "sequential", "loop", "scan", "oltp"])
