@@ -25,7 +25,8 @@ class Workload:
     make: tuple[str, ...]
     """Arguments of `destage` before `--to FORMAT --output FILE`."""
     promised: dict[str, float]
-    """Requests per CPU second in multiples of a peer's; a peer that is missing is not run."""
+    """Requests per CPU second in multiples of a peer's, whole processes at about a million requests;
+    a peer that is missing is not run."""
     source: str | None = None
     """A recorded trace, in the folder `own` of the traces; without it the workload is skipped."""
 
@@ -50,21 +51,21 @@ WORKLOADS = (
         about="the same with reads only, gaps of 50 us",
         drive=SMALL,
         make=uniform(1, gap_ns=50_000),
-        promised={"disksim": 20.0, "mqsim": 50.0},
+        promised={"disksim": 20.0, "mqsim": 4.0},
     ),
     Workload(
         name="syn1m-writes",
         about="the same with writes only",
         drive=SMALL,
         make=uniform(0),
-        promised={"disksim": 10.0, "mqsim": 50.0},
+        promised={"disksim": 10.0, "mqsim": 4.0},
     ),
     Workload(
         name="pgread",
         about="PostgreSQL, 72.5 % reads, recorded; light collection",
         drive=LARGE,
         make=("trace", "convert"),
-        promised={"disksim": 20.0, "mqsim": 50.0},
+        promised={"disksim": 20.0, "mqsim": 4.0},
         source="pgread.csv.xz",
     ),
     Workload(
@@ -72,7 +73,7 @@ WORKLOADS = (
         about="PostgreSQL, 55.4 % reads, write-heavy in bytes, recorded",
         drive=LARGE,
         make=("trace", "convert"),
-        promised={"disksim": 20.0, "mqsim": 50.0},
+        promised={"disksim": 20.0, "mqsim": 4.0},
         source="pgtpcb.csv.xz",
     ),
 )
