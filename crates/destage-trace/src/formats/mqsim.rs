@@ -132,8 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::Tally;
-    use crate::record::DeviceTable;
+    use crate::text::assert_paths_agree;
 
     proptest! {
         #[test]
@@ -145,32 +144,10 @@ mod tests {
             ]),
         ) {
             let line = format!("{time} {device}{blank}{sector} {sectors} {op}{end}");
-            let window = format!("{line}\n{tail}\0\0\0\0\0\0\0\0");
             let clock = clock_of(FORMAT.name, unit).expect("a clock");
-            let mut parser = MqSim { clock, assumed: None, known: None };
-            prop_assert_eq!(parser.quick(window.as_bytes()), None, "no device is known");
-            let (mut devices, mut tally) = (DeviceTable::new(), Tally::default());
-            let mut context = Context {
-                devices: &mut devices,
-                tally: &mut tally,
-                file_device: "x",
-                extent_field: 0..0,
-            };
-            let text = line.strip_suffix('\r').unwrap_or(&line);
-            // The careful path teaches the device, if it takes the line.
-            let careful = parser.line(text.as_bytes(), &mut context);
-            match parser.quick(window.as_bytes()) {
-                Some((record, used)) => {
-                    prop_assert_eq!(careful, Ok(Parsed::Record(record)));
-                    prop_assert_eq!(used, line.len() + 1);
-                }
-                None => {
-                    let short = [&time, &sector, &sectors].iter().all(|digits| digits.len() < 17);
-                    let plain = short && blank == " " && op.len() == 1 && !end.contains(' ');
-                    let quick = !plain || careful.is_err();
-                    prop_assert!(quick, "an ordinary line takes the quick path");
-                }
-            }
+            let short = [&time, &sector, &sectors].iter().all(|digits| digits.len() < 17);
+            let plain = short && blank == " " && op.len() == 1 && !end.contains(' ');
+            assert_paths_agree(MqSim { clock, assumed: None, known: None }, &line, &tail, plain);
         }
     }
 }

@@ -214,8 +214,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::Tally;
-    use crate::record::DeviceTable;
+    use crate::text::assert_paths_agree;
 
     proptest! {
         #[test]
@@ -225,31 +224,10 @@ mod tests {
             response in "(,[0-9]{1,20})?", end in "( |)(\r|)", tail in "[0-9,a\n]{0,40}",
         ) {
             let line = format!("{time},{host},{disk},{op},{offset},{size}{response}{end}");
-            let window = format!("{line}\n{tail}\0\0\0\0\0\0\0\0");
-            let mut parser = Msr::default();
-            let (mut devices, mut tally) = (DeviceTable::new(), Tally::default());
-            let mut context = Context {
-                devices: &mut devices,
-                tally: &mut tally,
-                file_device: "x",
-                extent_field: 0..0,
-            };
-            let text = line.strip_suffix('\r').unwrap_or(&line);
-            let careful = parser.line(text.as_bytes(), &mut context);
-            // The careful path has taught the device, if it took the line.
-            match parser.quick(window.as_bytes()) {
-                Some((record, used)) => {
-                    prop_assert_eq!(careful, Ok(Parsed::Record(record)));
-                    prop_assert_eq!(used, line.len() + 1);
-                }
-                None => {
-                    let plain = time.len() == 18 && matches!(op.as_str(), "Read" | "Write")
-                        && offset.len() < 17 && !response.is_empty() && response.len() < 17
-                        && !end.contains(' ');
-                    let quick = !plain || careful.is_err();
-                    prop_assert!(quick, "an ordinary line takes the quick path");
-                }
-            }
+            let plain = time.len() == 18 && matches!(op.as_str(), "Read" | "Write")
+                && offset.len() < 17 && !response.is_empty() && response.len() < 17
+                && !end.contains(' ');
+            assert_paths_agree(Msr::default(), &line, &tail, plain);
         }
     }
 }

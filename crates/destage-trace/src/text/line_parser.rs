@@ -48,3 +48,23 @@ pub struct Context<'a> {
     /// Set to the field that an oversized or out-of-range extent is blamed on.
     pub extent_field: std::ops::Range<usize>,
 }
+
+/// Asserts that the quick path of a parser takes a line, with what follows it, as the careful one
+/// does, which teaches it the devices; and that it takes a `plain` line if the careful one does.
+#[cfg(test)]
+pub(crate) fn assert_paths_agree(mut parser: impl LineParser, line: &str, tail: &str, plain: bool) {
+    let window = format!("{line}\n{tail}\0\0\0\0\0\0\0\0");
+    assert_eq!(parser.quick(window.as_bytes()), None, "no device is known");
+    let (mut devices, mut tally) = (DeviceTable::new(), Tally::default());
+    let mut context =
+        Context { devices: &mut devices, tally: &mut tally, file_device: "x", extent_field: 0..0 };
+    let text = line.strip_suffix('\r').unwrap_or(line);
+    let careful = parser.line(text.as_bytes(), &mut context);
+    match parser.quick(window.as_bytes()) {
+        Some((record, used)) => {
+            assert_eq!(careful, Ok(Parsed::Record(record)));
+            assert_eq!(used, line.len() + 1);
+        }
+        None => assert!(!plain || careful.is_err(), "an ordinary line takes the quick path"),
+    }
+}

@@ -15,5 +15,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use line_parser::assert_paths_agree;
 pub use line_parser::{Context, LineParser, MAX_LINE_BYTES};
 pub use reader::TextReader;
