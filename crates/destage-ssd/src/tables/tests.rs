@@ -224,7 +224,8 @@ fn the_cache_table_leaves_the_policys_parameters_and_nothing_without_a_policy() 
 #[test]
 fn staging_pages_without_staging_are_an_error() {
     let pages = ("staging_pages", Value::Int(3));
-    let staged = CacheDefaults::from_table(&table(&[pages.clone()])).expect("the usual wait");
+    let staged =
+        CacheDefaults::from_table(&table(std::slice::from_ref(&pages))).expect("the usual wait");
     assert_eq!((staged.evict_wait, staged.staging_pages), (EvictWait::Staged, 3));
     let keys = table(&[("evict_wait", word("none")), pages]);
     let text = CacheDefaults::from_table(&keys).expect_err("no staging").to_string();
