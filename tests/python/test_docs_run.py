@@ -208,7 +208,7 @@ OTHERS = {
     "sudo": "root and a device, as the page says",
     "fio": "a device, as the page says",
     ". .venv/bin/activate": "a shell",
-    "recording /dev/nvme0n1": "what `destage record` prints; test_record.py",
+    "recording /dev/loop0": "what `destage record` prints; test_record.py",
     "python -c": "a file of the package is copied; test_printed_output.py does it",
 }
 

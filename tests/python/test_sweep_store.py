@@ -467,3 +467,13 @@ def test_a_comparison_distinguishes_readings_of_one_trace(msr: Path) -> None:
     traces = [ds.open_trace(msr, requests=count) for count in (3, 4)]
     assert re.search("trace +requests +policy", str(ds.compare(traces, "lru", cache="2p")))
     assert not re.search("requests +policy", str(ds.compare(traces[0], "lru", cache="2p")))
+
+
+def test_charts_of_a_comparison_do_not_take_the_mean_of_two_readings(
+    msr: Path, tmp_path: Path
+) -> None:
+    traces = [ds.open_trace(msr, requests=count) for count in (3, 4)]
+    ds.compare(traces, "lru", cache="2p").report(tmp_path / "page.html", log_y=True)
+    page = (tmp_path / "page.html").read_text()
+    for count in (3, 4):
+        assert f"{msr.name} requests={count}" in page

@@ -31,7 +31,7 @@ GRID = [
         "--requests",
         type=int,
         metavar="N",
-        help="Measured requests per point. [those of 100,000 pages]",
+        help="Measured requests per point. [enough for 100,000 pages]",
     ),
     flag("--full", is_flag=True, help="Simulate a large device whole, not as a miniature."),
     flag(

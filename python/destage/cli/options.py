@@ -535,7 +535,7 @@ def _run_flag(option: RunOption, *, alone: bool = False, several: bool = True) -
 _OF_RUNS = [o for o in run_options() if o.flag and "mrc" in o.commands]
 _OF_TIERS = [o for o in run_options() if o.flag and "mrc" not in o.commands]
 
-#: Flags of commands that run policies, and of those of them that have no device.
+#: Flags of commands that run policies; `RUN_ALONE` is for commands without a device.
 RUN, RUN_ALONE = [_run_flag(o) for o in _OF_RUNS], [_run_flag(o, alone=True) for o in _OF_RUNS]
 
 #: Flags of commands that compare runs: a flash tier, and language models. Then of a single run.

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from destage.experiment.result_sets import together
-from destage.experiment.rows import DONE, options_of
+from destage.experiment.rows import DONE, distinguished, options_of
 from destage.model.marks import Marks
 from destage.model.provenance import made_by
 from destage.model.results import ResultSet
@@ -194,7 +194,7 @@ class Held(Source):
     def drawn_rows(self) -> Sequence[Mapping[str, Any]]:
         """The rows with the columns of stores."""
         blank = {"status": DONE, "id": "", "reason": None, "seed": None}
-        return [{**blank, "options": options_of(row), **row} for row in self.rows]
+        return distinguished({**blank, "options": options_of(row), **row} for row in self.rows)
 
     def dicts(self, marks: MarksOf) -> list[dict[str, Any]]:
         """The rows with their marks."""

@@ -266,9 +266,9 @@ impl RowSpool {
         Ok(())
     }
 
-    /// Calls `make` with the accesses of every chunk, on so many threads beside this one, and
-    /// `then`, here, with them and what was made of them, in order. With no threads all is done
-    /// here. Times and chains are not unpacked.
+    /// Calls `make` with the accesses of every chunk, on so many threads beside this one, then
+    /// `then`, here and in order, with the chunk and its result. With no threads all is done here.
+    /// Times and chains are not unpacked.
     pub(crate) fn for_each_parallel<T: Default + Send>(
         &mut self,
         threads: usize,
