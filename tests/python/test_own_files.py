@@ -243,6 +243,7 @@ def test_experts_are_pages(destage: Destage, tmp_path: Path, lines: Sequence[str
         ("I  04222c4,3\n S 1ffeffe7e,8\n L 1ffeffe80,8\n", "memory accesses of a program"),
         ("0x7f1200401000: W 0x7ffe12345678\n" * 3, "memory accesses of a program"),
         ("ts,key,op,size\n1,ab,get,3\n2,cd,set,5\n", "key-value trace"),
+        ("ts,op,off,len\n1,R,0,8\n2,R,8,8\n" + "\0" * 64, "NUL bytes from byte 30 on, behind 3"),
         ("1219008 REST.PUT.OBJECT 8d4f 1056\n1219010 REST.GET.OBJECT 8d4f 1056\n", "key-value"),
     ],
 )

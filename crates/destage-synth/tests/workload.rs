@@ -311,6 +311,9 @@ fn wrong_descriptions_are_refused_with_what_would_be_right() {
         (json!({ "kind": "loop", "pages": 4, "loop_pages": 5 }), "loop_pages"),
         (json!({ "kind": "oltp", "read_ratio": 0.9 }), "at most 0.85 can be reads"),
         (json!({ "kind": "uniform", "pages": 1u64 << 40, "page_bytes": 1 << 30 }), "past 2^62"),
+        (json!({ "kind": "zipf", "on_ns": 1000 }), "found arrivals = poisson"),
+        (json!({ "preset": "t1", "off_ns": 0 }), "only arrivals = onoff has"),
+        (json!({ "kind": "zipf", "permuted": false, "cluster_pages": 8 }), "permuted = true"),
     ] {
         let message = error(description.clone());
         assert!(message.contains(part), "{description}: {message}");

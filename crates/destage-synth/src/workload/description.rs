@@ -123,6 +123,26 @@ impl Workload {
                 self.pages, self.loop_pages
             )));
         }
+        self.check_unread()
+    }
+
+    /// Parameters that another one switches off, given a value.
+    fn check_unread(&self) -> Result<()> {
+        let default = Workload::new(self.kind);
+        let periods = |of: &Workload| (of.on_ns, of.off_ns);
+        if self.arrivals != Arrivals::OnOff && periods(self) != periods(&default) {
+            return Err(usage(format!(
+                "on_ns, off_ns: only arrivals = onoff has bursts and silences, found arrivals = {}",
+                self.arrivals.name()
+            )));
+        }
+        if !self.permuted && self.cluster_pages != default.cluster_pages {
+            return Err(usage(format!(
+                "cluster_pages: clusters are scattered with permuted = true, found permuted = \
+                 false and cluster_pages = {}",
+                self.cluster_pages
+            )));
+        }
         Ok(())
     }
 }

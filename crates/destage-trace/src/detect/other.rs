@@ -3,13 +3,28 @@
 use serde_json::Value;
 
 use crate::format::Sample;
+use crate::text::never_written;
 
 /// Lines that are looked at.
 const LINES: usize = 50;
 
 /// Name of the text, and advice; none if it may be a table of requests.
 pub(super) fn other(sample: &Sample) -> Option<(String, String)> {
-    json_lines(sample).or_else(|| memory(sample))
+    json_lines(sample).or_else(|| memory(sample)).or_else(|| cut_text(sample))
+}
+
+/// Lines of text, then NUL bytes: blocks of a file that were allocated and never written.
+fn cut_text(sample: &Sample) -> Option<(String, String)> {
+    let at = memchr::memchr(0, sample.bytes)?;
+    let text = Sample { bytes: &sample.bytes[..at], ..*sample };
+    let lines = memchr::memchr_iter(b'\n', text.bytes).count();
+    if lines < 2 || !super::is_prose(&text) {
+        return None;
+    }
+    Some((
+        format!("this is text with NUL bytes from byte {at} on, behind {lines} whole lines"),
+        never_written(lines as u64),
+    ))
 }
 
 /// Objects of JSON, one a line.

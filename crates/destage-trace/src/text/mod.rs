@@ -19,3 +19,4 @@ mod tests;
 pub(crate) use line_parser::assert_paths_agree;
 pub use line_parser::{Context, LineParser, MAX_LINE_BYTES};
 pub use reader::TextReader;
+pub(crate) use reader::never_written;

@@ -357,8 +357,15 @@ impl<P: LineParser> Lines<P> {
             return Err(self.too_long(self.line));
         }
         let Some(at) = memchr::memchr2(0, b'\r', line) else { return Ok(()) };
-        let what = if line[at] == 0 { "a NUL byte" } else { "a carriage return without line feed" };
-        Err(self.unusable(at as u32 + 1, format!("binary data in a text trace: {what}")))
+        let (what, hint) = match line[at] {
+            0 => ("a NUL byte", Some(never_written(self.line - 1))),
+            _ => ("a carriage return without line feed", None),
+        };
+        let error = self.unusable(at as u32 + 1, format!("binary data in a text trace: {what}"));
+        Err(match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        })
     }
 
     fn too_long(&self, line: u64) -> TraceError {
@@ -424,6 +431,14 @@ impl<P: LineParser> RecordReader for TextReader<P> {
     fn facts(&self) -> Facts {
         self.lines.parser.facts()
     }
+}
+
+/// Advice for text with NUL bytes behind so many whole lines.
+pub(crate) fn never_written(lines: u64) -> String {
+    format!(
+        "a crash or a full disk leaves such files; to keep the whole lines before them: head -n \
+         {lines} FILE > FILE.cut"
+    )
 }
 
 fn count_skipped(tally: &mut Tally, skipped: &Skipped) {

@@ -416,6 +416,7 @@ fn text_that_is_no_text_is_an_error() {
     let good = "128166372000000000,demo,0,Read,0,512,1\n";
     let nul = error_of(format!("{good}12816\0,x\n").as_bytes(), &[("format", "msr")]);
     assert!(nul.contains("t:2:6: binary data in a text trace: a NUL byte"), "{nul}");
+    assert!(nul.contains("head -n 1 FILE"), "{nul}");
     let cr = error_of(format!("{good}a\rb\n").as_bytes(), &[("format", "msr")]);
     assert!(cr.contains("t:2:2: binary data in a text trace: a carriage return"), "{cr}");
     let long = error_of(
