@@ -57,7 +57,7 @@ def trace(prompts: Path) -> ds.Trace:
 
 def test_the_most_hits_are_those_of_ssds_that_last(trace: ds.Trace) -> None:
     """Rows with more hits stand in the table, of SSDs that wear out: the note says which count."""
-    from destage.show.tables.answer import kv_table
+    from destage.show.tables.kv_answer import kv_table
 
     seen = set()
     for tbw in ("1TB", "20TB", "100PB"):

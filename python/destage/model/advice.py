@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from destage.base.errors import UsageError
 from destage.model.deployed import System
 from destage.model.goals import Goal
-from destage.model.metrics import BASELINE, WRITES
+from destage.model.metrics import BASELINE, LARGEST_PENDING, WRITES
 from destage.model.run import Run
 
 __all__ = [
     "PARTS",
+    "VISIBLE",
     "Choice",
     "Rival",
     "Setting",
@@ -32,6 +33,8 @@ __all__ = [
 
 #: Equal parts of the trace, by requests, in which two policies are compared.
 PARTS = 5
+#: Share of pending writes from which on they change what is printed.
+VISIBLE = 0.0005
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Wrong:
     """Change of the objective against the advised run, as a share of it; below 0 it is better."""
     significant: bool
     """Whether the difference from the advised run is significant."""
+    interval: tuple[float, float] | None = None
+    """95 % confidence interval of advised run less this one, without pending writes, or None."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Rival:
     run: Run
     """Run of the second-best policy."""
     interval: tuple[float, float] | None
-    """95 % confidence interval of advised run less rival; None where it has none."""
+    """95 % confidence interval of advised run less rival, without pending writes, or None."""
     significant: bool
     """Whether the difference from the advised run is significant."""
     parts_name: str
@@ -81,7 +86,7 @@ class Rival:
     parts: tuple[tuple[float | None, float | None], ...]
     """Values of both in equal parts of the trace, one warm run each."""
     seeds: tuple[tuple[float | None, float | None], ...] = ()
-    """Values of both by seed; empty where neither uses random numbers."""
+    """Values of both by seed, pending writes counted; empty without random numbers."""
     seeds_of: str = ""
     """Source of randomness that the seeds vary."""
 
@@ -114,7 +119,7 @@ class Setting:
     size_bytes: int
     """Cache size of the setting."""
     values: tuple[float | None, ...]
-    """Values by objective."""
+    """Values by objective, pending writes counted."""
     worse_by: tuple[float | None, ...]
     """By objective, share by which it is worse than the best run; None where not comparable."""
     significant: tuple[bool, ...]
@@ -145,17 +150,20 @@ class Choice:
 
     @property
     def value(self) -> float:
-        """Value of the objective in the advised run."""
-        found = self.goal.value(self.run)
+        """Value of the objective in the advised run, pending writes counted."""
+        return self.point.judged
+
+    @property
+    def best_value(self) -> float:
+        """Best value of the objective among all runs, pending writes counted."""
+        found = self.goal.judged(self.best)
         assert found is not None
         return found
 
     @property
-    def best_value(self) -> float:
-        """Best value of the objective among all runs."""
-        found = self.goal.value(self.best)
-        assert found is not None
-        return found
+    def has_pending(self) -> bool:
+        """Whether pending writes change a value of the curve visibly."""
+        return any(self.goal.put_off(point.run) > VISIBLE for point in self.curve)
 
     @property
     def point(self) -> SizePoint:
@@ -234,8 +242,10 @@ def _with_wrong(
     lru = choice.point.baseline
     if lru is not None and lru is not mine:
         found.append(("the usual", lru))
-    worst = here[0]
-    for pair in here[1:]:
+    # A run with many pending writes is judged by the few that it made: no verdict on it.
+    sure = [pair for pair in here if goal.put_off(pair[0]) <= LARGEST_PENDING] or here
+    worst = sure[0]
+    for pair in sure[1:]:
         if goal.better(worst[1], pair[1]):
             worst = pair
     if worst[0] not in (mine, lru):
@@ -255,7 +265,7 @@ def _with_wrong(
 
 
 def _wrong(what: str, run: Run, choice: Choice) -> Wrong | None:
-    value = choice.goal.value(run)
+    value = choice.goal.judged(run)
     if value is None:
         return None
     return Wrong(
@@ -263,6 +273,7 @@ def _wrong(what: str, run: Run, choice: Choice) -> Wrong | None:
         run,
         choice.goal.worse_by(value, choice.value),
         choice.goal.is_significant(choice.run, run),
+        interval_of(choice.goal, choice.run, run),
     )
 
 
@@ -282,10 +293,13 @@ def rival_of(choice: Choice, here: Sequence[Run]) -> Rival | None:
         return None
     goal, mine, other = choice.goal, choice.run, order[0]
     name, parts = _in_parts(goal, mine, other)
-    return Rival(other, _interval(goal, mine, other), goal.is_significant(mine, other), name, parts)
+    return Rival(
+        other, interval_of(goal, mine, other), goal.is_significant(mine, other), name, parts
+    )
 
 
-def _interval(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:
+def interval_of(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:
+    """The 95 % confidence interval of a run less another; pending writes are not counted."""
     if goal.metric is not None:
         return mine.minus(other, goal.metric.name)
     counted = WRITES if goal.prices.tbw is not None else "erases"

@@ -13,8 +13,8 @@ from destage.experiment.results import Results
 from destage.model.advised import Advised, KvAdvised
 from destage.questions.advice.saying import everything, kv_everything, kv_row_of, row_of
 from destage.show.tables.advice import WIDE, advice_table, advice_text, kv_text
-from destage.show.tables.answer import kv_table
 from destage.show.tables.frames import Tabled, by_column
+from destage.show.tables.kv_answer import kv_table
 from destage.show.tables.table import Table
 
 __all__ = ["Advice", "Answer", "KvAdvice"]

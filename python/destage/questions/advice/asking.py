@@ -225,7 +225,8 @@ def sizes_of(
     else:
         notes.append(
             f"no budget: sizes up to {size(top * trace.page_bytes)},"
-            f" {'all' if grows else 'half of the'} pages that the trace touches"
+            f" {'all' if grows else 'half of the'} pages that the trace touches, and the least"
+            " sizes of products"
         )
     return Sizes(tuple(sorted(set(found))), most, tuple(plain(n) for n in notes))
 

@@ -312,7 +312,7 @@ def _setting(
     for choice in choices:
         goal = choice.goal
         means = not system.reads_only or goal.column in _OF_READS
-        value = goal.value(made) if means else None
+        value = goal.judged(made) if means else None
         values.append(value)
         worse.append(None if value is None else goal.worse_by(value, choice.best_value))
         significant.append(value is not None and goal.is_significant(made, choice.best))
@@ -344,7 +344,7 @@ def seeds_of(
     what = " and ".join([*drawing, *(["the writes that filled the device"] if filled else [])])
     if count < 2 or not what or runner.interrupted:
         return what, ()
-    values = [(goal.value(pair[0]), goal.value(pair[1]))]
+    values = [(goal.judged(pair[0]), goal.judged(pair[1]))]
     for k in range(1, count):
         numbers = []
         for spec, run in zip((mine, theirs), pair, strict=True):
@@ -357,7 +357,7 @@ def seeds_of(
                 found = runner.runs([_seeded(spec, run, k)], [run.frames], other)
             except Stopped:
                 return what, ()
-            numbers.append(goal.value(found[0]))
+            numbers.append(goal.judged(found[0]))
         values.append((numbers[0], numbers[1]))
     return what, tuple(values)
 

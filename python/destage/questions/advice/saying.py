@@ -15,7 +15,7 @@ from destage.model.goals import COST, Goal
 from destage.model.metrics import BASELINE, LARGEST_PENDING
 from destage.model.run import Run
 from destage.model.words import counted, join, percent, plain, size
-from destage.show.tables.answer import settings_of
+from destage.show.tables.kv_answer import settings_of
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -118,6 +118,10 @@ def _place(run: Run) -> dict[str, Any]:
     }
 
 
+def _valued(run: Run, goal: Goal) -> dict[str, Any]:
+    return _place(run) | {"value": goal.value(run), "judged": goal.judged(run)}
+
+
 def _with_values(run: Run, goals: Sequence[Goal]) -> dict[str, Any]:
     return _place(run) | {"values": {goal.name: goal.value(run) for goal in goals}}
 
@@ -138,15 +142,14 @@ def _choice(choice: Choice) -> dict[str, Any]:
     goal, rival = choice.goal, choice.rival
     return {
         "objective": goal.name,
-        "advised": _place(choice.run) | {"value": choice.value},
-        "best": _place(choice.best) | {"value": choice.best_value},
+        "advised": _valued(choice.run, goal),
+        "best": _valued(choice.best, goal),
         "as_counted": _place(choice.plain),
         "curve": [_point(point, goal) for point in choice.curve],
         "rival": None
         if rival is None
-        else _place(rival.run)
+        else _valued(rival.run, goal)
         | {
-            "value": goal.value(rival.run),
             "interval": rival.interval,
             "significant": rival.significant,
             "parts_of": rival.parts_name or None,
@@ -155,11 +158,11 @@ def _choice(choice: Choice) -> dict[str, Any]:
             "seeds": rival.seeds,
         },
         "wrong": [
-            _place(w.run)
+            _valued(w.run, goal)
             | {
                 "what": w.what,
-                "value": goal.value(w.run),
                 "worse_by": w.worse_by,
+                "interval": w.interval,
                 "significant": w.significant,
             }
             for w in choice.wrong

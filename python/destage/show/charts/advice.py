@@ -88,11 +88,11 @@ def _row(run: Run, goal: Goal, value: float, divided: float, line: str) -> Row:
 def best_chart(choice: Choice, within: float, theme: Theme) -> Any:
     """The best policy at each size, lru beside it, the accepted distance, and the advice."""
     goal = choice.goal
-    known = [(p.baseline, goal.value(p.baseline)) for p in choice.curve if p.baseline is not None]
+    known = [(p.baseline, goal.judged(p.baseline)) for p in choice.curve if p.baseline is not None]
     lru = [(run, value) for run, value in known if run is not None and value is not None]
-    numbers = [p.value for p in choice.curve] + [value for _, value in lru]
+    numbers = [p.judged for p in choice.curve] + [value for _, value in lru]
     title, divided = _scaled(goal, numbers)
-    rows = [_row(p.run, goal, p.value, divided, BEST) for p in choice.curve]
+    rows = [_row(p.run, goal, p.judged, divided, BEST) for p in choice.curve]
     rows += [_row(run, goal, value, divided, BASELINE) for run, value in lru]
     top = goal.judged(choice.best) or 0.0
     limit = top * (1 - within if goal.largest else 1 + within) / divided
@@ -126,7 +126,7 @@ def front_chart(runs: Sequence[Run], front: Sequence[Run], goals: Sequence[Goal]
     known = [
         (run, a, b)
         for run in runs
-        if (a := first.value(run)) is not None and (b := second.value(run)) is not None
+        if (a := first.judged(run)) is not None and (b := second.judged(run)) is not None
     ]
     titles = [_scaled(first, [a for _, a, _ in known]), _scaled(second, [b for _, _, b in known])]
     on = {id(run) for run in front}

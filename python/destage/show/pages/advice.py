@@ -18,7 +18,7 @@ from destage.show.pages.comparison import alone, chart_part, over_size
 from destage.show.pages.layout import page_of
 from destage.show.pages.provenance import made
 from destage.show.tables import advice as said
-from destage.show.tables import answer, products
+from destage.show.tables import answer, kv_answer, products
 from destage.show.tables.results import results_table
 from destage.show.tables.table import Table
 from destage.show.tables.words import share_text
@@ -127,8 +127,8 @@ def _point(point: SizePoint, choice: Choice) -> Part:
     return {
         "cache_bytes": point.run.cache_bytes,
         "label": point.run.label,
-        choice.goal.column: point.value,
-        BASELINE: None if lru is None else choice.goal.value(lru),
+        choice.goal.column: point.judged,
+        BASELINE: None if lru is None else choice.goal.judged(lru),
     }
 
 
@@ -160,11 +160,11 @@ def kv_advice_page(advised: KvAdvised, sets: Sequence[ResultSet], command: str |
     return advised_page(
         f"{advised.trace.name}: which KV cache",
         _lead(advised),
-        [[plain(line) for line in answer.kv_answer_lines(advised)]],
+        [[plain(line) for line in kv_answer.kv_answer_lines(advised)]],
         [
             section("Sizes and wear", charts(made)),
-            section("Choice at each pair of sizes", table(answer.kv_table(advised))),
-            section("Admission filters at these sizes", table(answer.filters_table(advised))),
+            section("Choice at each pair of sizes", table(kv_answer.kv_table(advised))),
+            section("Admission filters at these sizes", table(kv_answer.filters_table(advised))),
             _kv_settings(advised),
             method([plain(line) for line in said.method_lines(advised)], sets[-1], None),
         ],
@@ -178,7 +178,7 @@ def kv_advice_page(advised: KvAdvised, sets: Sequence[ResultSet], command: str |
 def _kv_settings(advised: KvAdvised) -> Part | None:
     withheld = f"Withheld, because {advised.withheld} (--force prints them)."
     blocks = [text("note", withheld if advised.withheld else "")]
-    for given in answer.settings_of(advised):
+    for given in kv_answer.settings_of(advised):
         blocks.append(text("typed", given.typed, title=given.host))
         lacks = f"Left out: {given.lacks}. " if given.lacks else ""
         blocks.append(text("note", f"{lacks}Source: {given.source}."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from destage.model.advice import Choice, Rival, Wrong
+from destage.model.advice import VISIBLE, Choice, Rival, Wrong
 from destage.model.advised import Advised, KvAdvised
 from destage.model.goals import Goal
 from destage.model.metrics import METRICS
@@ -22,9 +22,8 @@ from destage.model.words import (
     significant,
     size,
 )
-from destage.show.tables.answer import (
-    answer_lines,
-    answer_table,
+from destage.show.tables.answer import answer_lines, answer_table, pending_notes
+from destage.show.tables.kv_answer import (
     filters_table,
     kv_answer_lines,
     kv_table,
@@ -106,13 +105,9 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
     if run is best:
         said = [f"{lead}, the best of these runs."]
     else:
-        # By the numbers that the table compares.
-        judged, top = goal.judged(run), goal.judged(best)
-        assert judged is not None
-        assert top is not None
-        far = _behind(goal.worse_by(judged, top), "the best of these runs")
+        far = _behind(goal.worse_by(choice.value, choice.best_value), "the best of these runs")
         said = [f"{lead}, {far} ({place(best)}: {goal.text(choice.best_value)})."]
-    alone = all(goal.value(r) == choice.value for r in (p.run for p in choice.curve))
+    alone = all(point.judged == choice.value for point in choice.curve)
     if alone and len(choice.curve) > 1:
         said.append("All sizes give the same value of this objective.")
     sizes = [point for point in choice.curve if point.near]
@@ -132,10 +127,11 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
     if ties:
         said.append(f"{several([run.label, *ties])}: no significant difference at that size.")
     share = goal.put_off(run)
-    if share > 0.0005:
+    if share > VISIBLE:
         said.append(
-            f"{percent(share, 1)} of its flash writes are pending or come after the last request:"
-            f" with them, at the mean cost of the others, {goal.text(goal.judged(run))}."
+            f"{percent(share, 1)} of its flash writes are pending or come after the last request,"
+            f" and are counted at the mean cost of the others; without them"
+            f" {goal.text(goal.value(run))}."
         )
     return said
 
@@ -143,12 +139,6 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
 def _tail(goal: Goal, run: Run) -> str:
     tail = tail_text(goal, run)
     return f" ({tail})" if tail else ""
-
-
-def _with_pending(goal: Goal, run: Run) -> str:
-    """The number with pending writes, which the choice uses, if it differs."""
-    judged = goal.text(goal.judged(run))
-    return "" if judged == goal.text(goal.value(run)) else f", {judged} with pending writes"
 
 
 def _signed(goal: Goal, value: float) -> str:
@@ -163,18 +153,28 @@ def sure_lines(choice: Choice) -> list[str]:
     if rival is None:
         return ["No other candidate ran at that size: significance is unknown."]
     tail = tail_text(goal, rival.run)
-    theirs = goal.text(goal.value(rival.run)) + (f", {tail}" if tail else "")
-    theirs = f"{rival.run.label} ({theirs}){_with_pending(goal, rival.run)},"
+    theirs = goal.text(goal.judged(rival.run)) + (f", {tail}" if tail else "")
     differs = "significantly" if rival.significant else "not significantly"
-    said = [f"The next best at that size, {theirs} is {differs} different"]
+    said = [f"The next best at that size, {rival.run.label} ({theirs}), is {differs} different"]
     if rival.interval is not None:
-        low, high = (_signed(goal, one) for one in rival.interval)
-        said[0] += f" (this choice minus it: {low} to {high}, 95{NBSP}% CI)"
+        said[0] += _interval_text(choice, rival.run, rival.interval)
     elif rival.significant:
         said[0] += " (by more than 1\u00a0%; the run is too short for an interval)"
     said[0] += "."
     said += [*_of_parts(choice, rival), *_of_seeds(choice, rival)]
     return said
+
+
+def _interval_text(choice: Choice, other: Run, interval: tuple[float, float]) -> str:
+    """The interval of a difference, in parentheses."""
+    low, high = (_signed(choice.goal, one) for one in interval)
+    return f" (this choice minus it{_without(choice, other)}: {low} to {high}, 95{NBSP}% CI)"
+
+
+def _without(choice: Choice, other: Run) -> str:
+    """That numbers leave pending writes out, where that changes them."""
+    shares = (choice.goal.put_off(run) for run in (choice.run, other))
+    return ", without pending writes" if max(shares) > VISIBLE else ""
 
 
 def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
     mine, theirs = choice.run.label, rival.run.label
     said = f"{mine} is ahead of {theirs} in {ahead} of {parts} equal parts of the trace"
     shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
-    said += f" ({of}"
+    said += f" ({of}{_without(choice, rival.run)}"
     if shares:
         said += f": {_span(min(shares), max(shares))}"
     said += ")"
@@ -228,13 +228,12 @@ def wrong_lines(choice: Choice) -> list[str]:
 
 def _wrong(choice: Choice, wrong: Wrong) -> str:
     goal, run = choice.goal, wrong.run
-    value = goal.text(goal.value(run)) + _tail(goal, run)
-    if wrong.what == "the worst":
-        value += _with_pending(goal, run)
+    value = goal.text(goal.judged(run)) + _tail(goal, run)
     far = _behind(wrong.worse_by, "this choice")
     if not wrong.significant and run.frames == choice.run.frames:
-        known = choice.run.has_intervals_against(run)
-        far = "not significantly different from this choice" if known else f"{far} (no interval)"
+        found = wrong.interval
+        alike = "not significantly different from this choice"
+        far = f"{alike}{_interval_text(choice, run, found)}" if found else f"{far} (no interval)"
     names = {
         "the usual": f"{run.label}, the usual choice, at that size",
         "the worst": f"{run.label}, the worst at that size",
@@ -306,11 +305,14 @@ def joint_line(advised: Advised) -> str:
 def advice_table(advised: Advised, choice: Choice) -> Table:
     """The curve: the best policy at each size, the advice marked."""
     goal = choice.goal
-    heads = ["size", "pages", "of pages", "policy", goal.name, "from best", f"lru {goal.name}"]
-    columns = [Column(head, right=head != "policy", key=head == "size") for head in heads]
     has_hits = goal.column != "hit_ratio"
-    columns += [Column("hit %", spare=True)] if has_hits else []
-    columns += [Column("ties with", right=False)]
+    heads = ["size", "pages", "of pages", "policy", *["hit %"] * has_hits]
+    heads += [goal.name, "from best", f"lru {goal.name}", "ties with"]
+    left = ("policy", "ties with")
+    columns = [
+        Column(head, right=head not in left, key=head == "size", spare=head == "hit %")
+        for head in heads
+    ]
     table = Table(f"{goal.title} over cache size, the best policy at each", columns, [[]])
     top = goal.judged(choice.best)
     for point in choice.curve:
@@ -321,19 +323,15 @@ def advice_table(advised: Advised, choice: Choice) -> Table:
             [
                 Cell(size(run.cache_bytes), best=run is choice.run),
                 *(Cell(number(run.frames)), Cell(share), Cell(run.label)),
-                Cell(goal.text(point.value)),
-                Cell(NONE if far is None else far_text(far)),
-                Cell(NONE if lru is None else goal.text(goal.value(lru))),
                 *([Cell(ratio(run.hit_ratio))] if has_hits else []),
+                Cell(goal.text(point.judged)),
+                Cell(NONE if far is None else far_text(far)),
+                Cell(NONE if lru is None else goal.text(goal.judged(lru))),
                 Cell(several(point.ties)),
             ]
         )
     table.notes.append(f"* the smallest size within {share_text(advised.within)} of the best")
-    if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
-        table.notes.append(
-            "from best: writes that are pending or come after the last request count at the mean"
-            " cost of the others"
-        )
+    table.notes += pending_notes(choice)
     table.notes = [plain(note) for note in table.notes]
     return table
 
@@ -362,7 +360,7 @@ def front_table(advised: Advised) -> Table:
     table = Table("Pareto front: no other run is as good in all of these", columns, [[]])
     for run in advised.front:
         cells = [Cell(size(run.cache_bytes), best=run is advised.joint), Cell(run.label)]
-        cells += [Cell(goal.text(goal.value(run), FINE)) for goal in advised.goals]
+        cells += [Cell(goal.text(goal.judged(run), FINE)) for goal in advised.goals]
         table.groups[0].append([*cells, Cell(ratio(run.hit_ratio))])
     table.notes.append("neighbours may not differ significantly")
     if any(run is advised.joint for run in advised.front):
@@ -492,7 +490,8 @@ def kv_text(
     def head(title: str) -> None:
         out.extend(["", f"## {title}" if markdown else title])
 
-    say(iter([*kv_answer_lines(advised), settings_line(advised)]))
+    withheld = [settings_line(advised)] if advised.withheld or not explain else []
+    say(iter([*kv_answer_lines(advised), *withheld]))
     draw(kv_table(advised))
     if explain:
         filters = filters_table(advised)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from destage.model.advice import Choice, deployable
-from destage.model.advised import HITS, Advised, KvAdvised
-from destage.model.configuration import ASSUMED_YEARS, DAY_NS, Configuration
-from destage.model.deployed import KvSetting, System, kv_settings
+from destage.model.advised import HITS, Advised
+from destage.model.deployed import System
 from destage.model.run import Run, measured_text
 from destage.model.words import (
     NBSP,
     NONE,
     counted,
-    duration,
     join,
     percent,
     plain,
     ratio,
-    significant,
     size,
-    volume,
 )
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import far_text, place, share_text, title_of
@@ -29,11 +25,7 @@ from destage.show.tables.words import far_text, place, share_text, title_of
 __all__ = [
     "answer_lines",
     "answer_table",
-    "filters_table",
-    "kv_answer_lines",
-    "kv_table",
-    "settings_line",
-    "settings_of",
+    "pending_notes",
 ]
 
 #: How to record a trace that says more.
@@ -69,11 +61,11 @@ def _worth(advised: Advised) -> str:
             f"; a larger one may be better: {size(choice.curve[-1].run.cache_bytes)} is the largest"
             f" size tried{_of_few(advised)}"
         )
-    value, here = goal.text(goal.value(run)), size(run.cache_bytes)
+    value, here = goal.text(goal.judged(run)), size(run.cache_bytes)
     said = f"Worth it: {'yes' if advised.worth else 'no'}; a cache of {here}"
-    mine = goal.value(run)
-    without = None if advised.nothing is None else goal.value(advised.nothing)
-    if advised.nothing is None or not without or mine is None or not goal.judged(advised.nothing):
+    mine = goal.judged(run)
+    without = None if advised.nothing is None else goal.judged(advised.nothing)
+    if advised.nothing is None or not without or mine is None:
         # Nothing is hit without a cache; of other objectives that number is not known.
         return f"{said} gives {title} {value}{rises}."
     before = goal.text(without)
@@ -94,21 +86,21 @@ def _of_few(advised: Advised) -> str:
 def not_worth(advised: Advised) -> str:
     """The one sentence where no cache helps."""
     choice = advised.first
-    goal, best = choice.goal, choice.best
+    goal = choice.goal
     if goal.column in HITS or advised.nothing is None:
-        most = goal.text(goal.value(best))
+        most = goal.text(choice.best_value)
         who = "both tiers serve" if advised.below else "a cache serves"
         return (
             f"Worth it: no, or the trace is too short; {who} at most {most} of the"
             f" accesses at any size up to {size(choice.curve[-1].run.cache_bytes)}."
         )
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
+    without = goal.text(goal.judged(advised.nothing))
     return (
         "Worth it: no, or the trace is too short; no cache"
         f"{' of a product' if advised.deployed else ''} up to"
         f" {size(choice.curve[-1].run.cache_bytes)} improves {title} significantly"
-        f" ({goal.text(goal.value(advised.nothing))} without one, {goal.text(choice.best_value)} at"
-        " best)."
+        f" ({without} without one, {goal.text(choice.best_value)} at best)."
     )
 
 
@@ -169,12 +161,10 @@ def _possible(advised: Advised) -> str | None:
     if not _is_possible(advised, run):
         if run.cache_bytes >= mine.cache_bytes:
             return None
-        return f"Not in any product: {place(run)}, smaller and not significantly different."
+        return f"Not in any product: {place(run)}, smaller, no significant difference."
     if not goal.better(judged, ours):
         return None
-    return (
-        f"Not in any product: {place(run)} gives {goal.text(goal.value(run))} (curve: --explain)."
-    )
+    return f"Not in any product: {place(run)} gives {goal.text(judged)} (curve: --explain)."
 
 
 def _is_possible(advised: Advised, run: Run) -> bool:
@@ -194,7 +184,7 @@ def _sure(choice: Choice) -> str:
     rival, goal = choice.rival, choice.goal
     if rival is None:
         return "No other candidate ran at that size: significance is unknown."
-    theirs = f"{rival.run.label} ({goal.text(goal.value(rival.run))})"
+    theirs = f"{rival.run.label} ({goal.text(goal.judged(rival.run))})"
     if rival.significant:
         return f"The next best at that size, {theirs}, is significantly different."
     return f"The next best at that size, {theirs}, is not significantly different."
@@ -247,6 +237,13 @@ def answer_lines(advised: Advised) -> list[str]:
     return [plain(line) for line in lines if line]
 
 
+def pending_notes(choice: Choice) -> list[str]:
+    """The note on values with pending writes; none where they change no printed value."""
+    if not choice.has_pending:
+        return []
+    return [f"{choice.goal.name}: with pending writes, each at the mean cost of the others"]
+
+
 def answer_table(advised: Advised) -> Table:
     """A row a size: the best that a product can be set to, and the best there is."""
     choice, everything = advised.first, advised.choices[0]
@@ -262,27 +259,29 @@ def answer_table(advised: Advised) -> Table:
     top = goal.judged(choice.best)
     if title and advised.nothing is not None:
         row = [Cell("-"), Cell("-"), Cell(title), *[Cell("0.00")] * has_hits]
-        row += [Cell(goal.text(goal.value(advised.nothing))), Cell(NONE)]
+        row += [Cell(goal.text(goal.judged(advised.nothing))), Cell(NONE)]
         table.groups[0].append(row + ([Cell(""), Cell("")] if apart else []))
     ran = Counter(run.frames for run in advised.candidates)
+    shown = set[int]()
     for point in choice.curve:
         run = point.run
         # Sizes that deployed systems alone were run at would look better than they are.
         if 2 * ran[run.frames] < max(ran.values()) and run is not advised.run:
             continue
+        shown.add(run.frames)
         far = None if top is None else goal.worse_by(point.judged, top)
         share = NONE if run.cache_share is None else percent(run.cache_share, 1)
         row = [Cell(size(run.cache_bytes), best=run is advised.run), Cell(share), Cell(run.label)]
         row += [Cell(ratio(run.hit_ratio, 2))] * has_hits
-        row += [Cell(goal.text(point.value)), Cell(NONE if far is None else far_text(far))]
+        row += [Cell(goal.text(point.judged)), Cell(NONE if far is None else far_text(far))]
         if apart:
             there = best.get(run.frames)
             other = (
                 there is not None and there.run is not run and goal.is_significant(there.run, run)
             )
             row += [
-                Cell(there.run.label if there is not None and other else "="),
-                Cell(goal.text(there.value) if there is not None and other else ""),
+                Cell(there.run.label if there is not None and other else NONE),
+                Cell(goal.text(there.judged) if there is not None and other else ""),
             ]
         table.groups[0].append(row)
     near = share_text(advised.within)
@@ -292,257 +291,16 @@ def answer_table(advised: Advised) -> Table:
         plain(f"* the smallest size within {near} of the best; --explain shows the rest")
     )
     if any(row[2].text.endswith("+ writer") for row in table.rows()):
-        table.notes.append("+ writer: with background write-back, as that product has")
+        table.notes.append("+ writer: with a background writer, as that product has")
     if apart:
         table.notes.append(
-            "possible: a policy that no product has, if significantly better at that size; =: none"
+            "possible: a significantly better policy that no product offers at that size; -: none"
         )
-    if any(goal.put_off(point.run) > 0.0005 for point in choice.curve):
-        table.notes.append("from best: pending writes are charged at the mean cost of the others")
+    if choice.best.frames not in shown:
+        table.notes.append(
+            f"best: {place(choice.best)}, {goal.text(choice.best_value)}; few policies ran at that"
+            " size"
+        )
+    table.notes += pending_notes(choice)
     table.notes = [plain(note).replace(NBSP, " ") for note in table.notes]
     return table
-
-
-def _upper(one: Configuration) -> str:
-    """The policy of tier 1 as one types it."""
-    return one.run.label.partition(" over ")[0]
-
-
-def _filter(one: Configuration) -> str:
-    return str(one.run["admit"]) if one.flash_bytes else NONE
-
-
-def kv_answer_lines(advised: KvAdvised) -> Iterator[str]:
-    """The answer: worth and wear first; servers and recomputing if asked."""
-    chosen = advised.chosen
-    yield _kv_worth(advised)
-    yield _wear(chosen) + _extrapolated(advised, chosen)
-    yield f"DRAM: {size(chosen.dram_bytes)}, policy {_upper(chosen)}{_rises(advised)}."
-    yield _flash(advised) if chosen.flash_bytes else _no_flash(advised)
-    yield from _fleet(advised)
-    yield from _recomputing(advised)
-
-
-def _rises(advised: KvAdvised) -> str:
-    """Note that hits still rise at the largest sizes tried."""
-    if not advised.rises:
-        return ""
-    most = [max(one.sizes[k] for one in advised.candidates) for k in (0, 1)]
-    dram, flash = map(size, most)
-    if not most[1]:
-        return f"; the curve still rises at the largest size tried, {dram}: try more (--cache)"
-    return (
-        f"; the curve still rises with {advised.rises} at the largest sizes tried ({dram} of DRAM,"
-        f" {flash} of flash): try more (--cache, --tier2-cache)"
-    )
-
-
-def _extrapolated(advised: KvAdvised, chosen: Configuration) -> str:
-    """Length of the trace from which a day's writes were extrapolated."""
-    length = advised.trace.duration_ns
-    if not chosen.written_per_day or length is None or length >= DAY_NS:
-        return ""
-    return f" Extrapolated from {duration(length)}."
-
-
-def settings_of(advised: KvAdvised) -> Sequence[KvSetting]:
-    """Settings of each host; none if they are withheld."""
-    return () if advised.withheld else kv_settings(advised.chosen)
-
-
-def settings_line(advised: KvAdvised) -> str:
-    """Where the settings are, or why they are withheld."""
-    if advised.withheld:
-        return f"Settings: withheld, because {advised.withheld} (override: --force)."
-    hosts = ", ".join(setting.host for setting in settings_of(advised))
-    return f"Settings: for {hosts} with --explain."
-
-
-def _kv_worth(advised: KvAdvised) -> str:
-    chosen, alone = advised.chosen, advised.dram_only
-    saves = f"cached prefixes save {percent(chosen.hits, 1)} of the prompt tokens"
-    if not advised.worth:
-        return f"Worth it: no; {saves}, and no configuration saves more than 1 %."
-    if not chosen.flash_bytes:
-        return f"Worth it: yes, without flash; {saves}."
-    points = 100 * (chosen.hits - alone.hits)
-    more = f"flash adds {points:.1f} points to DRAM alone"
-    if advised.gain is not None:
-        low, high = (100 * bound for bound in advised.gain)
-        more += f" (95 % CI {low:.1f} to {high:.1f})"
-    years = chosen.life_years
-    if years is None or not chosen.wears_out:
-        return f"Worth it: yes; {saves}, {more}."
-    if chosen.dollars is not None:
-        return f"Worth it: yes, with a new SSD every {_life(years)}; {saves}, {more}."
-    return f"Worth it: only if the SSD may wear out in {_life(years)}; {saves}, {more}."
-
-
-def _flash(advised: KvAdvised) -> str:
-    """The flash tier; where its drive wears out, what another filter would write."""
-    chosen = advised.chosen
-    policy = chosen.run["tier2_policy"]
-    line = f"Flash: {size(chosen.flash_bytes)}, policy {policy}, admission {_filter(chosen)}"
-    sparing = [one for one in advised.filters if 0 < 2 * one.written <= chosen.written]
-    if not chosen.wears_out or not sparing:
-        return f"{line}."
-    other = max(sparing, key=lambda one: one.hits)
-    times, points = chosen.written / other.written, 100 * (chosen.hits - other.hits)
-    less = f"{abs(points):.1f} points {'less' if points >= 0 else 'more'}"
-    return f"{line}; {_filter(other)} writes {significant(times)} times less and hits {less}."
-
-
-def _no_flash(advised: KvAdvised) -> str:
-    """Why no flash is part of the advice."""
-    flash = [one for one in advised.candidates if one.written]
-    if flash and not any(one.lasts for one in flash):
-        longest = max(flash, key=lambda one: one.life_years or 0.0)
-        years, life = significant(advised.prices.years), _life(longest.life_years or 0.0)
-        rating = " at one write of it a day (assumed)" if advised.prices.tbw is None else ""
-        none = f"no configuration with flash lasts {years} years"
-        return f"Flash: none; {none}{rating} (the longest {life})."
-    return "Flash: none."
-
-
-def _fleet(advised: KvAdvised) -> Iterator[str]:
-    """Needs of several servers together."""
-    chosen, count = advised.chosen, advised.servers
-    if count == 1:
-        return
-    line = f"{count} servers: {size(count * chosen.dram_bytes)} of DRAM"
-    if chosen.flash_bytes:
-        line += f" and {size(count * chosen.flash_bytes)} of flash"
-    if chosen.written_per_day:
-        line += f", {volume(count * chosen.written_per_day)} written a day"
-    if chosen.drives is not None:
-        line += f", {counted(count * chosen.drives, 'drive')}"
-    yield f"{line}."
-
-
-def _recomputing(advised: KvAdvised) -> Iterator[str]:
-    """From which rate on flash is faster than computing the tokens."""
-    least, read = advised.worth_reading_bytes_per_s, advised.chosen.flash_read_bytes_per_s
-    if least is None:
-        return
-    rate = significant(advised.prefill_tokens_per_s)
-    line = (
-        f"Recomputing: where a server computes {rate} tokens/s, flash that reads more than"
-        f" {volume(least)}/s is faster"
-    )
-    if read is not None:
-        line += f"; {volume(read)}/s were read from it on average"
-    yield f"{line}."
-
-
-def _life(years: float) -> str:
-    """Years, or days where they are fewer than that."""
-    if years < 1:
-        return f"{significant(365.25 * years)} days"
-    return f"{significant(years)} years"
-
-
-def _lasts(one: Configuration) -> str:
-    """The life of the drive in a table's cell."""
-    if one.life_years is not None:
-        return _life(one.life_years)
-    return "lasts" if one.flash_bytes and not one.written else NONE
-
-
-def _wear(chosen: Configuration) -> str:
-    per_day, years = chosen.written_per_day, chosen.life_years
-    if not chosen.flash_bytes:
-        return "SSD: nothing is written to flash."
-    if not chosen.written:
-        return "SSD: nothing was written to flash."
-    if per_day is None:
-        return "SSD: no lifetime, because the trace has no times."
-    wear = f"SSD: {volume(per_day)} written a day"
-    if years is None:
-        return f"{wear}."
-    if chosen.prices.tbw is None:
-        once = f"at one write of its {size(chosen.flash_bytes)} a day"
-        wear += f"; {once} (assumed; --price tbw=) it lasts {_life(years)}"
-    else:
-        wear += f"; the rated writes last {_life(years)}"
-    return f"{wear}. {_endurance(chosen)}"
-
-
-def _endurance(chosen: Configuration) -> str:
-    """The rating that the years take, and how many drives have it."""
-    years, needed = significant(chosen.prices.years), chosen.needed_bytes
-    writes = significant(chosen.drive_writes_per_day)
-    assert needed is not None, "asked only where the writes of a day are known"
-    drive = f"drive of {volume(chosen.sold_bytes)}"
-    line = f"{years} years take {writes} drive writes a day ({drive}), {volume(needed)} in all"
-    if chosen.drives is not None:
-        each = " each" * (chosen.drives != 1)
-        line += f": {counted(chosen.drives, 'drive')} rated {volume(chosen.rated_bytes)}{each}"
-    return f"{line}."
-
-
-def _table(advised: KvAdvised, rows: Sequence[Configuration]) -> Table:
-    """Configurations as a table; the advice is marked."""
-    columns = [
-        Column("DRAM", key=True),
-        Column("flash", key=True),
-        Column("policy", right=False),
-        Column("tier 2", right=False),
-        Column("admission", right=False),
-        Column("token hit %"),
-        Column("stranded %"),
-        Column("writes a day"),
-    ]
-    wears = any(one.life_years is not None for one in rows)
-    columns += [Column("life")] if wears else []
-    priced = any(one.dollars is not None for one in rows)
-    columns += [Column("dollars a year")] if priced else []
-    cells = []
-    for one in rows:
-        per_day, flash = one.written_per_day, one.flash_bytes
-        texts = [
-            size(one.dram_bytes),
-            size(flash) if flash else NONE,
-            _upper(one),
-            str(one.run["tier2_policy"]) if flash else NONE,
-            _filter(one),
-            ratio(one.hits, 2),
-            ratio(one.run["stranded_ratio"], 2),
-            volume(per_day) if flash and per_day is not None else NONE,
-        ]
-        texts += [_lasts(one)] if wears else []
-        texts += [NONE if one.dollars is None else significant(one.dollars)] if priced else []
-        mine = one is advised.chosen
-        cells.append([Cell(text, best=mine and k == 0) for k, text in enumerate(texts)])
-    return Table("", columns, [cells])
-
-
-def kv_table(advised: KvAdvised) -> Table:
-    """The choice at each pair of sizes; a star marks the advice."""
-    table = _table(advised, advised.curve)
-    near = f"{100 * advised.within:g} % of the most hits ({percent(advised.best.hits, 2)})"
-    if any(one.hits > advised.best.hits for one in advised.candidates):
-        near += " with an SSD that lasts"
-    prices = advised.prices
-    if advised.chosen.dollars is not None:
-        rule = "the lowest cost a year"
-    else:
-        rule = (
-            f"an SSD life of {significant(prices.years)} years (if none: half of the longest life);"
-            " then the least DRAM, the least flash, the fewest flash writes"
-        )
-    table.notes.insert(0, f"* the advice: within {near}; {rule}")
-    if prices.tbw is None and any(one.life_years is not None for one in advised.curve):
-        table.notes.append(_ASSUMED)
-    return table
-
-
-#: The assumed rating behind the life of a drive.
-_ASSUMED = (
-    f"life: at one write of the whole flash a day for {ASSUMED_YEARS:g} years, assumed (--price"
-    " tbw=600TB gives the rating)"
-)
-
-
-def filters_table(advised: KvAdvised) -> Table | None:
-    """The advice with each other filter; None without a flash tier."""
-    return _table(advised, advised.filters) if advised.filters else None

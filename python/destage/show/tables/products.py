@@ -64,7 +64,7 @@ def _setting_row(setting: Setting, advised: Advised) -> list[Cell]:
         hits_only = value is None and goal.column == "hit_ratio" and reads
         cells += [
             Cell(reads.replace(" ", f"{NBSP}% ") if hits_only else goal.text(value)),
-            Cell(NONE if far is None else signed_share(far) + tie),
+            Cell(NONE if far is None else far_text(far, sign(min(far, 0.0))) + tie),
             Cell(NONE if near is None else size(near.cache_bytes)),
         ]
     has_hits = any(goal.column != "hit_ratio" for goal in advised.goals)
