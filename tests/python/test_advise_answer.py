@@ -14,9 +14,13 @@ from conftest import Destage
 
 import destage as ds
 from destage.model.deployed import sizes_now, systems
+from destage.model.metrics import LARGEST_PENDING
+from destage.model.words import plain, size
 from destage.questions.advice import running
 from destage.questions.runs import Interrupted
-from destage.show.tables.answer import _is_possible
+from destage.show.tables.advice import choice_lines
+from destage.show.tables.answer import _is_possible, answer_lines, answer_table
+from destage.show.tables.words import far_text
 
 DRIVE = ds.open_device("small")
 OBJECTIVES = ("hit", "mean", "p99", "waf", "cost")
@@ -86,6 +90,31 @@ def test_no_run_beats_the_advice_within_its_own_rule(
         here = [r for r in near if r["frames"] == choice.run.frames]
         assert sign * ours == max(sign * judged(r, name) for r in here)
     assert advice.run is advice.deployed[0].run
+
+
+def test_printed_values_count_pending_writes_as_the_choice_does(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    advice = advices["oltp", "mean"]
+    choice = advice.first
+    goal = choice.goal
+    assert choice.has_pending
+    shown = plain(goal.text(goal.judged(advice.run)))
+    assert shown != plain(goal.text(goal.value(advice.run)))
+    assert plain(goal.text(choice.best_value)) in answer_lines(advice)[0]
+    assert f" gives {shown}" in plain(" ".join(choice_lines(choice, advice.within)))
+    table = answer_table(advice)
+    names = [column.title for column in table.columns]
+    points = {plain(size(p.run.cache_bytes)): p for p in choice.curve}
+    for row in list(table.rows())[1:]:
+        point = points[plain(row[0].text).rstrip("*")]
+        assert plain(row[names.index("mean")].text) == plain(goal.text(point.judged))
+        far = (point.judged - choice.best_value) / choice.best_value
+        assert plain(row[names.index("from best")].text) == plain(far_text(far))
+    assert "mean: with pending writes, each at the mean cost of the others" in table.notes
+    worst = next(wrong for wrong in choice.wrong if wrong.what == "the worst")
+    assert goal.put_off(worst.run) <= LARGEST_PENDING
+    assert any(goal.put_off(run) > LARGEST_PENDING for run in advice.candidates)
 
 
 def test_the_writer_and_those_that_look_at_the_drive_are_candidates(

@@ -221,6 +221,14 @@ def test_steps_show_the_lists_after_each_access() -> None:
         "access   result  evicted  destaged  T1  T2  B1  B2  p",
     ]
     assert steps._repr_html_().count("<tr>") == 6
+    # Pages have the mark, the numbers of their blocks have none.
+    fab = ds.Cache("fab", frames=4, pages_per_block=2).steps([2, 4, 1, 6], write=True)
+    assert [step.state["clusters"] for step in fab] == [
+        "[1 [2*]]",
+        "[2 [4*]] [1 [2*]]",
+        "[0 [1*]] [2 [4*]] [1 [2*]]",
+        "[3 [6*]] [0 [1*]] [2 [4*]] [1 [2*]]",
+    ]
     own = ds.Cache(Lru, 2).steps(["x", "y", "x"])
     assert own[2].state == {"recent": "x y"}
 

@@ -92,21 +92,34 @@ def test_a_run_has_one_number_whatever_runs_beside_it() -> None:
         how: Any = options
         alone = {
             (policy, size): ds.compare(trace, policy, cache=size, **how)[0]
-            for policy in ("lru", "arc", "none")
+            for policy in ("lru", "arc")
             for size in ("2%", "10%", "30%")
-            if policy != "none" or "device" in how
         }
         names = ",".join(dict.fromkeys(policy for policy, _ in alone))
         for sizes in ("2%,10%,30%", "30%,2%", "2%,10%"):
             for run in ds.compare(trace, names, cache=sizes, jobs=2, **how):
-                # Without a cache there is one run, over the part of the largest.
-                largest = max(sizes.split(","), key=lambda size: float(size[:-1]))
-                one = alone[run.policy, largest if run.has_no_cache else run.cache]
+                one = alone[run.policy, run.cache]
                 assert run.counters == one.counters, (run.label, run.cache, sizes)
                 assert run.metrics == one.metrics
                 assert run.measured == one.measured
     text = ds.compare(trace, "lru", cache="2%,30%", device="small", queue_depth=4).table()
     assert "measured: from the request that fills the cache (" in text
+
+
+def test_beside_no_cache_every_size_is_measured_from_one_request() -> None:
+    trace = ds.synth("oltp", requests=6000, pages=2000, seed=4)
+    how: Any = {"device": "small", "queue_depth": 4}
+    alone = ds.compare(trace, "lru", cache="2%,10%,30%", **how)
+    none, *beside = ds.compare(trace, "none,lru", cache="2%,10%,30%", **how)
+    last = alone[-1].warmup_requests
+    assert {run.warmup_requests for run in (none, *beside)} == {last}
+    assert alone[0].warmup_requests < last
+    assert beside[-1].counters == alone[-1].counters
+    (late,) = ds.compare(trace, "lru", cache="2%", warmup=f"{last}r", **how)
+    assert beside[0].counters == late.counters
+    # One size is measured from its own request, with none or without.
+    one = ds.compare(trace, "none,lru", cache="2%", **how)
+    assert {run.warmup_requests for run in one} == {alone[0].warmup_requests}
 
 
 def test_sizes_are_compared_over_the_part_that_all_measured() -> None:

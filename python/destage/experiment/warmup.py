@@ -3,7 +3,8 @@
 The request is known before anything runs: until as many distinct pages were accessed as a cache has
 frames, no policy evicts. So policies at one size are measured over the same part of a trace, and a
 run has the same numbers whatever runs beside it. Where sizes are compared with each other (advice,
-curves), one request holds for all: when the largest cache that fills in the first half is full.
+curves, a run without a cache), one request holds for all: when the largest cache that fills in the
+first half is full.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 from destage import _destage
 from destage.experiment.task import Task, given_options
 
-__all__ = ["AUTO", "measured_alike", "measured_alone"]
+__all__ = ["AUTO", "measured_alike", "measured_alone", "measured_beside"]
 
 #: The warm-up until caches are full; the default in front of a device.
 AUTO = "auto"
@@ -29,6 +30,17 @@ def measured_alone(tasks: Sequence[Task]) -> list[Task]:
         else task
         for task in tasks
     ]
+
+
+def measured_beside(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks of a table; beside a run without a cache, one request holds for all sizes.
+
+    That run is compared with every size.
+    """
+    runs = [(policy.name, size.frames) for task in tasks for policy, size in task.every()]
+    sizes = {frames for name, frames in runs if name != "none"}
+    without = any(name == "none" for name, _ in runs)
+    return measured_alike(tasks) if without and len(sizes) > 1 else measured_alone(tasks)
 
 
 def measured_alike(tasks: Sequence[Task]) -> list[Task]:

@@ -72,8 +72,9 @@ class RunOptions(TypedDict, total=False):
     """Cost of a page read and a page write, `"read=1,write=118"`, whole numbers in any unit: gives
     `cost`, and is the default of parameters that policies call a cost."""
     warmup: str | None
-    """Warm-up, replayed and not measured: `"auto"` (until the caches are full; the default in front
-    of a device), `"10%"`, `"100000r"` (requests), `"60s"`, `"full"` or `"none"`."""
+    """Warm-up, replayed and not measured: `"10%"`, `"100000r"` (requests), `"60s"`, `"full"`,
+    `"none"`, or `"auto"`, the default in front of a device: each size until its cache is full,
+    beside policy `"none"` all sizes until the largest cache is."""
     fetch_on_write_miss: bool
     """A write miss reads the page first; counts, never decides."""
     flush_at_end: bool

@@ -107,10 +107,17 @@ def _state(cache: Cache) -> dict[str, str]:
 
 
 def _text(part: Any, dirty: set[Hashable]) -> str:
-    """A list as it is read, or a list of lists in brackets; long ones end with dots."""
+    """A list as it is read, or a list of lists in brackets; long ones end with dots.
+
+    A list beside numbers has the pages of a block; the numbers are of the block, and no pages.
+    """
     if not isinstance(part, list):
-        is_dirty = isinstance(part, Hashable) and part in dirty
-        return f"{part}{_DIRTY if is_dirty else ''}"
-    texts = (f"[{_text(p, dirty)}]" if isinstance(p, list) else _text(p, dirty) for p in part)
-    shown = list(islice(texts, _MOST))
+        return str(part)
+    has_pages = not any(isinstance(one, list) for one in part)
+    shown = [
+        f"[{_text(one, dirty)}]"
+        if isinstance(one, list)
+        else f"{one}{_DIRTY if has_pages and one in dirty else ''}"
+        for one in islice(part, _MOST)
+    ]
     return " ".join([*shown, "..."] if len(part) > _MOST else shown)

@@ -20,7 +20,7 @@ from destage.experiment.experiment import StoreLike, Unfinished, experiment_of
 from destage.experiment.result_sets import incomplete, one_of_each
 from destage.experiment.results import Results
 from destage.experiment.task import Size, Task, sizes_of
-from destage.experiment.warmup import measured_alone
+from destage.experiment.warmup import measured_alone, measured_beside
 from destage.lab.checks import (
     Exclusions,
     asked,
@@ -245,7 +245,7 @@ def compare_pairs(
     for one, drive, specs, sizes in parts:
         check_in_front([one], drive, tier2=_has_tier2(asked_for))
         tasks += [Task.of(one, drive, specs, sizes, asked).sized() for asked in tiers]
-    tasks = measured_alone(tasks)
+    tasks = measured_beside(tasks)
     planned = sum(task.runs for task in tasks)
     try:
         sets = experiment_of(store, jobs, progress).sets(tasks)
