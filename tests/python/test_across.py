@@ -187,6 +187,8 @@ def test_against_is_in_every_form(destage: Destage, msr: Path, tmp_path: Path) -
     assert "% Differences from arc" in (tmp_path / "t.tex").read_text()
     assert "<h3>Differences from arc, with 95 % intervals</h3>" in (tmp_path / "t.html").read_text()
     assert ds.Results.load(tmp_path / "t.json").baseline == "arc"
+    alone = destage("compare", msr, "-p", "arc", "-c", "10%", "--against", "arc")
+    assert "no rows: arc is the only run of its size and device" in alone.out
     both = destage(*command, "--baseline", "lru")
     assert both.status == 2
     assert "leave out --baseline" in both.err

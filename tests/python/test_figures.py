@@ -10,6 +10,7 @@ import pytest
 from conftest import Destage
 
 import destage as ds
+from destage.model.metrics import METRICS
 
 POLICIES = [p.name for p in ds.policies()]
 
@@ -98,6 +99,12 @@ def test_a_figure_has_its_width_its_font_and_its_names(destage: Destage, tmp_pat
     assert ">lru</text>" not in svg
     assert ">cflru</text>" in svg
     assert {float(size) for size in re.findall(r'font-size="([0-9.]+)px"', svg)} == {8.0}
+    # At the usual size of text the title of the axis is too long for one line.
+    assert ">Cache size, share of the pages (log scale)</text>" in svg
+    assert destage("report", "r.json", "--figures", "figures", *flags[:2]).status == 0
+    svg = (tmp_path / "figures" / "hit_ratio.svg").read_text()
+    assert ">Cache size, share of the</" in svg
+    assert ">pages (log scale)</" in svg
     for wrong, said in [
         (("--width", "wide"), "expected a length such as 3.3in"),
         (("--width", "0.1in"), "expected 1in to 100in"),
@@ -125,3 +132,20 @@ def test_thirty_policies_and_the_bounds_look_different_in_black_and_white() -> N
 
     looks = styles(["lru", "min", *(f"policy-{k}" for k in range(30))], LIGHT).values()
     assert len({(*look.dash, look.marker) for look in looks}) == 32
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "divisor"),
+    [((18.0, 20_000.0), "ns", 1.0), ((900.0, 2e6), "µs", 1e3), ((2e6, 2.1e6), "ms", 1e6)],
+)
+def test_an_axis_names_the_unit_that_its_labels_are_in(
+    values: tuple[float, float], name: str, divisor: float
+) -> None:
+    pytest.importorskip("altair")
+    from destage.show.charts.value_axes import value_axis
+
+    metric = next(one for one in METRICS if one.name == "write_response_ns_mean")
+    axis = value_axis(metric, values)["axis"].to_dict()
+    assert f"({name}" in axis["title"]
+    (by,) = set(re.findall(r"datum\.value / ([0-9.e+]+)", axis["labelExpr"]))
+    assert float(by) == divisor

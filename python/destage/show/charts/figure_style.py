@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,6 +96,9 @@ class FigureStyle:
             for one in _legends(spec):
                 one |= {key: legend[key] for key in ("orient", "columns")}
                 one["symbolSize"] = one.get("symbolSize", 80) / 2
+            most = int(_AXIS_PART * self.width_pt / (_LETTER * (font or 12.5)))
+            for axis in _axes_below(spec):
+                axis["title"] = _title_lines(axis.get("title"), most)
             for mark in _marks(spec):
                 mark |= {key: mark[key] * part for key, part in _FINER.items() if key in mark}
 
@@ -116,6 +120,31 @@ def _pixels(text: str, what: str) -> float:
 
 #: Parts of line width and of a marker's area in a narrow figure.
 _FINER = {"strokeWidth": 0.6, "size": 0.5}
+
+
+#: Part of a figure's width that its horizontal axis has, and the width of a letter by its size.
+_AXIS_PART, _LETTER = 0.8, 0.56
+
+
+def _axes_below(spec: object) -> list[dict[str, Any]]:
+    """The horizontal axes of all parts of a chart."""
+    if isinstance(spec, list):
+        return [one for part in spec for one in _axes_below(part)]
+    if not isinstance(spec, dict):
+        return []
+    x = spec.get("x")
+    own = [x["axis"]] if isinstance(x, dict) and isinstance(x.get("axis"), dict) else []
+    return own + [one for key, part in spec.items() if key != "data" for one in _axes_below(part)]
+
+
+def _title_lines(title: object, most: int) -> object:
+    """A title in lines of so many letters, its parentheses whole if they fit."""
+    if not isinstance(title, str) or len(title) <= most:
+        return title
+    head, mark, tail = title.partition(" (")
+    if mark and max(len(head), len(tail) + 1) <= most:
+        return [head, f"({tail}"]
+    return textwrap.wrap(title, most)
 
 
 def _marks(spec: object) -> list[dict[str, Any]]:

@@ -41,7 +41,8 @@ def value_domain(values: Sequence[float], kind: str, whole: float = 1.0) -> list
 def axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
     """How the labels of a metric's axis are written."""
     if metric.kind == "time":
-        return {"labelExpr": f"format(datum.value / {time_unit(domain).ns}, ',.4~g')"}
+        value = f"datum.value / {time_unit(domain).ns}"
+        return {"labelExpr": f"format({value}, {value} < 1000 ? '.4~g' : ',.0f')"}
     if metric.kind == "ratio":
         # The title says per cent; the labels need not.
         return {"labelExpr": "format(100 * datum.value, '~g')"}
@@ -51,11 +52,11 @@ def axis_format(metric: Metric, domain: Sequence[float]) -> dict[str, Any]:
     return {"format": ".3~g"}
 
 
-def axis_title(metric: Metric, domain: Sequence[float]) -> str:
-    """The title of a metric's axis, with its unit."""
+def axis_title(metric: Metric, domain: Sequence[float], *, log: bool = False) -> str:
+    """The title of a metric's axis, with its unit: that of its labels, so of the same domain."""
     unit = time_unit(domain).name if metric.kind == "time" else metric.shown_unit
     words = [unit] if unit else []
-    words += ["not from 0"] if domain[0] > 0 else []
+    words += ["log scale"] if log else ["not from 0"] if domain[0] > 0 else []
     return f"{metric.title} ({', '.join(words)})" if words else metric.title
 
 
@@ -76,12 +77,11 @@ def value_axis(
     far = metric.kind == "time" and 0 < least * DECADE <= most
     domain = [least / AIR, most * AIR] if far else value_domain(values, metric.kind)
     domain = _reaching(domain, ends, log=far) if ends else domain
-    title = axis_title(metric, [0.0, domain[1]] if far else domain)
     kind = {"type": "log", "clamp": True} if far else {"zero": False}
     return {
         "scale": alt.Scale(domain=domain, nice=False, **kind),
         "axis": alt.Axis(
-            title=f"{title} (log scale)" if far else title,
+            title=axis_title(metric, domain, log=far),
             tickCount=6,
             **axis_format(metric, domain),
         ),

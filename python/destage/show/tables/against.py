@@ -115,6 +115,11 @@ def signed(ends: Sequence[float], scale: float, least: float) -> str:
 
 
 def _notes(table: Table, against: str) -> list[str]:
+    if not any(True for _ in table.rows()):
+        return [
+            f"no rows: {against} is the only run of its size and device; compare it with other"
+            " policies (-p). Runs on different devices have no intervals"
+        ]
     notes = [f"{against}: its own numbers; others: their difference from {against}"]
     cells = [cell for row in table.rows() for cell in row]
     if any(cell.text.endswith(")") for cell in cells):
