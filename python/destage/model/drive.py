@@ -155,10 +155,16 @@ def _share(part: float, whole: float, digits: int = 3) -> float | int:
     return _digits(min(1.0, part / whole), digits) if whole else 0
 
 
-def warmup_s(result: ResultSet) -> float:
-    """Seconds over which no run was measured; the same for all runs of an open loop."""
-    starts = [(run.measured or {}).get("start_ns") or 0 for run in result.runs]
-    return min(starts, default=0) / 1e9
+def warmup_ends_s(result: ResultSet) -> dict[int, float]:
+    """By frames, the seconds over which no run of that size was measured.
+
+    All runs of one size in an open loop have the same.
+    """
+    found: dict[int, float] = {}
+    for run in result.runs:
+        start_s = ((run.measured or {}).get("start_ns") or 0) / 1e9
+        found[run.frames] = min(found.get(run.frames, start_s), start_s)
+    return found
 
 
 def utilisations(result: ResultSet, runs: Sequence[tuple[str, int]] | None) -> list[Row]:

@@ -40,12 +40,28 @@ def run_axis(seconds: float) -> dict[str, Any]:
     }
 
 
-def warmup_shade(field: str, end: float, axis: Mapping[str, Any], theme: Theme) -> list[alt.Chart]:
-    """A layer over the part of a time axis that was not measured; none without a warm-up."""
-    if end <= 0:
+def warmup_shade(
+    field: str,
+    ends: Mapping[int, float],
+    axis: Mapping[str, Any],
+    theme: Theme,
+    *,
+    chosen: bool = False,
+) -> list[alt.Chart]:
+    """A layer over the part of a time axis that was not measured; none without a warm-up.
+
+    `ends` are by frames; those that are `chosen` on the page are shown.
+    """
+    rows = [
+        {field: 0, "warmup_end": end, "warmup": "not measured", "frames": frames}
+        for frames, end in ends.items()
+        if end > 0
+    ]
+    if not rows:
         return []
-    data = alt.InlineData(values=[{field: 0, "warmup_end": end, "warmup": "not measured"}])
-    shade = alt.Chart(data).mark_rect(fill=theme.faint, opacity=0.14)
+    shade = alt.Chart(alt.InlineData(values=rows)).mark_rect(fill=theme.faint, opacity=0.14)
+    if chosen:
+        shade = shade.transform_filter("datum.frames === frames")
     tips = [alt.Tooltip("warmup:N", title="Warm-up")]
     return [shade.encode(x=alt.X(f"{field}:Q", **axis), x2="warmup_end:Q", tooltip=tips)]
 

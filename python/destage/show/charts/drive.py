@@ -22,7 +22,7 @@ from destage.model.drive import (
     telling_size,
     unbalance_curves,
     utilisations,
-    warmup_s,
+    warmup_ends_s,
     wear,
 )
 from destage.model.metrics import METRICS
@@ -188,7 +188,7 @@ class DeviceCharts(Charts):
             alt.Tooltip("collecting:Q", title="Units' time collecting", format=".2~%"),
         ]
         figure, about = _DEVELOPMENTS[what]
-        shade = warmup_shade("at_s", warmup_s(self.result), run_axis(seconds), self.theme)
+        shade = self._shade("at_s", seconds)
         layers = [*shade, *self._thin_lines(base, tips)]
         return self._finish(alt.layer(*layers), figure, about, 240 if what == "mean_us" else 190)
 
@@ -268,6 +268,13 @@ class DeviceCharts(Charts):
 
     def _developments(self) -> list[Row]:
         return developments(self.result)
+
+    def _shade(self, field: str, seconds: float) -> list[alt.Chart]:
+        """The warm-up of the size that is shown, on an axis of so many seconds."""
+        ends = warmup_ends_s(self.result)
+        if not self.page:
+            ends = {frames: end for frames, end in ends.items() if frames == self.frames}
+        return warmup_shade(field, ends, run_axis(seconds), self.theme, chosen=self.page)
 
     def _at_size(self, rows: list[Row]) -> list[Row]:
         return [r for r in rows if r["frames"] == self.frames]
@@ -393,7 +400,8 @@ class DeviceCharts(Charts):
             base = base.transform_filter(alt.FieldEqualPredicate(field="label", equal=run[0]))
         heat = heat_map(base, rows, what, self.theme)
         seconds = max(r["step_s"] * len(r[what]) for r in rows)
-        shade = warmup_shade("from_s", warmup_s(self.result), run_axis(seconds), self.theme)
+        ends = {run[1]: warmup_ends_s(self.result).get(run[1], 0.0)}
+        shade = warmup_shade("from_s", ends, run_axis(seconds), self.theme)
         return alt.layer(*shade, heat) if shade else heat
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import altair as alt
 
-from destage.model.drive import warmup_s
 from destage.model.host_interface import handle_wafs, slc_developments
-from destage.show.charts.axes import run_axis, span_unit, warmup_shade
+from destage.show.charts.axes import run_axis, span_unit
 from destage.show.charts.drive import DeviceCharts
 
 __all__ = ["HostInterfaceCharts"]
@@ -51,7 +50,7 @@ class HostInterfaceCharts(DeviceCharts):
             alt.Tooltip("filled:Q", title="SLC cache filled", format=".3~%"),
         ]
         figure, about = _SLC[what]
-        shade = warmup_shade("at_s", warmup_s(self.result), run_axis(seconds), self.theme)
+        shade = self._shade("at_s", seconds)
         layers = [*shade, *self._thin_lines(base, tips)]
         return self._finish(alt.layer(*layers), figure, about, 240 if what == "mb_s" else 140)
 

@@ -92,7 +92,7 @@ def series_chart(
         )
     )
     about = f"{title}, period by period"
-    shade = warmup_shade("x", first_access, axis, theme)
+    shade = warmup_shade("x", {0: first_access}, axis, theme)
     chart = alt.layer(*shade, line) if shade else line
     return finish(chart, theme, name, about, 200, page=page)
 
