@@ -241,7 +241,7 @@ def test_a_drive_that_was_filled_at_random_is_filled_again() -> None:
     trace = synthetic("zipf", requests=3_000)
     advice = ds.advise(trace, "mean", policies="lru,fifo", cache="5%", device=DRIVE, seeds=2)
     rival = advice.choices[0].rival
-    assert rival.seeds_of == "the writes that filled the device"
+    assert rival.seeds_of == "the preconditioning"
     other = ds.compare(trace, advice.run.label, cache="5%", device="small[precondition_seed=2]")[0]
     counted = [advice.goals[0].judged(run) for run in (advice.run, other)]
     assert [a for a, _ in rival.seeds] == counted

@@ -171,7 +171,7 @@ def test_a_plan_says_how_long_each_drive_takes_to_fill_and_to_run(
     for ftl in ("page", "bast"):
         line = rf"small\[ftl={ftl}\]: about [\d.]+ (ms|s) to fill it; 4 runs on 2 threads: about"
         assert re.search(line, done.out), done.out
-    assert "is there at once the next time" in done.out
+    assert "the next run loads it" in done.out
     empty = destage("compare", msr, "-p", "lru", "-d", "bpac", "-c", "4p", "--dry-run")
     assert "bpac, FTL bast: it begins empty; 1 run" in empty.out
 

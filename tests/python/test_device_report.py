@@ -319,7 +319,7 @@ def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
         ]
     )  # fmt: skip
     assert sentences == [
-        "On small, at 3.91 MiB (10 % of the trace's pages), ecr has a mean response time of 1.5 ms,"
+        "On SSD small, at 3.91 MiB (10 % of the trace's pages), ecr has a mean response time of 1.5 ms,"
         " 25.0 % less than lru (2 ms), but 99 % within 10 ms (lru: 9 ms).",
         "Correlated: shorter waits of write-backs (500 µs, lru 1 ms).",
         "Worse: a lower hit ratio (40.00 %, lru 50.00 %).",
@@ -372,7 +372,7 @@ def test_the_verdict_says_how_large_a_cache_is_worth_having() -> None:
         ]
         return said(runs)
 
-    assert sizes(4, 2, 1)[0] == "On small, the shortest mean response time: ecr at every size."
+    assert sizes(4, 2, 1)[0] == "On SSD small, the shortest mean response time: ecr at every size."
     assert sizes(4, 2, 1)[-1] == (
         "A larger cache keeps helping: from 4 MiB to 16 MiB the best mean response time falls from"
         " 4 ms to 1 ms."
@@ -389,7 +389,7 @@ def test_the_verdict_says_how_large_a_cache_is_worth_having() -> None:
 def test_where_nobody_is_ahead_the_verdict_says_so() -> None:
     runs = [made_up(p, 1000, 1000, 10, response_ns_mean=1e6) for p in ("lru", "ecr")]
     assert said(runs) == [
-        "On small, at 3.91 MiB (10 % of the trace's pages), both policies tie:"
+        "On SSD small, at 3.91 MiB (10 % of the trace's pages), both policies tie:"
         " mean response time 1 ms, within 1 %."
     ]
 

@@ -138,7 +138,7 @@ def test_a_wide_difference_that_does_not_count_is_said() -> None:
         assert best is not None
         return outcome(ResultSet(runs[0].config, runs[0].trace, tuple(runs)), [best])
 
-    wide = "no significant difference (widest at 400 KiB: arc 51.00 %, lru 40.00 %)"
+    wide = "no significant difference (largest gap at 400 KiB: arc 51.00 %, lru 40.00 %)"
     assert said([-0.02, 0.3]).replace("\u00a0", " ") == wide
     # A difference of 4 % is narrow, and one without an interval is not known to be chance.
     assert said([-0.02, 0.3], lru=0.49) == said(None) == "no significant difference"

@@ -29,13 +29,13 @@ A PostgreSQL server's disk traffic, replayed through a cache of 256 MiB in front
 simulated 16 GiB SSD that is full, eight requests at a time. Measurement begins when
 the cache has filled. Flash writes include pending writes.
 
-lru is the baseline; arc adapts to reuse; cflru and gcar-cflru evict clean pages among
-the oldest first, gcar-cflru also asks whether a page's unit collects garbage; ecr
-evicts the page whose unit has the least to do; min knows the future and bounds the
-hits.
+lru is the baseline; arc adapts to reuse; cflru evicts clean pages among the oldest
+first, gcar-cflru also spares pages whose unit is in GC; ecr evicts clean pages first,
+then the dirty page whose unit's queue is shortest; min uses future accesses and bounds
+the hits.
 
 Next:
-  destage demo --copy-trace demo.csv.xz      the trace, to try the commands on
+  destage demo --copy-trace demo.csv.xz      write this trace to a file
   destage trace info YOUR_TRACE              describe your trace
   destage compare YOUR_TRACE -p lru,cflru,ecr -c 64MiB -d small --queue-depth 8
   destage policies                           all policies; destage policies ecr: one

@@ -57,7 +57,7 @@ def planned_table(pairs: Sequence[Pair], arguments: Mapping[str, Any]) -> Table:
         drive = next((d for _, d in pairs if d is not None and d.name == name), None)
         notes.append(plain(_told(drive, of_it, arguments)))
     if any(drive is not None for _, drive in pairs):
-        notes.append("a filled device is kept, and is there at once the next time")
+        notes.append("the filled device is stored; the next run loads it")
     return Table("", columns, [rows], notes)
 
 

@@ -196,10 +196,10 @@ def marks_of(runs: Sequence[Run], label: str | None = None) -> list[Marks]:
     ]
 
 
-def unmarked(runs: Sequence[Run], metric: Metric, base: Run | None) -> str | None:
+def unmarked(runs: Sequence[Run], metric: Metric, base: Run | None, place: str = "") -> str | None:
     """Why no run of a cache size is marked in a metric, and what would help; None if one is.
 
-    It is about the largest difference from the baseline.
+    It is about the largest difference from the baseline; `place` names one size of several.
     """
     rivals = [r for r in runs if r[metric.name] is not None and not r.cache_not_full]
     if base is None or base not in rivals or len(rivals) < 2 or metric.better == "neither":
@@ -213,7 +213,7 @@ def unmarked(runs: Sequence[Run], metric: Metric, base: Run | None) -> str | Non
     far = max(others, key=lambda run: abs(run[metric.name] - base[metric.name]))
     title = metric.title
     named = title if title.split()[0].isupper() else title[0].lower() + title[1:]
-    return f"no mark for {named}: {_why(far, base, metric)}"
+    return f"no mark for {named}{place}: {_why(far, base, metric)}"
 
 
 def _why(run: Run, base: Run, metric: Metric) -> str:

@@ -100,9 +100,9 @@ def held_back(runs: Sequence[Run], metric: Metric) -> Run | None:
     return None if same else free.runs[0]
 
 
-def winners(result: ResultSet, metric: Metric) -> list[Winner]:
-    """The best at every cache size at which at least two policies compare."""
-    found = (winner(result.at(frames), metric) for frames in result.sizes)
+def winners(result: ResultSet, metric: Metric, *, pending: bool = True) -> list[Winner]:
+    """The best at every cache size at which at least two policies compare; as `winner`."""
+    found = (winner(result.at(frames), metric, pending=pending) for frames in result.sizes)
     return [w for w in found if w is not None]
 
 

@@ -317,6 +317,11 @@ def _shares(both: Results, drive: Device | None) -> Iterator[Share]:
     dirty = [float(r.counters["evictions"] - r.counters["clean_evictions"]) for r in (a, b)]
     yield Share("dirty victims", "count", *dirty)
     yield counted("pages written to flash", "physical_writes")
+    if a[WRITES] is not None and b[WRITES] is not None:
+        # A policy that puts writes off saves them nowhere else.
+        pending = [float(r[WRITES] or 0) - float(r["physical_writes"] or 0) for r in (a, b)]
+        yield Share("change of pending writes", "count", *pending)
+        yield counted("flash writes, pending included", WRITES)
     if drive is not None:
         yield counted("collections", "gc_runs")
         yield counted("erases", "erases")

@@ -341,7 +341,7 @@ def seeds_of(
     drawing = [r.label for r, s in zip(pair, (mine, theirs), strict=True) if _draws(r, s)]
     drive = runner.drive
     filled = drive is not None and drive.record["device"]["precondition"] in ("random", "steady")
-    what = " and ".join([*drawing, *(["the writes that filled the device"] if filled else [])])
+    what = " and ".join([*drawing, *(["the preconditioning"] if filled else [])])
     if count < 2 or not what or runner.interrupted:
         return what, ()
     values = [(goal.judged(pair[0]), goal.judged(pair[1]))]

@@ -29,8 +29,8 @@ __all__ = ["against_table", "signed"]
 UNKNOWN = "(?)"
 #: Why an interval reaches 0 (`model.winners.decisive`).
 REACHES_0 = (
-    "an interval that ends at 0.0: pending writes may account for the lead, or fewer than"
-    f" {LEAST_REQUESTS} requests were measured"
+    "an interval that ends at 0.0: not judged, since pending writes may account for the lead, or"
+    f" fewer than {LEAST_REQUESTS} requests were measured"
 )
 
 

@@ -299,8 +299,8 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
     if cycles is not None:
         notes.append(
-            f"years until every block was erased {number(cycles)} times, at the rate of this trace"
-            " and with level wear"
+            f"years until every block was erased {number(cycles)} times, at the rate of this trace,"
+            " pending writes included, with level wear"
         )
     cost = next((r.config.get("cost") for r in runs if r.config.get("cost")), None)
     if cost and any(s.metric.name == "cost" for s in shown):
@@ -337,7 +337,12 @@ def _unmarked(
     metric = named.get("response_ns_mean") or (metrics[0] if metrics else None)
     if metric is None:
         return []
-    found = [unmarked(group, metric, base) for group, base in groups if len(group) > 1]
+    several = len({group[0].frames for group, _ in groups}) > 1
+    found = [
+        unmarked(group, metric, base, f" at {group[0].cache}" if several else "")
+        for group, base in groups
+        if len(group) > 1
+    ]
     return [plain(found[-1])] if found and all(found) and found[-1] else []
 
 

@@ -46,7 +46,7 @@ def stability(runs: Sequence[Run]) -> list[str]:
             said += f", {'also in each half' if both else 'but not in both halves'} of the trace"
     else:
         every = counted(len(orders), "configuration")
-        said = f"{best} is fastest in {number(lowest)} of {every}: "
+        said = f"{best} is fastest in {number(lowest)} of {every} ("
         if unknown == len(groups):
             said += "significance unknown"
         else:
@@ -54,6 +54,7 @@ def stability(runs: Sequence[Run]) -> list[str]:
         if known:
             said += f", in both halves of the trace in {both}"
             said += "" if len(known) == len(orders) else f" of {len(known)}"
+        said += ")"
         if most > 2:
             same = sum(order == usual for order in orders)
             said += f"; the order {', '.join(usual)} holds in {same}"

@@ -166,7 +166,15 @@ def _over_sizes(result: ResultSet, contests: dict[str, list[Winner]]) -> list[st
 
 
 def outcome(result: ResultSet, found: list[Winner]) -> str:
-    """The best policies by size, as the end of a sentence."""
+    """The best policies by size, as the end of a sentence, and the sizes left out of it."""
+    judged = {winner.frames for winner in found}
+    every = winners(result, found[0].metric, pending=False)
+    left = [size(w.frames * result.trace.page_bytes) for w in every if w.frames not in judged]
+    said = _outcome(result, found)
+    return f"{said}; not judged at {join(left)}: too many writes are pending" if left else said
+
+
+def _outcome(result: ResultSet, found: list[Winner]) -> str:
     if _nothing_written(found):
         return "nothing was written to flash"
     tie = "no significant difference" if any(w.measured for w in found) else "a tie"
@@ -212,7 +220,7 @@ def _in_doubt(found: list[Winner]) -> str:
                 f"{run.label} {valued(winner.metric, run[winner.metric.name])}"
                 for run in (best, last)
             )
-            said = f" (widest at {size(best.cache_bytes)}: {', '.join(both)})"
+            said = f" (largest gap at {size(best.cache_bytes)}: {', '.join(both)})"
     return said
 
 

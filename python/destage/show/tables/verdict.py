@@ -86,7 +86,7 @@ def verdict(result: ResultSet) -> list[str]:
 
 def _on(result: ResultSet) -> str:
     name = (result.drive or {}).get("name")
-    return f"On {printable(name)}, " if name else ""
+    return f"On SSD {printable(name)}, " if name else ""
 
 
 def _begun(sentence: str) -> str:

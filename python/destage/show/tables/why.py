@@ -70,22 +70,17 @@ def pages_table(found: Mapping[str, Any]) -> Table:
 
 
 def shares_table(found: Mapping[str, Any]) -> Table:
-    """Savings of B over A."""
-    columns = [Column("", right=False, key=True), Column("A"), Column("B"), Column("B saves")]
+    """Counts and times of both, and their differences."""
+    columns = [Column("", right=False, key=True), Column("A"), Column("B"), Column("B minus A")]
     rows = [
         [
             Cell(share["what"]),
             *(Cell(_shown(share[k], share["unit"])) for k in ("a", "b")),
-            # More hits are no loss: what B saves there is what it hits more.
-            Cell(
-                _shown(
-                    -share["saved"] if share["what"] == "hits" else share["saved"], share["unit"]
-                )
-            ),
+            Cell(_shown(share["b"] - share["a"], share["unit"])),
         ]
         for share in found["shares"]
     ]
-    return Table("Savings of B", columns, [rows])
+    return Table("Counts and times", columns, [rows])
 
 
 def _shown(value: float, unit: str) -> str:
