@@ -318,7 +318,7 @@ def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
     words = ("why", "lru", "mine.py:Newest[skip=3]", "--trace", msr, "-c", "8p")
     done = destage(*words)
     assert done.status == 0, done
-    for part in ("First different decision: access", "B misses, evicts", "B minus A"):
+    for part in ("First different decision: access", "B misses, evicts", "Counts and times"):
         assert part in done.out, done
     done = destage(*words, "--json", "-", "-q")
     data = json.loads(done.out)
