@@ -89,7 +89,7 @@ part of it; `trace_fingerprint` tells which file a row needs.
 * In an open loop response times are mostly waiting in a queue where the device does not keep up
   (`queue_share`).
 * Policies have their papers' parameters. None is tuned for a trace.
-* `min` knows the future and ignores dirty pages: a bound for hits, not for times or writes.
+* `min` uses future accesses and ignores dirty pages: a bound for hits, not for times or writes.
 """
 
 

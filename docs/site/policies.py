@@ -188,7 +188,7 @@ def _row(number: int, step: micro.Step) -> str:
 def _standing(policy: destage.PolicyInfo, places: list[beyond.Place]) -> str:
     head = "## Where it wins and loses\n\n"
     if not places:
-        why = "it knows the future" if policy.offline else "it is newer than that table"
+        why = "it uses future accesses" if policy.offline else "it is newer than that table"
         return f"{head}Not in [the table of all policies](/papers/beyond/all.md): {why}."
     traces = list(dict.fromkeys(p.trace for p in places))
     rows = []

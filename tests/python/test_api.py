@@ -186,7 +186,7 @@ def test_the_table_marks_what_is_better_by_a_hundredth() -> None:
     lines = {line.split()[0]: line for line in repr(results).splitlines()}
     assert f"{100 * (arc.hit_ratio or 0):.2f}*" in lines["arc"]
     assert "*" not in lines["lru"]
-    assert "*" not in lines["min"], "min knows the future: it is no competitor"
+    assert "*" not in lines["min"], "min uses future accesses: it is no competitor"
     same = ds.compare(trace, ["lru", ("cflru", {"window_fraction": 0.0})], cache="10%")
     assert "*" not in repr(same)
     assert "<table>" in results._repr_html_()

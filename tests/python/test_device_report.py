@@ -319,8 +319,8 @@ def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
         ]
     )  # fmt: skip
     assert sentences == [
-        "On SSD small, at 3.91 MiB (10 % of the trace's pages), ecr has a mean response time of 1.5 ms,"
-        " 25.0 % less than lru (2 ms), but 99 % within 10 ms (lru: 9 ms).",
+        "On SSD small, at 3.91 MiB (10 % of the trace's pages), ecr has a mean response time of"
+        " 1.5 ms, 25.0 % less than lru (2 ms), but 99 % within 10 ms (lru: 9 ms).",
         "Correlated: shorter waits of write-backs (500 µs, lru 1 ms).",
         "Worse: a lower hit ratio (40.00 %, lru 50.00 %).",
     ]

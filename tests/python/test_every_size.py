@@ -89,7 +89,7 @@ def test_the_page_and_the_figure_have_the_exact_line_and_a_summary(
     page = (tmp_path / "m.html").read_text(encoding="utf-8")
     summary = page.split('<div class="summary">')[1].split("</div>")[0]
     assert "Size for a share of these" in summary
-    assert "Highest hit ratio:" not in summary  # min knows the future: nobody competes
+    assert "Highest hit ratio:" not in summary  # min uses future accesses: nobody competes
     spec = json.dumps(curves.plot.mrc().to_dict())
     assert spec.count('"label": "lru", "cache_bytes"') > 200
     assert "knee at" in spec

@@ -134,7 +134,7 @@ def test_the_table_has_a_column_for_placement_and_marks_what_knows_the_future(
     assert done.status == 0, done
     assert re.search(r"^placement +policy +cache", done.out, re.M)
     assert re.search(r"^fk \(offline\) +lru", done.out, re.M)
-    assert "fk knows the future" in done.out
+    assert "fk uses future accesses" in done.out
     assert "handle" in done.out  # WAF by handle stands in this view, where there are handles
     assert "SLC" not in done.out  # and what no run has does not
     one = destage(*command, "--view", "endurance", *CLOSED)

@@ -396,7 +396,7 @@ def test_the_summary_says_who_wins_where() -> None:
     assert "The highest hit ratio: arc at 2 MiB; a tie at 1 of 2 sizes." in text
     assert "The fewest flash writes and the lowest cost: arc at every size." in text
     assert "Against lru, arc saves most flash writes: 50.0 % at 1 MiB." in text
-    assert "min knows the future" in text
+    assert "min uses future accesses" in text
 
 
 def test_at_one_size_the_summary_is_one_sentence() -> None:

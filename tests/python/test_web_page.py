@@ -122,7 +122,10 @@ def test_the_sentence_follows_from_a_run_at_twice_the_size(browser: Browser) -> 
     best = max(("lru", "2q"), key=lambda policy: at[policy, size])
     now, bound, twice = at[best, size], at["min", size], at[best, 2 * size]
     assert f"{best} is the best of these policies and hits {now:.2f} %" in told
-    assert f"MIN, which knows the future, hits {bound:.2f} %: {bound - now:.1f} points more" in told
+    assert (
+        f"MIN, which uses future accesses, hits {bound:.2f} %: {bound - now:.1f} points more"
+        in told
+    )
     assert f"Twice the cache gives {best} {twice - now:.1f} points more" in told
     by = "Policy:" if bound > twice else "Working set:"
     assert told.startswith(by if abs(bound - twice) >= 1 else "Both:"), told

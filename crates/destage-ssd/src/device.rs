@@ -102,7 +102,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// A drive with its FTL, preconditioned, at time 0. If its placement knows the future it
+    /// A drive with its FTL, preconditioned, at time 0. If its placement uses future accesses it
     /// [records](Device::is_recording) first what that is.
     pub fn new(config: &DeviceConfig) -> Self {
         let geometry = Geometry::new(config);

@@ -479,7 +479,7 @@
       }[found.answer];
       $("verdict").textContent =
         `${first} At ${given}, ${found.best} is the best of these policies and hits ` +
-        `${percent(found.accesses - found.hits, found.accesses)} %. MIN, which knows the future, hits ` +
+        `${percent(found.accesses - found.hits, found.accesses)} %. MIN, which uses future accesses, hits ` +
         `${percent(found.accesses - found.bound_hits, found.accesses)} %: ${points(room)} more. ` +
         `Twice the cache gives ${found.best} ${points(more)} more.`;
       const twice = `${found.frames}p,${found.frames * 2}p`;

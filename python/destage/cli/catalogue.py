@@ -92,7 +92,7 @@ def _describe(p: PolicyInfo) -> None:
     if p.needs_device:
         click.echo("  Device-aware: needs --device")
     if p.offline:
-        click.echo("  Offline: knows the future; a bound")
+        click.echo("  Offline: uses future accesses; a bound")
     if not p.params:
         click.echo("  No parameters")
         return

@@ -107,7 +107,7 @@ def _told(drive: Device | None, accesses: Sequence[int], arguments: Mapping[str,
 
 
 def _foresees(drive: Device | None) -> bool:
-    """Each run in front of it is done twice: its placement knows the future."""
+    """Each run in front of it is done twice: its placement uses future accesses."""
     return drive is not None and is_foreseeing(drive.placement)
 
 

@@ -104,7 +104,7 @@ class PolicyInfo:
     time: str
     """Time per access."""
     offline: bool
-    """It knows the future: a bound to compare with, not something to build."""
+    """It uses future accesses: a bound to compare with, not something to build."""
     needs_device: bool
     """It looks into the device: a run of it needs one."""
     params: tuple[Param, ...]

@@ -67,7 +67,7 @@ def suggestion(typed: str, known: Iterable[str]) -> str:
     return f", did you mean {near}?"
 
 
-#: The policy that knows the future: a bound on the others, never a winner among them.
+#: The policy that uses future accesses: a bound on the others, never a winner among them.
 #: The policy, and the cache size, of a run without a cache.
 NO_CACHE = "none"
 ORACLE: str = next(p["name"] for p in catalogue() if p["offline"])

@@ -180,7 +180,7 @@ def without_placement(drive: str) -> str:
 
 
 def is_foreseeing(placement: str | None) -> bool:
-    """A placement policy that knows the future: a reference, nothing to build."""
+    """A placement policy that uses future accesses: a reference, nothing to build."""
     return placement is not None and placement.partition("[")[0] == "fk"
 
 

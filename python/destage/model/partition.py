@@ -111,7 +111,7 @@ class Point:
     policy: str
     """Its label."""
     is_offline: bool
-    """It knows the future: a bound, no candidate."""
+    """It uses future accesses: a bound, no candidate."""
     cache: str
     """The size, as it was given."""
     frames: int

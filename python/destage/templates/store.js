@@ -352,7 +352,7 @@
     const points = settings(runs, view), best = front(points, view), on = new Set(best);
     const drawn = points.filter((p) => p.x !== null && p.y !== null);
     const [mx, my] = [metrics.get(view.x2), metrics.get(view.y2)], log = (m) => view.log2 || m.kind === "size";
-    const said = (p) => (on.has(p) ? "on the front" : p.offline ? "knows the future" : p.whole ? "" : "not all runs");
+    const said = (p) => (on.has(p) ? "on the front" : p.offline ? "uses future accesses" : p.whole ? "" : "not all runs");
     const known = new Map(drawn.map((p) => [p.key, p]));
     const tell = (k) => { const p = known.get(k); return { "": p.name, [mx.title]: text(p.x, mx), [my.title]: text(p.y, my), Runs: String(p.runs.length), " ": said(p) }; };
     const rows = drawn.map((p) => ({ told: p.key, label: labels[p.label], x: p.x, y: p.y, whole: p.whole, front: on.has(p) }));

@@ -134,7 +134,7 @@ fn outcome_of(
     if spec.is_none() { runner.without_a_cache() } else { runner.named(spec.name, setup) }
 }
 
-/// In front of a drive whose placement knows the future (`docs/spec/device-today.md` 8.6): runs
+/// In front of a drive whose placement uses future accesses (`docs/spec/device-today.md` 8.6): runs
 /// once for what is written, and says with which drive to run again.
 fn foresee(
     input: &Input<'_>,

@@ -64,7 +64,7 @@ WARMUP = "50%"
 
 #: Why no policy of those that were asked for is advised.
 NOTHING = (
-    "policies: nothing to advise: a policy that knows the future cannot be built, random is the"
+    "policies: nothing to advise: a policy that uses future accesses cannot be built, random is the"
     " baseline that a policy must beat, and none is no cache"
 )
 #: A baseline for others: it runs if it is named, and is never advised.

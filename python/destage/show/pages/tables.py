@@ -217,7 +217,7 @@ def best_by_size(result: ResultSet) -> Part | None:
     if any(cell(NONE) in row for row in rows):
         note += f" {NONE}: pending writes could decide, or fewer than two policies compare."
     if ORACLE in result.policies.values():
-        note += " min is left out: it knows the future."
+        note += " min is left out: it uses future accesses."
     return section("Best at each cache size", grid(heads, rows, notes=[note], css=" wins"))
 
 

@@ -193,7 +193,7 @@ def curves_summary(curves: ResultSet, *, sizes: bool = True) -> list[str]:
     if found:
         said.append(f"Highest hit ratio: {outcome(curves, found)}.")
         if ORACLE in curves.policies.values():
-            said.append("min knows the future: an upper bound, not a contender.")
+            said.append("min uses future accesses: an upper bound, not a contender.")
     known = {run.label for runs in sure for run in runs}
     unknown = [label for label in curves.labels if label not in known]
     if unknown and len(curves.labels) > 1:

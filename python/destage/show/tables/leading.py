@@ -26,7 +26,7 @@ _KEYS: Mapping[str, Callable[[Run], str]] = {
     "fingerprint": lambda run: run.trace.fingerprint[:8],
 }
 
-#: Behind a placement policy that knows the future.
+#: Behind a placement policy that uses future accesses.
 OFFLINE = " (offline)"
 
 

@@ -285,7 +285,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     missing = (w for r in runs for w in r.warnings if w.startswith((INTERRUPTED, SHARD)))
     notes = [*dict.fromkeys(missing), *_measured(runs)]
     if len({r.placement for r in runs}) > 1 and any(is_foreseeing(r.placement) for r in runs):
-        notes.append("fk knows the future: a strong reference, no bound, and nothing to build")
+        notes.append("fk uses future accesses: a strong reference, no bound, and nothing to build")
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
     if waits:
         notes.append(f"assumes evict_wait: {'; '.join(waits)}")

@@ -51,7 +51,9 @@ def summary(result: ResultSet) -> list[str]:
     if count > 1 and ORACLE in result.policies.values():
         # Other policies can answer faster: few misses are not all that a device asks for.
         bound = "the hit ratio, not the response time" if result.timed else "the hit ratio"
-        sentences.append(f"min knows the future: it bounds {bound}, and is not among the winners.")
+        sentences.append(
+            f"min uses future accesses: it bounds {bound}, and is not among the winners."
+        )
     return sentences
 
 
