@@ -110,9 +110,10 @@ def _verdict(parts: Sequence[tuple[str, Data]], where: str = "") -> str:
             counts, measured = "not testable here", ""
         if found["cases_all"] > 1 or not measured:
             measured = f"{counts} ({measured})" if measured else counts
-        shown.append(f"{label} {measured}".strip())
+        met = "met " if found["verdict"] == OPEN and measured.startswith("in ") else ""
+        shown.append(f"{label} {met}{measured}".strip())
     whole = _whole([found["verdict"] for _, found in parts])
-    colon = ":" if any(label for label, _ in parts) or where else ""
+    colon = ":" if any(label for label, _ in parts) or where or whole == OPEN else ""
     return f"{_WORDS[whole]}{where}{colon} {', '.join(shown)}."
 
 
