@@ -391,7 +391,7 @@ def test_the_command_alone_prints_its_help(destage: Destage) -> None:
         (("compare", "FILE", "-p", "lrru", "-c", "4p"), "; `destage policies` lists all)"),
         (("compare", "FILE", "-p", "acr", "-c", "4p"), "did you mean acr-c, acr-o or acr-h?"),
         (("trace", "formats", "sysstor"), "; `destage trace formats` lists all)"),
-        (("mrc", "FILE", "-d", "small"), "destage mrc does not have it, destage compare does"),
+        (("mrc", "FILE", "-d", "small"), "it is a flag of destage compare"),
         (("compare", "FILE", "--show", "latency"), "latency is a view of several columns"),
         (("compare", "FILE", "--show", "latency"), "give --view latency"),
     ],

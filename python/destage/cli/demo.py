@@ -30,7 +30,7 @@ simulated 16 GiB SSD that is full, eight requests at a time. Measurement begins 
 the cache has filled. Flash writes include pending writes.
 
 lru is the baseline; arc adapts to reuse; cflru and gcar-cflru evict clean pages among
-the oldest first, gcar-cflru also asks whether a page's unit collects garbage; ecr
+the oldest first, gcar-cflru also asks whether a page's unit is in GC; ecr
 evicts the page whose unit has the least to do; min knows the future and bounds the
 hits.
 

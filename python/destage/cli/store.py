@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from destage.base.errors import UsageError
-from destage.cli.options import ADVANCED, OUTPUT, Decorated, flag
+from destage.cli.options import ADVANCED, OUTPUT, Decorated, Flag, flag
 from destage.cli.output import look_at_folder
 from destage.cli.screen import warn
 from destage.experiment.experiment import ENGINES, Experiment
@@ -20,8 +22,18 @@ JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [number of processo
 PART = "Do only the I-th of N parts of the work (I from 1)."
 
 
-def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
-    """Return `--store` in one section, and the flags for shards and clusters in another."""
+class _Refused(Flag):
+    """A flag that a command only takes to say where it belongs: no help lists it."""
+
+    def get_help_record(self, ctx: click.Context) -> None:
+        """Return no line of the help."""
+
+
+def _store(section: str, rare: str, *, together: bool = False) -> list[Decorated]:
+    """Return `--store` in one section, and the flags for shards and clusters in another.
+
+    `together`: the command needs all its runs, and refuses shards.
+    """
     return [
         flag(
             "--store",
@@ -30,11 +42,12 @@ def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
             section=section,
             help="Folder that keeps each run; finished runs are not repeated.",
         ),
-        flag(
+        click.option(
             "--shard",
+            cls=_Refused if together else Flag,
             metavar="I/N",
             section=rare,
-            help=shard,
+            help=PART,
         ),
         flag(
             "--engine",
@@ -62,7 +75,7 @@ def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
 #: Flags of commands that may keep their runs.
 STORE = _store("Output", ADVANCED)
 #: The same for commands that need all their runs together.
-STORE_TOGETHER = _store("Output", ADVANCED, "Rejected here: run compare in shards first.")
+STORE_TOGETHER = _store("Output", ADVANCED, together=True)
 #: The same for commands whose runs are many.
 STORE_OF_MANY = _store("Store and cluster", "Store and cluster")
 

@@ -292,7 +292,7 @@ def answer_table(advised: Advised) -> Table:
         plain(f"* the smallest size within {near} of the best; --explain shows the rest")
     )
     if any(row[2].text.endswith("+ writer") for row in table.rows()):
-        table.notes.append("+ writer: with background write-back, as that product has")
+        table.notes.append("+ writer: with background destages, as that product has")
     if apart:
         table.notes.append(
             "possible: a policy that no product has, if significantly better at that size; =: none"
