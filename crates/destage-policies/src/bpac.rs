@@ -128,7 +128,8 @@ pub static INFO: Info = Info {
             kind: Kind::Choice(&["all_hits", "p_list"]),
             default: IfAbsent::Word("p_list"),
             about: "Hits that give a PIRD: only those in the p-list (the hot pages), or those that \
-                    make a page hot too (section 4.4.3). Default: Algorithm 1, as `reproduce bpac` runs it.",
+                    make a page hot too (section 4.4.3). Default: Algorithm 1, as `reproduce \
+                    bpac` runs it.",
             ..Param::BLANK
         },
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from destage.base.errors import UsageError
-from destage.cli.options import ADVANCED, OUTPUT, Decorated, Flag, flag
+from destage.cli.options import ADVANCED, OUTPUT, Decorated, flag
 from destage.cli.output import look_at_folder
 from destage.cli.screen import warn
 from destage.experiment.experiment import ENGINES, Experiment
@@ -20,13 +20,6 @@ JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [number of processo
 
 #: The help of `--shard`.
 PART = "Do only the I-th of N parts of the work (I from 1)."
-
-
-class _Refused(Flag):
-    """A flag that a command only takes to say where it belongs: no help lists it."""
-
-    def get_help_record(self, ctx: click.Context) -> None:
-        """Return no line of the help."""
 
 
 def _store(section: str, rare: str, *, together: bool = False) -> list[Decorated]:
@@ -42,13 +35,10 @@ def _store(section: str, rare: str, *, together: bool = False) -> list[Decorated
             section=section,
             help="Folder that keeps each run; finished runs are not repeated.",
         ),
-        click.option(
-            "--shard",
-            cls=_Refused if together else Flag,
-            metavar="I/N",
-            section=rare,
-            help=PART,
-        ),
+        # Where it is refused no help lists it.
+        click.option("--shard", hidden=True, envvar="DESTAGE_SHARD")
+        if together
+        else flag("--shard", metavar="I/N", section=rare, help=PART),
         flag(
             "--engine",
             metavar="|".join(ENGINES),

@@ -332,7 +332,7 @@ pub static SCHEMA: &[Object] = &[
     ),
     object!("half", "One half of the measured part.",
         accesses: "integer", "page accesses; with `kv`, tokens of prompts";
-        hit_ratio: "number or null", "hits / accesses, with several tiers in tier 1; null with `kv`";
+        hit_ratio: "number or null", "hits / accesses, of tier 1 if several; null with `kv`";
         token_hit_ratio "?": "number", "with `kv`: hit tokens / tokens";
         physical_writes: "integer", METRIC;
         response_ns_mean "?": "number", "with a device: mean response time, ns";
