@@ -325,7 +325,7 @@ def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
     assert (data["a"], data["b"]) == ("lru", "mine.py:Newest[skip=3]")
     assert data["first"]["a"]["evicted"] != data["first"]["b"]["evicted"]
     for bad, word in (
-        (("why", "lru", "arc", "--trace", msr), "expected a size"),
+        (("why", "lru", "arc", "--trace", msr), "name a size"),
         (("why", "lru", "arc", "--trace", msr, "-c", "4p,8p"), "expected one size"),
         (("why", "lru,fifo", "arc", "--trace", msr, "-c", "8p"), "one policy on each side"),
         (("why", "lru", "none", "--trace", msr, "-c", "8p"), "without a cache"),

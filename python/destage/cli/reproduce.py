@@ -36,7 +36,7 @@ __all__ = ["reproduce"]
 BEYOND = "beyond"
 
 EPILOG = f"""\b
-Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: our own claims.
+Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: our claims.
 
 \b
 Examples:
