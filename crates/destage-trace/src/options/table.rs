@@ -106,7 +106,7 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("DiskFlush events become flushes"),
     field!(O.object, Kind::Choice(Object::NAMES), Nothing)
         .of(OBJECTS)
-        .about("object id: a 4096-byte block, a sector, or a name without an address"),
+        .about("object id: 4096-byte block, sector, name without address"),
     field!(O.default_op, Kind::Form("read or write"), Nothing, default_op, AsValue::value)
         .of(&[
             "oracle-general", "oracle-general-op", "lcs", "mooncake", "qwen-bailian", "csv",
