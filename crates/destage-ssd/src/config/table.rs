@@ -1,7 +1,7 @@
 //! A table of keys and values, read key by key; unread keys are errors.
 
 use super::keys::takes;
-use destage_keys::{AsValue, Key, Kind, Typing, Value, find, listed};
+use destage_keys::{AsValue, Key, Kind, Typing, Value, find};
 use std::collections::BTreeMap;
 
 /// A table: keys in any order, each once.
@@ -19,7 +19,7 @@ pub enum ConfigError {
         key: String,
         /// The nearest one, as a question; empty if none is near.
         meant: String,
-        /// All keys; of many, the command that lists them, and the nearest if none is meant.
+        /// All keys; of many, the command that lists them.
         known: String,
     },
     /// A value of the wrong type or out of range.
@@ -181,10 +181,9 @@ impl<'a> Reader<'a> {
         for given in self.table.keys() {
             if let Err(unknown) = find(self.keys.iter().copied(), given) {
                 let meant = unknown.question();
-                let known = match (unknown.known.len(), meant.as_str()) {
-                    (0, _) => format!("known: none{whose}"),
-                    (0..=MOST_LISTED, _) => format!("known: {}{whose}", unknown.list()),
-                    (_, "") => format!("{}; {LISTS_ALL}", listed(given, unknown.known)),
+                let known = match unknown.known.len() {
+                    0 => format!("known: none{whose}"),
+                    1..=MOST_LISTED => format!("known: {}{whose}", unknown.list()),
                     _ => LISTS_ALL.into(),
                 };
                 return Err(ConfigError::Unknown {

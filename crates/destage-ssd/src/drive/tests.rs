@@ -214,7 +214,7 @@ const MISTAKES: &[(&str, &str)] = &[
         "[device]\n\n  chanels = 4",
         "my.toml:3:3: device: unknown key \"chanels\", did you mean channels?",
     ),
-    ("[device]\n\"é\" = 1", "my.toml:2:1: device: unknown key \"é\" (known: channels,"),
+    ("[device]\n\"é\" = 1", "my.toml:2:1: device: unknown key \"é\" (`destage devices"),
     ("[device]\nchannels = 0", "my.toml:2:1: device: channels = 0: expected integer 1.."),
     (
         "[device]\nchannels = 1979-05-27",
