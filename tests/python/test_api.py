@@ -82,7 +82,7 @@ def test_a_policy_that_looks_into_the_drive_is_refused_without_one(trace: ds.Tra
     need = {p.name for p in ds.policies()} - {p.name for p in without_device()}
     assert {"ecr", "ecr-e", "gcar-lru", "gcar-cflru", "sac"} <= need
     for name in sorted(need):
-        with pytest.raises(ds.UsageError, match=f"{name} looks at the device"):
+        with pytest.raises(ds.UsageError, match=f"{name} is device-aware"):
             ds.compare(trace, name, cache="5%")
 
 

@@ -188,7 +188,7 @@ def test_a_closed_loop_needs_no_times(destage: Destage, tmp_path: Path) -> None:
         ("small[channels=0]", ("channels = 0", "expected integer 1..")),
         ("small[channels=4000000000]", ("a device has at most",)),
         ("small[pages_per_block=1;summary_page=true]", ("pages_per_block = 1",)),
-        ("small[op_permille=1]", ("no room for collection", "op_permille")),
+        ("small[op_permille=1]", ("no room for GC", "op_permille")),
         ("small[op_permille=1000]", ("op_permille = 1000", "0..999")),
         ("small[gc_low_pages=1]", ("gc_low_pages = 1", "expected integer 96")),
         ("small[read_ns=-1]", ("read_ns = [-1]",)),
@@ -231,7 +231,7 @@ def test_a_drive_that_the_machine_cannot_hold_is_refused_before_anything_is_made
         ("[device]\nchannels = 4\n[hots]\n", (":3:", "did you mean host?")),
         ("[device]\nchannels = \n", (":2:", "expected a value")),
         ("[device]\npreset = 'smal'\n", (":2:1: ", "did you mean small?")),
-        ("[device]\nop_permille = 0\n", ("no room for collection",)),
+        ("[device]\nop_permille = 0\n", ("no room for GC",)),
         ("[device]\n[cache]\nframes = ['many']\npolicy = 'lru'\n", ("many",)),
         ("[device]\n[cache]\npolicy = 'lur'\nframes = 4\n", ("lur", "did you mean")),
         ("[device]\n[cache]\npolicy = 'lru'\nk = 4\nframes = 4\n", ("[cache]",)),
@@ -253,7 +253,7 @@ def test_flags_that_need_or_exclude_a_drive(destage: Destage, msr: Path) -> None
         return done
 
     refused(with_args("-d", "no.toml", status=66), 66, "no.toml: no such file")
-    refused(with_args("-p", "ecr"), 2, "ecr looks at the device", "--device")
+    refused(with_args("-p", "ecr"), 2, "ecr is device-aware", "--device")
     refused(with_args("-p", "none"), 2, "add a device")
     refused(with_args("--ftl", "page"), 2, "--ftl needs a simulated SSD")
     refused(with_args("--queue-depth", 4), 2, "--queue-depth needs a simulated SSD")

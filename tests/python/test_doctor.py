@@ -36,7 +36,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_command_finds_nothing_wrong_here(destage: Destage, tmp_path: Path) -> None:
     done = destage("doctor", "--json", "found.json")
     assert done.status == 0, done
-    assert done.out.endswith("Nothing is wrong.\n")
+    assert done.out.endswith("All checks passed.\n")
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["ok"] is True
     assert [f["about"] for f in found["findings"]] == LOOKED_AT

@@ -186,7 +186,7 @@ def test_what_is_said_of_every_value_is_said_once(msr: Path) -> None:
 
 
 def test_a_profile_says_why_nothing_is_padded(destage: Destage, msr: Path) -> None:
-    refused(destage("trace", "profile", msr, "--padding", "ecr"), 2, "ecr", "a profile has none")
+    refused(destage("trace", "profile", msr, "--padding", "ecr"), 2, "ecr", "a profile has no device")
     done = destage("trace", "profile", msr, "--padding", "aalru", "-c", "4p")
     assert done.status == 0, done
     assert "pads nothing" in done.err, done
@@ -391,7 +391,7 @@ def test_the_command_alone_prints_its_help(destage: Destage) -> None:
         (("compare", "FILE", "-p", "lrru", "-c", "4p"), "; `destage policies` lists all)"),
         (("compare", "FILE", "-p", "acr", "-c", "4p"), "did you mean acr-c, acr-o or acr-h?"),
         (("trace", "formats", "sysstor"), "; `destage trace formats` lists all)"),
-        (("mrc", "FILE", "-d", "small"), "destage mrc does not have it, destage compare does"),
+        (("mrc", "FILE", "-d", "small"), "it is a flag of destage compare"),
         (("compare", "FILE", "--show", "latency"), "latency is a view of several columns"),
         (("compare", "FILE", "--show", "latency"), "give --view latency"),
     ],

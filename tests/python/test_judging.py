@@ -293,7 +293,7 @@ def test_a_table_shows_sizes_in_bytes_and_those_beyond_the_trace(trace: ds.Trace
     table = results_table(ds.compare(trace, "lru", cache=["16p", "200%"]).runs)
     sizes = [c.title for c in table.columns].index("size")
     assert next(row[sizes].text for row in table.rows()) == "64 KiB"
-    assert "larger than all pages of the trace: 200%" in table.notes
+    assert "200% exceeds the trace's pages: the cache never fills" in table.notes
 
 
 # Life

@@ -37,7 +37,7 @@ def test_none_runs_and_prints_once(trace: ds.Trace) -> None:
 
 def test_none_is_no_size_above_the_pages_of_a_trace(trace: ds.Trace) -> None:
     text = ds.compare(trace, "none,lru", cache=["2%", "9000p"], **DRIVE).table()
-    assert "larger than all pages of the trace: 9000p\n" in text + "\n"
+    assert "9000p exceeds the trace's pages: the cache never fills\n" in text + "\n"
 
 
 def test_none_is_compared_at_each_size_that_is_measured_as_it_is(trace: ds.Trace) -> None:

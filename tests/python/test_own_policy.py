@@ -373,7 +373,7 @@ def test_a_policy_that_needs_a_drive_is_refused_without_one(
     busy: ds.Trace, trace: ds.Trace
 ) -> None:
     for call in (ds.compare, ds.run):
-        with pytest.raises(ds.UsageError, match=r"Ecr looks at the device.*add a device"):
+        with pytest.raises(ds.UsageError, match=r"Ecr is device-aware: add a device"):
             call(trace, Ecr, cache="10p")
 
 

@@ -307,11 +307,11 @@ def test_the_saved_time_adds_up(trace: ds.Trace) -> None:
     timed = ds.synth("zipf", requests=3_000, pages=2_000, read_ratio=0.4, seed=2, device=drive)
     found = ds.why(timed, "lru", "arc", cache="64p", device=drive)
     shares = {share.what: share for share in found.shares}
-    parts = ["flash time of misses", "flash time of write-backs"]
+    parts = ["flash time of misses", "flash time of destages"]
     parts += ["flash time of GC, transfers, other"]
     assert sum(shares[p].a for p in parts) == pytest.approx(shares["flash time of all units"].a)
     assert shares["dirty victims"].a == found.a["flash_programs"]
-    assert shares["collections"].b == found.b["gc_runs"]
+    assert shares["GC runs"].b == found.b["gc_runs"]
 
 
 def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
@@ -325,7 +325,7 @@ def test_why_is_a_command(destage: Destage, mine: Path, msr: Path) -> None:
     assert (data["a"], data["b"]) == ("lru", "mine.py:Newest[skip=3]")
     assert data["first"]["a"]["evicted"] != data["first"]["b"]["evicted"]
     for bad, word in (
-        (("why", "lru", "arc", "--trace", msr), "expected a size"),
+        (("why", "lru", "arc", "--trace", msr), "name a size"),
         (("why", "lru", "arc", "--trace", msr, "-c", "4p,8p"), "expected one size"),
         (("why", "lru,fifo", "arc", "--trace", msr, "-c", "8p"), "one policy on each side"),
         (("why", "lru", "none", "--trace", msr, "-c", "8p"), "without a cache"),

@@ -393,7 +393,7 @@ def test_the_summary_says_who_wins_where() -> None:
         run("min", 512, 800_000, 100),
     ]
     text = Page(render_report(results=[result(runs)])).visible().replace("\u00a0", " ")
-    assert "The highest hit ratio: arc at 2 MiB; a tie at 1 of 2 sizes." in text
+    assert "The highest hit ratio: arc at 2 MiB; a tie (within 1 %) at 1 of 2 sizes." in text
     assert "The fewest flash writes and the lowest cost: arc at every size." in text
     assert "Against lru, arc saves most flash writes: 50.0 % at 1 MiB." in text
     assert "min uses future accesses" in text

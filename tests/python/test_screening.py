@@ -122,7 +122,7 @@ def test_the_command_shows_both_tables_and_files_hold_what_ran(
     ("flags", "said"),
     [
         (("--sample", "1%"), "expected auto"),
-        (("--sample", "auto", "-d", "small"), "a device is never sampled"),
+        (("--sample", "auto", "-d", "small"), "--sample excludes --device"),
         (("--sample", "auto", "--finalists", "0"), "expected a whole number from 1"),
         (("--sample", "auto", "--error", "x"), "--error x: expected a share"),
         (("--sample", "auto", "--dry-run"), "--dry-run does not go with --sample auto"),

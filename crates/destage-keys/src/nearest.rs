@@ -2,14 +2,18 @@
 
 /// The known name nearest to a mistyped one, if it is near enough to be meant.
 ///
-/// Generous, for sentences that list the known names as well: of short names, two letters may
-/// differ. Of names equally near, it is the first in the alphabet.
+/// Generous, for sentences that list the known names as well: two letters may differ, but less than
+/// half of the longer name. Of names equally near, it is the first in the alphabet.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(meant) = shortened(word, &known) {
         return Some(meant);
     }
-    let near = |edits: usize, known: &str| edits <= 1 + known.len().min(word.len()) / 3;
+    let near = |edits: usize, known: &str| match edits {
+        0 | 1 => true,
+        2 => known.len().max(word.len()) > 4,
+        _ => false,
+    };
     closest(word, known).filter(|&(edits, name)| near(edits, name)).min().map(|(_, name)| name)
 }
 
@@ -143,6 +147,7 @@ mod tests {
             ("clok", Some("clock")),
             ("lur", Some("lru")),
             ("belady", None),
+            ("lxy", None),
         ] {
             assert_eq!(nearest(word, KNOWN), meant, "{word}");
         }

@@ -35,7 +35,7 @@ impl Sampling {
         if rate > 0.0 && rate <= 1.0 {
             Ok(Sampling { rate, seed })
         } else {
-            Err(format!("sampling rate {rate}: expected a share above 0 and at most 1"))
+            Err(format!("sample: expected a share above 0 and at most 1, found {rate}"))
         }
     }
 

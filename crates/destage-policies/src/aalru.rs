@@ -80,7 +80,7 @@ pub static INFO: Info = Info {
     flash_aware: true,
     clusters: true,
     pads: Pads::WithDevice,
-    time: "O(1), write-back O(b), b pages of a block",
+    time: "O(1), destage O(b), b pages of a block",
     params: &[
         Param {
             name: "period",
@@ -104,9 +104,9 @@ pub static INFO: Info = Info {
             symbol: "D_r, D_w",
             kind: Kind::Choice(&["service", "response"]),
             default: IfAbsent::Word("service"),
-            about: "Definition of an operation's latency: only while its chip worked for it, \
-                    collections included, as a simulator without queues returns it, or from \
-                    submission to end, waiting for other pages of the same destage included.",
+            about: "Latency of an operation. service: the time that its unit (chip) worked for it, \
+                    GC included. response: from submission to end, so with the wait for other \
+                    pages of the same destage.",
             ..Param::BLANK
         },
         Param {

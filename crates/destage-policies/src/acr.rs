@@ -70,7 +70,7 @@ const COST_READ: Param = Param {
     symbol: "C_r",
     kind: Kind::Int { min: 1, max: u32::MAX as u64 },
     default: IfAbsent::Int(1),
-    unit: "any, the same as cost_write",
+    unit: "any unit, the same as cost_write",
     about: "Cost of reading a page; only the ratio matters. Default: the run's cost model, else \
             the paper's first device.",
     ..Param::BLANK
@@ -79,7 +79,7 @@ const COST_WRITE: Param = Param {
     name: "cost_write",
     symbol: "C_w",
     default: IfAbsent::Int(118),
-    unit: "any, the same as cost_read",
+    unit: "any unit, the same as cost_read",
     about: "Cost of writing a page at random; only the ratio matters. Default: the run's cost \
             model, else the paper's first device (its second is 1:2).",
     ..COST_READ

@@ -92,8 +92,8 @@ pub static INFO: Info = Info {
             kind: Kind::OptionalInt { min: 0, max: u64::MAX },
             default: IfAbsent::None("sampling_period"),
             unit: "page writes",
-            about: "Lifetime of hot pages in the first period. Default: no longer distance can be \
-                    seen in one period.",
+            about: "Lifetime of hot pages in the first period: PIRD is the page inter-reference \
+                    distance. Default: no longer distance can be seen in one period.",
             ..Param::BLANK
         },
         Param {
@@ -102,7 +102,8 @@ pub static INFO: Info = Info {
             kind: Kind::OptionalInt { min: 0, max: u64::MAX },
             default: IfAbsent::None("sampling_period"),
             unit: "page writes",
-            about: "Lifetime of clusters in the first period. Default: as initial_pird_thd.",
+            about: "Lifetime of clusters in the first period: BIRD is the block inter-reference \
+                    distance. Default: as initial_pird_thd.",
             ..Param::BLANK
         },
         Param {
@@ -126,8 +127,9 @@ pub static INFO: Info = Info {
             name: "pird_sampling",
             kind: Kind::Choice(&["all_hits", "p_list"]),
             default: IfAbsent::Word("p_list"),
-            about: "Hits that give a PIRD: only those in the p-list, or those that make a page hot \
-                    too (section 4.4.3). Default: Algorithm 1, as `reproduce bpac` runs it.",
+            about: "Hits that give a PIRD: only those in the p-list (the hot pages), or those that \
+                    make a page hot too (section 4.4.3). Default: Algorithm 1, as `reproduce \
+                    bpac` runs it.",
             ..Param::BLANK
         },
     ],

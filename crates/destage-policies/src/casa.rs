@@ -47,7 +47,7 @@ pub static INFO: Info = Info {
             symbol: "C_R",
             kind: Kind::Int { min: 1, max: u32::MAX as u64 },
             default: IfAbsent::Int(1),
-            unit: "any, the same as cost_write",
+            unit: "any unit, the same as cost_write",
             about: "Cost of reading a page; only the ratio matters. Default: the run's cost model, \
                     else as for ACR.",
             ..Param::BLANK
@@ -57,7 +57,7 @@ pub static INFO: Info = Info {
             symbol: "C_W",
             kind: Kind::Int { min: 1, max: u32::MAX as u64 },
             default: IfAbsent::Int(118),
-            unit: "any, the same as cost_read",
+            unit: "any unit, the same as cost_read",
             about: "Cost of writing a page; only the ratio matters. Default: the run's cost model, \
                     else as for ACR.",
             ..Param::BLANK

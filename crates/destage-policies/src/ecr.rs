@@ -64,9 +64,9 @@ pub static INFO: Info = Info {
     name: "ecr",
     title: "Eviction-Cost-Aware",
     source: SOURCE,
-    about: "Evict clean pages first, then the dirty page whose chip's queue is shortest.",
+    about: "Evict clean pages first, then the dirty page whose unit's (chip's) queue is shortest.",
     flash_aware: true,
-    time: "O(1), eviction O(chips)",
+    time: "O(1), eviction O(units)",
     params: &[CQCT],
     caveats: &[Caveat {
         when: Circumstance::NoUnitWhileDirty,
@@ -82,9 +82,9 @@ pub static WITHOUT_CLEAN_LIST: Info = Info {
     name: "ecr-e",
     title: "Eviction-Cost-Aware, without a clean list",
     source: SOURCE,
-    about: "Evict the page, clean or dirty, whose chip's queue is shortest.",
+    about: "Evict the page, clean or dirty, whose unit's (chip's) queue is shortest.",
     flash_aware: true,
-    time: "O(1), eviction O(chips)",
+    time: "O(1), eviction O(units)",
     params: &[CQCT],
     one_write_point: ONE_WRITE_POINT,
     ..Info::BLANK

@@ -42,10 +42,10 @@ pub static INFO: Info = Info {
     name: "ecr-over",
     title: "Eviction-Cost-Aware, over another policy",
     source: SOURCE,
-    about: "Evict the next victim of the chip whose queue is shortest; another policy manages each \
-            chip's pages.",
+    about: "Evict the next victim of the unit (chip) whose queue is shortest; another policy \
+            manages each unit's pages.",
     flash_aware: true,
-    time: "its base's, eviction O(chips)",
+    time: "its base's, eviction O(units)",
     over: Some("base"),
     bases: chip::BASES,
     params: &[
@@ -53,7 +53,7 @@ pub static INFO: Info = Info {
             name: "base",
             kind: Kind::Form("lru, cflru, 2q or arc, such as cflru[window_fraction=0.5]"),
             default: IfAbsent::Word("lru"),
-            about: "The policy that manages each chip's pages, with its parameters. Default: the \
+            about: "The policy that manages each unit's pages, with its parameters. Default: the \
                     paper's own.",
             ..Param::BLANK
         },

@@ -31,8 +31,8 @@ pub static INFO: Info = Info {
     title: "GC-aware BPLRU",
     source: "Wu, Mao, Lin, Jiang. Improving performance for flash-based storage systems through \
              GC-aware cache management. IEEE TPDS 28(10), 2017",
-    about: "BPLRU that passes over blocks whose chips are collecting.",
-    time: "O(1), eviction O(chips + b)",
+    about: "BPLRU that passes over blocks whose units (chips) are in GC.",
+    time: "O(1), eviction O(units + b)",
     ..bplru::INFO
 };
 

@@ -40,9 +40,9 @@ pub static INFO: Info = Info {
     name: "gcar-cflru",
     title: "GC-aware Clean-First LRU",
     source: SOURCE,
-    about: "CFLRU that spares pages whose chip is collecting.",
+    about: "CFLRU that spares pages whose unit (chip) is in GC.",
     flash_aware: true,
-    time: "O(1), eviction O(chips)",
+    time: "O(1), eviction O(units)",
     params: &[Param {
         name: "window_fraction",
         symbol: "w/s",

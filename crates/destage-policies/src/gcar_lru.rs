@@ -33,9 +33,9 @@ pub static INFO: Info = Info {
     name: "gcar-lru",
     title: "GC-aware LRU",
     source: SOURCE,
-    about: "Evict the oldest page whose chip is not collecting.",
+    about: "Evict the oldest page whose unit (chip) is not in GC.",
     flash_aware: true,
-    time: "O(1), eviction O(chips)",
+    time: "O(1), eviction O(units)",
     ..Info::BLANK
 };
 

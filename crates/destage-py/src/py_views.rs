@@ -188,7 +188,7 @@ impl PyDeviceView {
     #[new]
     fn new(py: Python<'_>, backlogs_ns: Vec<Nanos>, in_gc: Vec<bool>) -> PyResult<Self> {
         if backlogs_ns.len() != in_gc.len() {
-            return Err(usage(py, "device: expected as many backlogs as states of collection"));
+            return Err(usage(py, "device: expected as many backlogs as GC states"));
         }
         Ok(PyDeviceView { backlogs_ns, in_gc })
     }

@@ -30,6 +30,23 @@ pub enum Category {
     TruncatedRecord,
 }
 
+impl Category {
+    /// In a sentence: `unknown operation`.
+    pub fn spoken(self) -> &'static str {
+        match self {
+            Category::TooFewFields => "too few fields",
+            Category::TooManyFields => "too many fields",
+            Category::BadNumber => "bad number",
+            Category::BadTime => "bad time",
+            Category::UnknownOp => "unknown operation",
+            Category::BadDevice => "bad device",
+            Category::Oversized => "oversized",
+            Category::OutOfRange => "out of range",
+            Category::TruncatedRecord => "truncated record",
+        }
+    }
+}
+
 /// Location in a file, for a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Location {

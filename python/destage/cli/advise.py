@@ -103,7 +103,7 @@ TYPED = [
         help="Present cache: shared_buffers=16GB, zfs_arc_max=8GB.",
     ),
     flag("--explain", is_flag=True, help="Print certainty, other choices and commands."),
-    flag("--force", is_flag=True, help="Give settings even for a short trace or few hits."),
+    flag("--force", is_flag=True, help="Print product settings even if hits or the trace are few."),
     flag("--dry-run", is_flag=True, help="Show what would run and how long, and stop."),
 ]
 

@@ -21,11 +21,11 @@ from destage.show.tables.table import Cell, Column, Table
 __all__ = ["bench"]
 
 GRID = [
-    flag("--rw", metavar="PATTERN,..", help=f"fio's patterns. [{','.join(PATTERNS)}]"),
-    flag("--block", metavar="SIZE,..", help="Lengths of a request. [4KiB,128KiB]"),
-    flag("--depth", metavar="N,..", help="Requests in flight of each job. [1,2,4,..,128]"),
-    flag("--jobs", metavar="N,..", help="Concurrent jobs. [1]"),
-    flag("--state", default=",".join(STATES), metavar="STATE,..", help="[fresh,steady]"),
+    flag("--rw", metavar="PATTERN,...", help=f"fio's patterns. [{','.join(PATTERNS)}]"),
+    flag("--block", metavar="SIZE,...", help="Lengths of a request. [4KiB,128KiB]"),
+    flag("--depth", metavar="N,...", help="Requests in flight of each job. [1,2,4,...,128]"),
+    flag("--jobs", metavar="N,...", help="Concurrent jobs. [1]"),
+    flag("--state", default=",".join(STATES), metavar="STATE,...", help="[fresh,steady]"),
     flag("--read-percent", type=int, default=70, metavar="N", help="Reads of randrw. [70]"),
     flag(
         "--requests",
@@ -39,7 +39,7 @@ GRID = [
         multiple=True,
         type=FIO,
         metavar="FIO.json",
-        help="A real device beside it: fio's results, or a grid as CSV; repeatable.",
+        help="fio results (or a CSV grid) to show beside it.",
     ),
 ]
 
@@ -92,7 +92,7 @@ def _names(text: str | None) -> list[str] | None:
     COMMON,
 )
 def bench(device: tuple[str, ...], quiet: bool, **arguments: Any) -> None:
-    """Measure simulated SSDs over depth, jobs, length and pattern, as fio does real ones."""
+    """Measure simulated SSDs, as fio measures real ones."""
     json_file, csv_file, report_file, figures = (
         arguments[name] for name in ("json_file", "csv_file", "report_file", "figures")
     )

@@ -19,7 +19,7 @@ from destage.cli.options import (
     run_values,
 )
 from destage.cli.output import file_flag, look_at
-from destage.cli.policy_options import SIZE
+from destage.cli.policy_options import size_flag
 from destage.cli.reading import TRACE
 from destage.cli.screen import progress
 from destage.cli.why import FILES
@@ -51,7 +51,7 @@ or CSV with a column hit, and page to check the order.
         )
     ],
     FILES,
-    SIZE,
+    size_flag("the --config file's"),
     RUN_ALONE,
     [file_flag("--json", "json_file", help="Write the answer as JSON.")],
     TRACE,

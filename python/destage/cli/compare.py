@@ -77,7 +77,7 @@ BASELINE = [
         "--baseline",
         metavar="NAME",
         section="Output",
-        help="Policy to mark others against. [the first]",
+        help="Reference policy of the marks. [the first]",
     ),
     flag(
         "--against",
@@ -89,7 +89,7 @@ BASELINE = [
         "--stability",
         is_flag=True,
         section="Output",
-        help="Run half and twice each size too, for the stability line.",
+        help="Check the order of policies at half and twice each size.",
     ),
 ]
 
@@ -292,7 +292,7 @@ def _check_table(arguments: Mapping[str, Any], drive: Device | None) -> None:
         rated = ", or use advise --kv --price tbw=600TB" if arguments["kv"] and life else ""
         raise UsageError(f"{timed[0]} needs a simulated SSD: add --device{rated}")
     if drive is None and arguments["stability"]:
-        raise UsageError("--stability is of response times of a simulated SSD: add --device")
+        raise UsageError("--stability needs response times of a simulated SSD: add --device")
     if arguments["stability"] and arguments["sample"] is not None:
         raise UsageError("--stability needs whole runs: leave out --sample")
     needs = {"latency": "response times", "endurance": "wear and lifetime"}.get(arguments["view"])

@@ -112,11 +112,12 @@ def _percent(share: float) -> str:
 
 def _list(found: tuple[DeviceInfo, ...]) -> None:
     columns = [Column("device", right=False), Column("raw"), Column("logical")]
-    columns += [Column("op"), Column("units"), Column("description", right=False)]
+    columns += [Column("op, % of raw"), Column("units"), Column("description", right=False)]
     rows = []
     for d in found:
         raw, logical = (plain(size(int(d.size[key]))) for key in ("raw_bytes", "logical_bytes"))
-        cells = [d.name, raw, logical, _percent(d.size["op"]), number(d.size["units"]), d.about]
+        op, units = f"{100 * d.size['op']:.1f}", number(d.size["units"])
+        cells = [d.name, raw, logical, op, units, d.about]
         rows.append([Cell(c) for c in cells])
     print_table(Table("", columns, [rows]))
     click.echo("destage devices NAME describes one; --keys lists all keys of a device file.")
@@ -132,7 +133,7 @@ def _ftl(record: Mapping[str, Any]) -> str:
     """The FTL, and what decides how it works."""
     drive = record["device"]
     if drive["ftl"] == "page":
-        return f"page, {drive['alloc']} allocation, {drive['gc_mode']} collection"
+        return f"page, {drive['alloc']} allocation, {drive['gc_mode']} GC"
     parameters = [f"{key} {value}" for key, value in record["ftl"].items()]
     return ", ".join([drive["ftl"], *parameters])
 
@@ -194,7 +195,7 @@ def _describe(d: DeviceInfo) -> None:
         "Erase": _times([drive["erase_ns"]]),
         "Transfer": f"{page_ns / 1000:,g} \u00b5s a page, {drive['bus']} bus",
         "FTL": _ftl(d.record),
-        **({"Collection": _collection(d.size)} if "greedy_waf" in d.size else {}),
+        **({"GC": _collection(d.size)} if "greedy_waf" in d.size else {}),
         **interface_facts(drive, _placement(d.record)),
         "At time 0": filled[drive["precondition"]],
         "Cache": f"{frames}; eviction wait: {_eviction_wait(cache)}",

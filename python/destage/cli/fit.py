@@ -61,7 +61,7 @@ FIT = [
     flag("--base", default="tlc-nvme", metavar="NAME", help="Preset for other keys. [tlc-nvme]"),
     flag("--name", metavar="TEXT", help="Name of the device in the file."),
     flag("--assume-written", is_flag=True, help="All addresses read were written before."),
-    flag("--no-steady", is_flag=True, help="Leave out over-provisioning and collector."),
+    flag("--no-steady", is_flag=True, help="Leave out over-provisioning and GC policy."),
     flag("--seed", type=int, default=1, metavar="N", help="Seed of the intervals. [1]"),
 ]
 
@@ -246,7 +246,7 @@ def probe(
     quiet: bool,
     **_: Any,
 ) -> None:
-    """Run the measurement script on a simulated SSD; write JSON as fio does."""
+    """Run the measurement script on a simulated SSD; write fio JSON."""
     look(output, None, None)
     with progress(quiet) as callback:
         made = probe_device(

@@ -38,13 +38,13 @@ VALIDATE = [
         "--hold-out",
         type=click.Choice(HOLD_OUT),
         default="half",
-        help="Part predicted: points, depths, writes, map-cache. [half]",
+        help="Part predicted: half of the points, or one group. [half]",
     ),
-    flag("--by", metavar="COLUMN,..", help="CSV: columns that name a device."),
+    flag("--by", metavar="COLUMN,...", help="CSV: columns that name a device."),
     flag("--capacity", metavar="SIZE", help="The device's size, where no file has it."),
     flag("--base", default="tlc-nvme", metavar="NAME", help="Preset for other keys. [tlc-nvme]"),
     flag("--assume-written", is_flag=True, help="All addresses read were written before."),
-    flag("--seed", type=int, default=1, metavar="N", help="Seed of the half. [1]"),
+    flag("--seed", type=int, default=1, metavar="N", help="Seed of the split. [1]"),
 ]
 
 EPILOG = """\b

@@ -46,6 +46,7 @@ SAMPLE = [
     flag(
         "--control",
         type=click.Choice([BASELINE]),
+        metavar=BASELINE,
         help="Correct the sample with exact LRU as a control variate. Narrower intervals.",
     ),
     SEED,

@@ -419,7 +419,7 @@ ALLOW_CODE = flag(
     "--allow-code",
     is_flag=True,
     section=LAST,
-    help="Allow Python policies that a file names (they run as code).",
+    help="Allow all Python policies that a file names (as code).",
 )
 
 #: The same for commands that take policies from a file alone.
@@ -429,7 +429,7 @@ CODE = [
         "--policy",
         multiple=True,
         metavar="NAME",
-        help="Allow this policy FILE.py:CLASS if the file names it.",
+        help="Allow only this policy, FILE.py:CLASS, of the file.",
     ),
     ALLOW_CODE,
 ]

@@ -26,7 +26,7 @@ PARTITION = [
     flag(
         "--token-time",
         metavar="KEY=VALUE,...",
-        help="Adds ms per token: expert=18MB,read=3GB/s,top=8.",
+        help="Adds ms per token: expert=18MB,read=3GB/s,top=8 (experts per token).",
     ),
 ]
 

@@ -30,7 +30,7 @@ Variables that the library reads:
 @click.command(cls=Command, epilog=EPILOG)
 @apply(COMMON)
 def pcache(**_: Any) -> None:
-    """Print the path of SQLite's page cache, to be preloaded.
+    """Print the path of the page-cache library to preload.
 
     A program that uses the shared libsqlite3 then runs its page caches under a policy, and records
     its page references (docs/record.md).

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from destage.experiment.results import Results
     from destage.lab.ssd import Device
 
-__all__ = ["SIZE", "note_left_out", "policy_flag", "say_warnings"]
+__all__ = ["SIZE", "note_left_out", "policy_flag", "say_warnings", "size_flag"]
 
 
 def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
@@ -36,14 +36,19 @@ def policy_flag(default: str, *, several: bool = True) -> list[Decorated]:
     ]
 
 
-SIZE = [
-    flag(
-        "-c",
-        "--cache",
-        metavar="SIZE",
-        help="Cache size: 32MiB, 8192p (pages) or 10% (of unique pages). [the device file's]",
-    )
-]
+def size_flag(default: str) -> list[Decorated]:
+    """The flag for one cache size, with its default in the help."""
+    return [
+        flag(
+            "-c",
+            "--cache",
+            metavar="SIZE",
+            help=f"Cache size: 32MiB, 8192p (pages) or 10% (of unique pages). [{default}]",
+        )
+    ]
+
+
+SIZE = size_flag("the device file's")
 
 
 def note_left_out(

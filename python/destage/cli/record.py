@@ -42,7 +42,7 @@ RECORDING = [
         "--event",
         type=click.Choice(["issue", "queue"]),
         default="issue",
-        help="Record issued or submitted requests. [issue]",
+        help="Record issued or queued requests. [issue]",
     ),
     flag("--ops", metavar="LIST", help="Requests to keep: read,write,trim,flush. [all]"),
     flag(

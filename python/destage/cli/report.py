@@ -67,27 +67,27 @@ compare(..., profile=True).
         flag(
             "--width",
             metavar="LENGTH",
-            section="Of figures",
+            section="Figures",
             help="Width of each figure with its legend: 3.3in, 84mm.",
         ),
         flag(
             "--height",
             metavar="LENGTH",
-            section="Of figures",
+            section="Figures",
             help="Height of the panels of a figure: 2in, 50mm.",
         ),
         flag(
             "--font-size",
             type=float,
             metavar="POINTS",
-            section="Of figures",
+            section="Figures",
             help="Size of all text.",
         ),
         flag(
             "--label",
             multiple=True,
             metavar="LABEL=NAME",
-            section="Of figures",
+            section="Figures",
             help="Name of a policy in the figures: lru=LRU; repeatable.",
         ),
         flag(
@@ -105,13 +105,13 @@ compare(..., profile=True).
         flag(
             "--where",
             metavar="CONDITION",
-            section="Of a store",
+            section="Stores",
             help="Filter runs: \"policy == 'lru' and cache >= '10%'\".",
         ),
         flag(
             "--show",
             metavar="NAME,...",
-            section="Of figures",
+            section="Figures",
             help="Metrics to draw. [the usual columns]",
         ),
     ],

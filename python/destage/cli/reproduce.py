@@ -36,7 +36,7 @@ __all__ = ["reproduce"]
 BEYOND = "beyond"
 
 EPILOG = f"""\b
-Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: our pages.
+Papers: {", ".join(PAPERS)}, all, {BEYOND}; {OURS}: our claims.
 
 \b
 Examples:
@@ -80,7 +80,7 @@ LOADS = [
         "--recordings",
         type=FOLDER,
         metavar="DIR",
-        help="Folder of this project's recordings. [folder own in --traces]",
+        help="Folder of this project's recordings. [--traces/own]",
     ),
     flag(
         "--scale",
@@ -93,7 +93,8 @@ LOADS = [
     flag(
         "--seeds",
         metavar="N",
-        help="Number of seeds; auto: up to 30, until decided. [3; 1 with --scale 0.1 and less]",
+        help="Number of seeds; auto: until significant, at most 30."
+        " [3; 1 with --scale 0.1 and less]",
     ),
 ]
 

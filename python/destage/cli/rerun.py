@@ -17,6 +17,7 @@ from destage.cli.options import (
 from destage.cli.output import FILES, Outputs, print_table
 from destage.cli.screen import note, progress, warn
 from destage.cli.store import JOBS
+from destage.model.words import counted
 from destage.questions.rerunning import rerun as run_again
 from destage.show.tables.results import results_table
 
@@ -91,4 +92,4 @@ def rerun(result: str, traces: tuple[str, ...], jobs: int | None, **arguments: A
     if not again.same:
         click.get_current_context().exit(1)
     if not arguments["quiet"]:
-        note(f"every counter of {len(again.results)} runs is as it was")
+        note(f"{counted(len(again.results), 'run')} repeated: all counters equal")

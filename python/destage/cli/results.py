@@ -71,11 +71,20 @@ Examples:
   destage results subset runs
 """
 
+LIST_EPILOG = """\b
+Examples:
+  destage results list runs --failed
+  destage results list runs --where "policy == 'lru'" --sort hit
+  destage results list runs \\
+      --sql "select label, avg(hit_ratio) from runs group by label"
+  destage results list runs --pooled --show hit,writes
+"""
+
 results = _Results(
     name="results",
     places=PLACES,
-    help="List, query, merge and compare result stores.\n\nUsage: destage results STORE [flags],"
-    " or a command.",
+    help="List, query, merge and compare result stores.\n\n"
+    "A STORE in place of a command is listed.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -119,7 +128,7 @@ VIEW: list[Decorated] = [
 ]
 
 
-@click.command(name="list", cls=Command, epilog=EPILOG)
+@click.command(name="list", cls=Command, epilog=LIST_EPILOG)
 @click.argument("store", nargs=-1, required=True, type=FOLDER, metavar="STORE...")
 @apply(FILTERS, VIEW, FILES, COMMON)
 def listed(store: tuple[str, ...], **arguments: Any) -> None:
@@ -236,7 +245,7 @@ def pack(store: str, **arguments: Any) -> None:
             f"{counted(done.damaged, 'damaged part')} removed: destage sweep --resume makes it new"
         )
     if not arguments["quiet"]:
-        parts = f"{counted(done.before, 'part')} are {number(done.after)} now"
+        parts = f"merged {counted(done.before, 'part')} into {number(done.after)}"
         note(f"{printable(store)}: {counted(done.runs, 'run')}; {parts}")
 
 
@@ -293,7 +302,7 @@ def diff(a: str, b: str, show: str | None, **arguments: Any) -> None:
 def subset(store: str, sort: str, tau: float, **arguments: Any) -> None:
     """Find the fewest traces that keep the ranking of policies.
 
-    A policy's place is its mean rank over sizes, devices and traces. STORE is a store or a JSON
+    Policies are ranked by mean rank over sizes, devices and traces. STORE is a store or a JSON
     file of results. Traces are added greedily, and checked on the traces left out.
     """
     from destage.questions.subsets import trace_subset

@@ -29,7 +29,10 @@ def sampled(arguments: Mapping[str, Any]) -> tuple[float | Literal["auto"] | Non
         raise click.UsageError(
             f"--error {arguments['error']}: expected a share above 0 and below 1, such as 0.5%"
         )
-    return ("auto" if text == "auto" else _share("--sample", text)), error
+    share = None if text == "auto" else _share("--sample", text)
+    if share is not None and not 0 < share <= 1:
+        raise click.UsageError(f"--sample: expected above 0 % to 100 %, found {text}")
+    return ("auto" if text == "auto" else share), error
 
 
 def _share(name: str, text: str | None) -> float | None:

@@ -46,10 +46,7 @@ def check_screened(arguments: Mapping[str, Any], *, has_drive: bool) -> bool:
             " trace; mrc shows curves from a share of the pages"
         )
     if has_drive:
-        raise UsageError(
-            "--sample: a device is never sampled, its erase blocks hold neighbours, which a sample"
-            " takes apart: leave out one of --sample and --device"
-        )
+        raise UsageError("--sample excludes --device: a sample would split erase blocks")
     whole_only = [option.name for option in run_options() if not _is_sampled(option)]
     for name in ("dry_run", "baseline", *whole_only):
         if arguments.get(name):

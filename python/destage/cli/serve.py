@@ -115,7 +115,7 @@ def serve(
 
     FILE may be :memory:.
 
-    FILE is byte for byte the block device. SIGTERM, SIGHUP, SIGQUIT, Ctrl-C and --for end the
+    FILE holds the raw contents. SIGTERM, SIGHUP, SIGQUIT, Ctrl-C and --for end the
     server: it finishes requests under way, flushes, and exits with status 0, or 74 if the flush
     failed.
     """

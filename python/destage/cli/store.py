@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from destage.base.errors import UsageError
 from destage.cli.options import ADVANCED, OUTPUT, Decorated, flag
 from destage.cli.output import look_at_folder
@@ -20,8 +22,11 @@ JOBS = [flag("--jobs", type=int, metavar="N", help="Threads. [number of processo
 PART = "Do only the I-th of N parts of the work (I from 1)."
 
 
-def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
-    """Return `--store` in one section, and the flags for shards and clusters in another."""
+def _store(section: str, rare: str, *, together: bool = False) -> list[Decorated]:
+    """Return `--store` in one section, and the flags for shards and clusters in another.
+
+    `together`: the command needs all its runs, and refuses shards.
+    """
     return [
         flag(
             "--store",
@@ -30,12 +35,10 @@ def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
             section=section,
             help="Folder that keeps each run; finished runs are not repeated.",
         ),
-        flag(
-            "--shard",
-            metavar="I/N",
-            section=rare,
-            help=shard,
-        ),
+        # Where it is refused no help lists it.
+        click.option("--shard", hidden=True, envvar="DESTAGE_SHARD")
+        if together
+        else flag("--shard", metavar="I/N", section=rare, help=PART),
         flag(
             "--engine",
             metavar="|".join(ENGINES),
@@ -62,7 +65,7 @@ def _store(section: str, rare: str, shard: str = PART) -> list[Decorated]:
 #: Flags of commands that may keep their runs.
 STORE = _store("Output", ADVANCED)
 #: The same for commands that need all their runs together.
-STORE_TOGETHER = _store("Output", ADVANCED, "Rejected here: run compare in shards first.")
+STORE_TOGETHER = _store("Output", ADVANCED, together=True)
 #: The same for commands whose runs are many.
 STORE_OF_MANY = _store("Store and cluster", "Store and cluster")
 

@@ -362,11 +362,11 @@ def options(json_file: str | None, **_: Any) -> None:
         json_file, "reader_options", [dataclasses.asdict(o) | {"flag": o.flag} for o in found]
     ):
         return
-    groups: dict[str, list[ReaderOption]] = {"every format": []}
+    groups: dict[str, list[ReaderOption]] = {"Every format": []}
     for option in found:
-        groups.setdefault(", ".join(option.formats) or "every format", []).append(option)
+        groups.setdefault(", ".join(option.formats) or "Every format", []).append(option)
     for formats_of, members in groups.items():
-        click.echo(f"Of {formats_of}")
+        click.echo(f"{formats_of}:")
         for option in members:
             _say_option(option)
         click.echo()

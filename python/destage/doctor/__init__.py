@@ -44,7 +44,7 @@ class Checkup:
         width = max(len(f.about) for f in self.findings)
         lines = [f"{f.status:<5}  {f.about:<{width}}  {f.said}" for f in self.findings]
         wrong = [f.about for f in self.findings if f.status == "wrong"]
-        verdict = "Nothing is wrong." if self.ok else f"Wrong: {', '.join(wrong)}."
+        verdict = "All checks passed." if self.ok else f"Wrong: {', '.join(wrong)}."
         return "\n".join([*lines, "", verdict])
 
 

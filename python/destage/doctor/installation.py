@@ -28,15 +28,15 @@ EXTRAS = {
 
 
 def versions(_: Path) -> Finding:
-    """Whether both halves of the package are of one version."""
+    """Whether package and native library are of one version."""
     package, native = _version("destage"), _destage.VERSION
     data = {"package": package, "native": native, "python": platform.python_version()}
-    said = f"destage {package}, its native half {native}, Python {data['python']}"
+    said = f"destage {package}, native library {native}, Python {data['python']}"
     if package is None:
         said = f"destage {native}, run from its sources, Python {data['python']}"
         return Finding("versions", "ok", said, data)
     if package != native:
-        return Finding("versions", "wrong", f"{said}: the halves differ, install it again", data)
+        return Finding("versions", "wrong", f"{said}: the versions differ, install it again", data)
     return Finding("versions", "ok", said, data)
 
 

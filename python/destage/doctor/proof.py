@@ -81,8 +81,8 @@ def drive(folder: Path) -> Finding:
     if differing:
         said = f"{len(differing)} of {values} numbers differ, first {differing[0]}"
         return Finding("device", "wrong", said, data)
-    runs = " and ".join(name.replace("/", " over ") for name in stored)
-    said = f"all {values} numbers of {runs} equal the stored ones, to the nanosecond"
+    runs = " and ".join(name.replace("/", " on FTL ") for name in stored)
+    said = f"all {values} numbers equal the stored ones, to the nanosecond: {runs}"
     return Finding("device", "ok", said, data)
 
 
@@ -126,14 +126,14 @@ def speed(folder: Path) -> Finding:
     recorded = _stored(folder)["speed"]
     found = speeds()
     parts = [
-        f"{name} {rate:.3g} M page accesses/s ({rate / recorded['rates'][name]:.2g} times"
-        f" {recorded['rates'][name]:.3g})"
+        f"{name} {rate:.3g} M page accesses/s ({100 * rate / recorded['rates'][name]:.0f} % of the"
+        f" recorded {recorded['rates'][name]:.3g})"
         for name, rate in found.items()
     ]
     said = f"{'; '.join(parts)}; recorded on {recorded['where']}"
     data = {"rates": found, "recorded": recorded}
     if any(rate * SLOW < recorded["rates"][name] for name, rate in found.items()):
-        said += ": slow; is the native half built with optimisation (`make setup`)?"
+        said += ": slow; is the native library built with optimisation (`make setup`)?"
         return Finding("speed", "note", said, data)
     return Finding("speed", "ok", said, data)
 

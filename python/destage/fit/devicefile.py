@@ -134,7 +134,7 @@ def _absolute(found: Value, model: Model) -> Value:
 
 
 def _state(only_inferred: bool) -> str:
-    return "the program time has the collection in it" if only_inferred else "in use"
+    return "the program time includes GC" if only_inferred else "in use"
 
 
 def _unseen(key: str, base: str) -> Value:

@@ -216,7 +216,7 @@ class _Chain:
             erase_page_ns=0.0,
         )
         steps = "random writes over depth"
-        self.say("program_ns", "inferred", steps, f"collection included; {LUMPED}")
+        self.say("program_ns", "inferred", steps, f"GC included; {LUMPED}")
         for key in ("command_write_ns", "firmware_write_ns"):
             self.say(key, "inferred", steps, LUMPED)
 
@@ -250,7 +250,7 @@ class _Chain:
         note = f"not distinguishable: {', '.join(others)}" if others else _margin(found)
         status = "inferred" if found.is_identified else "not identifiable"
         if not found.is_identified:
-            note = "no collector fits" if len(found.tried) > 1 else "zones were not measured"
+            note = "no GC policy fits" if len(found.tried) > 1 else "zones were not measured"
         for key in ("gc_victim", "gc_stream"):
             self.say(key, status, "uniform, zones", note)
 
@@ -356,7 +356,7 @@ def _margin(found: Collected) -> str:
     others = [one.rms for one in found.tried if one is not found.chosen]
     if not others or not found.chosen.rms:
         return ""
-    return f"the next collector is {min(others) / found.chosen.rms:.1f} times worse"
+    return f"the next GC policy is {min(others) / found.chosen.rms:.1f} times worse"
 
 
 def fit(

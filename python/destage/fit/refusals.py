@@ -174,7 +174,7 @@ def _steady(made: Measurement) -> None:
         shown = ", ".join(f"{rate * 4096 / 1e6:.0f}" for rate in rates)
         raise DataError(
             f"random writes were not steady: {shown} MB/s. The device throttles, or 4 capacities"
-            " are not enough (--no-steady leaves over-provisioning and collector out)"
+            " are not enough (--no-steady leaves over-provisioning and GC policy out)"
         )
 
 

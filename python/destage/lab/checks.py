@@ -22,6 +22,7 @@ from destage.model.metrics import BASELINE
 from destage.model.naming import default_policies
 
 __all__ = [
+    "NO_SIZE",
     "USUAL",
     "Exclusions",
     "asked",
@@ -44,6 +45,9 @@ T = TypeVar("T")
 
 #: What `compare` runs unless it is told: the yardstick, two good general ones, one for flash.
 USUAL = default_policies("compared")
+
+#: The error of a call that needs a size.
+NO_SIZE = "cache: missing; name a size, such as 10%, 32MiB or 8192p"
 
 #: The sizes of a run without a cache, as JSON.
 NO_CACHE = '["1p"]'
@@ -179,9 +183,7 @@ def asked(
             # A flash tier below shows what no cache does.
             _destage.check_needs(*spec, drive is not None or (is_none(spec) and has_tier2))
         elif spec.needs_device and drive is None:
-            raise UsageError(
-                f"{spec.name} looks at the device behind the cache: add a device (device=)"
-            )
+            raise UsageError(f"{spec.name} is device-aware: add a device (device=)")
     if cache is None and all(is_none(spec) for spec in specs):
         # Without a cache there is nothing to size: one run.
         sizes = NO_CACHE
@@ -297,7 +299,7 @@ def asked_once(
 ) -> tuple[Spec, str]:
     """The policy and the size of a single run."""
     if policy is None and (drive is None or drive.policy is None):
-        raise UsageError("policy: expected one, such as 'lru'")
+        raise UsageError("policy: missing; name one, such as lru")
     specs, sizes = asked(policy, cache, drive, options)
     if len(specs) != 1:
         raise UsageError(f"policy: expected one, got {len(specs)}; compare takes several")
@@ -308,12 +310,12 @@ def asked_once(
         )
     if cache is None and (drive is None or not drive.cache):
         if not is_none(specs[0]):
-            raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
+            raise UsageError(NO_SIZE)
         sizes = NO_CACHE
     return specs[0], sizes
 
 
-_LOOKS = "looks at the device behind the cache"
+_LOOKS = "is device-aware"
 
 
 def asked_curves(policies: str | PolicyLike | Sequence[PolicyLike]) -> list[Spec]:

@@ -200,7 +200,7 @@ def profiled(options: Mapping[str, Any], padding: str | None) -> list[tuple[str,
     for name, _ in specs:
         if name in need_a_drive():
             raise UsageError(
-                f"padding: {name} looks at the device behind the cache, and a profile has none;"
+                f"padding: {name} is device-aware, and a profile has no device;"
                 " take one such as bplru"
             )
     return specs

@@ -14,7 +14,7 @@ from destage import _destage
 from destage.base.errors import UsageError
 from destage.model.differences import Differences
 from destage.model.metrics import METRICS, Metric
-from destage.model.naming import without_placement
+from destage.model.naming import catalogue, without_placement
 from destage.model.run import Run, measured_alike
 from destage.model.values import cell
 from destage.model.winners import (
@@ -130,6 +130,9 @@ def check_baseline(baseline: str | None, labels: Iterable[str], called: str = "b
     known = list(dict.fromkeys(labels))
     if baseline is None or baseline in (*known, *(k.partition(" over ")[0] for k in known)):
         return
+    if baseline in {p["name"] for p in catalogue()}:
+        added = ",".join([*known, baseline])
+        raise UsageError(f"{called}: {baseline!r} is none of the policies: add it, as in {added}")
     near = _destage.nearest(baseline, known)
     meant = f", did you mean {near}?" if near else ""
     raise UsageError(

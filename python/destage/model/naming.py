@@ -34,11 +34,11 @@ __all__ = [
 
 #: Families of policies, in the order of lists and of the README: key, and what they have in common.
 FAMILIES: Mapping[str, str] = {
-    "classic": "Classics",
+    "classic": "General purpose",
     "flash": "Clean/dirty-aware",
     "admission": "Admission control",
     "drive": "Device-aware",
-    "over": "Wrapper, batched write-back",
+    "over": "Wrapper, batched destages",
     "blocks": "Write buffers that destage whole erase blocks",
 }
 
@@ -48,8 +48,8 @@ PREFIX_MIN = "prefix-min"
 #: Groups that `-p` accepts, and their policies.
 GROUPS: Mapping[str, str] = {
     "all": "every policy",
-    "flash": "clean/dirty-aware policies",
-    "classic": "the classics",
+    "flash": "clean/dirty-aware, device-aware, write buffers, ace",
+    "classic": "general-purpose policies",
 }
 
 

@@ -327,7 +327,7 @@ class Run:
 
     @property
     def eviction_wait_ns_mean(self) -> float | None:
-        """Mean time that a write-back waited in its unit's queue; None without any."""
+        """Mean time that a destaged page waited in its unit's queue; None without any."""
         return self._real("eviction_wait_ns_mean")
 
     @property

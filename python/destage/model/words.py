@@ -16,6 +16,7 @@ from destage.base.io.names import printable
 __all__ = [
     "NBSP",
     "NONE",
+    "RECENT",
     "TimeUnit",
     "byte_unit",
     "column_unit",
@@ -41,6 +42,9 @@ __all__ = [
 NBSP = "\u00a0"
 #: Stands for a number that a run does not have.
 NONE = "\u2013"
+
+#: Streams of requests that a trace's profile follows (`STREAMS` of `destage-profile`).
+RECENT = "of the last 32 streams"
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 

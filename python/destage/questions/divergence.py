@@ -14,7 +14,7 @@ from destage.experiment.experiment import StoreLike, experiment_of, with_context
 from destage.experiment.results import Results
 from destage.experiment.task import Question, Task
 from destage.experiment.warmup import measured_alike
-from destage.lab.checks import asked, asked_once, check_in_front, drive_of, one_trace
+from destage.lab.checks import NO_SIZE, asked, asked_once, check_in_front, drive_of, one_trace
 from destage.lab.options import (
     DeviceRunOptions,
     ProgressCallback,
@@ -246,7 +246,7 @@ def check_why(
         if not isinstance(specs[0], OwnPolicy) and is_none(specs[0]):
             raise UsageError("why: the policy none decides nothing: name two policies with a cache")
         if cache is None and (device is None or not device.cache):
-            raise UsageError("cache: expected a size, such as '32MiB', '8192p' or '10%'")
+            raise UsageError(NO_SIZE)
         if len(json.loads(sizes)) != 1:
             raise UsageError("cache: expected one size")
     options_json("run", options)
@@ -323,7 +323,7 @@ def _shares(both: Results, drive: Device | None) -> Iterator[Share]:
         yield Share("change of pending writes", "count", *pending)
         yield counted("flash writes, pending included", WRITES)
     if drive is not None:
-        yield counted("collections", "gc_runs")
+        yield counted("GC runs", "gc_runs")
         yield counted("erases", "erases")
         yield from _times([run.timing or {} for run in both], drive)
     elif a["cost"] is not None:
@@ -347,7 +347,7 @@ def _times(timings: list[Mapping[str, Any]], drive: Device) -> Iterator[Share]:
     rest = [t - r - p for t, r, p in zip(busy, reads, programs, strict=True)]
     waited = [float(c["read_response_ns_sum"] + c["write_response_ns_sum"]) for c in counts]
     yield Share("flash time of misses", "ns", *reads)
-    yield Share("flash time of write-backs", "ns", *programs)
+    yield Share("flash time of destages", "ns", *programs)
     yield Share("flash time of GC, transfers, other", "ns", *rest)
     yield Share("flash time of all units", "ns", *busy)
     yield Share("response time of all requests", "ns", *waited)

@@ -82,7 +82,7 @@ fn a_device_line_that_is_no_vector_is_an_error_with_its_key() {
         (|v| v["device"]["channels"] = json!(0), "channels = 0: expected integer 1.."),
         (|v| v["device"]["chanels"] = json!(1), "did you mean channels?"),
         (|v| v["device"]["read_ns"] = json!({}), "device.read_ns: expected a number, a string"),
-        (|v| v["device"]["logical_pages"] = json!(640), "no room for collection"),
+        (|v| v["device"]["logical_pages"] = json!(640), "no room for GC"),
         (|v| v["cache"]["policy"] = json!("lrru"), "did you mean lru?"),
         (|v| v["cache"]["k"] = json!(2), "unknown parameter \"k\""),
         (|v| without(&mut v["cache"], "frames"), "the key frames is missing"),

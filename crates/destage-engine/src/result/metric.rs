@@ -60,7 +60,7 @@ pub enum MetricGroup {
     Flash,
     /// Pages that left the cache or were not admitted.
     Evictions,
-    /// Write-backs in front of the device's queues.
+    /// Destages in front of the device's queues.
     Balance,
     /// SAC's latencies of reads.
     ReadLatency,
@@ -123,15 +123,15 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
         "tier 1 is the cache in DRAM; a miss there looks up tier 2, and so on. A lower tier \
          takes in offered pages that admission lets pass; names without a number are of tier 2"),
     heading(MetricGroup::Hits, false, "Hits",
-        "an access is one page of a request; a hit finds its page in the cache, of several tiers \
-         in tier 1"),
+        "an access is one page of a request; a hit finds its page in the cache; with several \
+         tiers, in tier 1"),
     heading(MetricGroup::Flash, false, "Flash reads and writes",
         "pages that the cache reads from the device and writes to it; dirty pages in the cache are \
          pending writes"),
     heading(MetricGroup::Evictions, false, "Evictions and destages",
         "a page leaves by eviction; a dirty page is destaged, written to flash. A flush group \
          is the pages destaged in one piece; a bypass is a miss that is not admitted"),
-    heading(MetricGroup::Balance, true, "Write-back and queue balance",
+    heading(MetricGroup::Balance, true, "Destages and queue balance",
         "a unit is the smallest part with its own queue, such as a chip. Unbalance (ECR) is the \
          longest queue over the mean queue: 1 is even, the number of units is all in one queue. \
          Deviation (SAC) is the spread of work over the channels: 0 is even"),
@@ -153,8 +153,8 @@ pub static METRIC_GROUPS: &[GroupHeading] = &[
         "the host of the device is the cache; the device's own writes are garbage collection \
          (GC), merges of log blocks, and its mapping table"),
     heading(MetricGroup::Wear, true, "Wear",
-        "erases of blocks, preconditioning included, except in erases; --pe-cycles is their \
-         P/E cycle rating"),
+        "erases of a block, preconditioning included; the metric erases counts the measured part \
+         only"),
     heading(MetricGroup::Policy, false, "Counters of the policy", ""),
 ];
 

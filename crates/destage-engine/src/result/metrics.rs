@@ -128,15 +128,15 @@ macro_rules! responses {
             response!($group, $of.p50, concat!("p50 ", $operation),
                 concat!("median of ", $operation, "s")),
             response!($group, $of.p90, concat!("p90 ", $operation),
-                concat!("90 % of ", $operation, "s")),
+                concat!("90th percentile of ", $operation, "s")),
             response!($group, $of.p95, concat!("p95 ", $operation),
-                concat!("95 % of ", $operation, "s")),
+                concat!("95th percentile of ", $operation, "s")),
             response!($group, $of.p99, concat!("p99 ", $operation),
-                concat!("99 % of ", $operation, "s")),
+                concat!("99th percentile of ", $operation, "s")),
             response!($group, $of.p999, concat!("p99.9 ", $operation),
-                concat!("99.9 % of ", $operation, "s")),
+                concat!("99.9th percentile of ", $operation, "s")),
             response!($group, $of.p9999, concat!("p99.99 ", $operation),
-                concat!("99.99 % of ", $operation, "s")),
+                concat!("99.99th percentile of ", $operation, "s")),
             response!($group, $of.max, concat!("Max ", $operation),
                 concat!("longest ", $operation)),
         ]
@@ -194,11 +194,12 @@ static OF_THE_CACHE: &[Metric] = &[
         .shown(Shown::WithDevice)
         .charted(),
     response!(Response, response_ns.p99, "p99 response",
-        "99th percentile of all response times").short("p99").views(&[(View::Latency, 4)])
+        "99th percentile of response times").short("p99").views(&[(View::Latency, 4)])
         .rank(1).shown(Shown::WithDevice)
         .charted(),
     timed!(Balance, "eviction_wait_ns_mean", "Eviction wait", Time "ns", Lower,
-        "mean wait of write-backs in their unit's queue, pages that stay too (ECR, section 4)",
+        "mean wait of destaged pages in their unit's queue, also of pages that stay cached (ECR, \
+         section 4)",
         |t| ratio(t.counters.eviction_wait_ns_sum, t.counters.dirty_evictions))
     .defers(Deferral::Waits)
     .shown(Shown::WithDevice).charted(),
@@ -336,22 +337,22 @@ static OF_TIME: &[Metric] = &[
         "open loop: the same in the busiest sixtieth of the run",
         |r| Some(r.queue?.outstanding_max.into())).rank(2),
     metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
-        "open loop: share of response time in sixtieths with more requests outstanding than 32 and \
-         than units; from a half on, response times are mostly queueing",
+        "open loop: share of response time in busy sixtieths of the run (above 32 requests \
+         outstanding, and above one per unit); above 0.5, queueing dominates",
         |r| Some(r.queue?.share.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",
         "population standard deviation of response times"),
     response!(Response, response_ns.p50, "p50 response", "median response time")
     .short("p50").views(&[(View::Latency, 1)]),
-    response!(Response, response_ns.p90, "p90 response", "90th percentile of the response times")
+    response!(Response, response_ns.p90, "p90 response", "90th percentile of response times")
     .short("p90").views(&[(View::Latency, 2)]),
-    response!(Response, response_ns.p95, "p95 response", "95th percentile of the response times")
+    response!(Response, response_ns.p95, "p95 response", "95th percentile of response times")
     .short("p95").views(&[(View::Latency, 3)]),
     response!(Response, response_ns.p999, "p99.9 response",
-        "99.9th percentile of the response times")
+        "99.9th percentile of response times")
     .short("p99.9").views(&[(View::Latency, 5)]).rank(1).charted(),
     response!(Response, response_ns.p9999, "p99.99 response",
-        "99.99th percentile of the response times")
+        "99.99th percentile of response times")
     .short("p99.99").views(&[(View::Latency, 6)]).rank(1),
     response!(Response, response_ns.max, "Max response", "longest response time")
     .short("max").views(&[(View::Latency, 7)]).rank(1),
@@ -371,7 +372,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         ratio(r.counters.dirty_victims(), r.counters.evictions)
     }),
     timed!(Balance, "victim_in_gc_ratio", "Victims in GC", Ratio "", Lower,
-        "write-backs to a unit in GC / write-backs",
+        "destages to a unit in GC / destages",
         |t| ratio(t.counters.dirty_evictions_in_gc, t.counters.dirty_evictions))
         .charted(),
     timed!(Balance, "unbalance_rate_mean", "Mean unbalance", Real "", Lower,
@@ -412,10 +413,11 @@ static OF_THE_DEVICE: &[Metric] = &[
         "reads of flash for the host", |t| Some(t.counters.device.flash_reads.into())),
     timed!(Device, "flash_programs", "Host page programs", Count "pages", Lower,
         "programs for the host", |t| Some(t.counters.device.flash_programs.into())),
-    timed!(Device, "gc_runs", "Collections", Count "blocks", Lower, "collections",
+    timed!(Device, "gc_runs", "GC runs", Count "blocks", Lower,
+        "blocks whose GC began; the erase that ends it may come later",
         |t| Some(t.counters.device.gc_runs.into())).defers(Deferral::Writes),
     timed!(Device, "gc_moves", "Moved pages", Count "pages", Lower,
-        "valid pages moved by collections", |t| Some(t.counters.device.gc_moves.into()))
+        "valid pages moved by GC", |t| Some(t.counters.device.gc_moves.into()))
         .views(&[(View::Endurance, 11)]).defers(Deferral::Writes)
         .charted(),
     timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither,
@@ -444,7 +446,7 @@ static OF_THE_DEVICE: &[Metric] = &[
     timed!(Device, "map_moves", "Moved map pages", Count "pages", Lower,
         "map pages among gc_moves", |t| map(t, |m| m.map_moves)),
     timed!(Device, "gc_writes", "GC writes", Count "pages", Lower,
-    "programs by collections, merges and translation (AALRU, figure 9)",
+    "programs by GC, merges and translation (AALRU, figure 9)",
     |t| {
         let d = &t.counters.device;
         let own = |f: &destage_ssd::FtlCounters| f.common.flash_programs - f.common.host_writes;
@@ -475,11 +477,11 @@ static OF_THE_DEVICE: &[Metric] = &[
         let f = t.counters.device.ftl.as_ref()?;
         ratio(own(f, "log_pages"), own(f, "log_blocks_taken"))
     }),
-    ftl!(Device, "gc_copies", "Collected pages", Count "pages", Lower,
-        "data pages copied by collections (dftl, page-ideal)",
+    ftl!(Device, "gc_copies", "GC copies", Count "pages", Lower,
+        "data pages copied by GC (dftl, page-ideal)",
         "gc_copies"),
-    ftl!(Device, "gc_translation_runs", "Translation collections", Count "blocks", Lower,
-        "translation blocks collected (dftl)", "gc_translation_runs"),
+    ftl!(Device, "gc_translation_runs", "Translation GC runs", Count "blocks", Lower,
+        "translation blocks in GC (dftl)", "gc_translation_runs"),
     ftl!(Device, "translation_reads", "Translation reads", Count "pages", Lower,
         "translation pages read (dftl)", "translation_reads")
         .charted(),

@@ -149,7 +149,7 @@ pub static SCHEMA: &[Object] = &[
         offer "?": "text", "pages offered to the tier; absent: `evicted`";
         promote "?": "text", "effect of a hit in the tier; absent: `copy`";
         admit_dirty "?": "text", "admission of dirty pages: `ask` or `always`; absent: `ask`";
-        tier2_clean "?": "text", "write-back of its dirty pages; absent: `none`";
+        tier2_clean "?": "text", "destage of its dirty pages; absent: `none`";
         tier2_read_ns "?": "integer", "time of a read there, as given, ns";
         tier3 "?": "text", "policy of the tier";
         tier3_cache "?": "text", "size of the tier, as given";
@@ -289,9 +289,9 @@ pub static SCHEMA: &[Object] = &[
             full, 0..1; null: never";
         requests: "integers", "requests; without a device, rows of the trace";
         accesses: "integers", "page accesses; with `kv`, tokens of prompts";
-        hits: "integers", "accesses with a hit; of several tiers, in tier 1";
+        hits: "integers", "accesses with a hit; with several tiers, in tier 1";
         read_accesses: "integers", "accesses that read";
-        read_hits: "integers", "reads with a hit; of several tiers, in tier 1";
+        read_hits: "integers", "reads with a hit; with several tiers, in tier 1";
         physical_reads: "integers", METRIC;
         physical_writes: "integers", METRIC;
         overall_hits "?": "integers", "with a flash tier: accesses with a hit in any tier";
@@ -332,7 +332,7 @@ pub static SCHEMA: &[Object] = &[
     ),
     object!("half", "One half of the measured part.",
         accesses: "integer", "page accesses; with `kv`, tokens of prompts";
-        hit_ratio: "number or null", "hits / accesses, of several tiers in tier 1; null with `kv`";
+        hit_ratio: "number or null", "hits / accesses, of tier 1 if several; null with `kv`";
         token_hit_ratio "?": "number", "with `kv`: hit tokens / tokens";
         physical_writes: "integer", METRIC;
         response_ns_mean "?": "number", "with a device: mean response time, ns";
@@ -386,7 +386,7 @@ pub static SCHEMA: &[Object] = &[
         period_ns: "integer", "length of a period; the first begins at time 0";
         periods: "[@profile period", "the periods";
         unit_busy_ns: "list of lists", "busy time of each unit in each period";
-        unit_collecting_ns: "list of lists", "of this, time of collections";
+        unit_collecting_ns: "list of lists", "of this, time in GC";
     ),
     object!("profile period", "Work that began in one period.",
         requests: "integer", "requests issued";

@@ -36,11 +36,9 @@ pub(super) fn caveats(policy: &str, when: Circumstance) -> impl Iterator<Item = 
 pub(super) fn needs_a_device(label: &str) -> RunError {
     let why = match label {
         "none" => "without a cache, only a device shows anything".to_string(),
-        label => format!("{label} looks at the device behind the cache"),
+        label => format!("{label} is device-aware"),
     };
-    RunError::Impossible(format!(
-        "{why}: add a device (--device, a preset such as small or a TOML file)"
-    ))
+    RunError::Impossible(format!("{why}: add a device (--device small, or a TOML file)"))
 }
 
 /// A run with or without a device supplies what the policy needs.
@@ -107,7 +105,7 @@ pub fn suits(policy: &str, params: &Params, device: &DeviceConfig) -> Result<(),
         _ => device.streams.collected_apart().unwrap_or("gc_stream"),
     };
     impossible(format!(
-        "{policy}: {} = {value} excludes {key} of the device, whose collections it does not \
+        "{policy}: {} = {value} excludes {key} of the device, whose GC it does not \
          foresee: it needs {}",
         one.param, one.instead
     ))

@@ -101,6 +101,14 @@ fn of_unwritten(timing: &Timing) -> Option<String> {
     })
 }
 
+/// Of a full device without an erase: GC did nothing, or only moved pages of blocks in steps.
+const NO_ERASE: [&str; 2] = [
+    "the device is full, and no block was erased in the measured part: rates and WAF leave GC out; \
+     a longer trace, or --warmup with precondition = steady, brings it in",
+    "GC moved pages but no block was erased in the measured part: rates leave erases out; a longer \
+     trace, or --warmup with precondition = steady, brings them in",
+];
+
 /// A full device on which nothing was erased, or on which random writes moved no page, had no work
 /// for GC: it has the rates of a device that has just been filled.
 fn no_work_of_gc(timing: &Timing, drive: &Mounted, input: &Input<'_>) -> Option<String> {
@@ -111,11 +119,7 @@ fn no_work_of_gc(timing: &Timing, drive: &Mounted, input: &Input<'_>) -> Option<
     let folds = device.interface.as_ref().map_or(0, |interface| interface.slc_erases);
     let is_full = drive.device.config().precondition != Precondition::None;
     if is_full && device.erases + folds == 0 {
-        return Some(
-            "the device is full, and no block was erased in the measured part: rates and WAF leave \
-             GC out; a longer trace, or --warmup with precondition = steady, brings it in"
-                .into(),
-        );
+        return Some(NO_ERASE[usize::from(device.gc_moves > 0)].into());
     }
     let moves_nothing = device.data_programs() == device.flash_programs;
     (moves_nothing && writes_at_random(input)).then(|| {

@@ -11,9 +11,9 @@ pub(crate) const CQCT: Param = Param {
     symbol: "CQCT",
     kind: Kind::Choice(&["backlog", "wait", "eq1_strict", "eq1"]),
     default: IfAbsent::Word("backlog"),
-    about: "Chip queue complete time. backlog: remaining work, as in table 1; wait: also the \
-            collection to come; eq1_strict: unfinished operations at nominal times (equation 1); \
-            eq1: also the collection to come.",
+    about: "Chip queue complete time. backlog: remaining work, as in table 1; wait: also the GC \
+            that the destage causes; eq1_strict: unfinished operations at nominal times (equation \
+            1); eq1: also that GC.",
     ..Param::BLANK
 };
 

@@ -11,7 +11,7 @@ pub type Table = BTreeMap<String, Value>;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// No such key.
-    #[error("{table}: unknown key {key:?}{meant} (known: {known})")]
+    #[error("{table}: unknown key {key:?}{meant} ({known})")]
     Unknown {
         /// The table.
         table: &'static str,
@@ -19,7 +19,7 @@ pub enum ConfigError {
         key: String,
         /// The nearest one, as a question; empty if none is near.
         meant: String,
-        /// All keys.
+        /// All keys; of many, the command that lists them.
         known: String,
     },
     /// A value of the wrong type or out of range.
@@ -180,11 +180,16 @@ impl<'a> Reader<'a> {
     pub fn end_of(&self, whose: &str) -> Result<(), ConfigError> {
         for given in self.table.keys() {
             if let Err(unknown) = find(self.keys.iter().copied(), given) {
-                let list = unknown.list();
+                let meant = unknown.question();
+                let known = match unknown.known.len() {
+                    0 => format!("known: none{whose}"),
+                    1..=MOST_LISTED => format!("known: {}{whose}", unknown.list()),
+                    _ => LISTS_ALL.into(),
+                };
                 return Err(ConfigError::Unknown {
                     table: self.name,
-                    meant: unknown.question(),
-                    known: format!("{}{whose}", if list.is_empty() { "none" } else { &list }),
+                    meant,
+                    known,
                     key: unknown.name,
                 });
             }
@@ -192,6 +197,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
+/// Most keys that an error lists.
+const MOST_LISTED: usize = 16;
+const LISTS_ALL: &str = "`destage devices --keys` lists all";
 
 /// The nearest known name as a question, ready to be added; empty if none is near.
 pub(crate) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {

@@ -102,8 +102,11 @@ impl<'a> File<'a> {
             file.take(table, keys)?;
         }
         if !file.places.contains_key(&("device", String::new())) {
-            let what = "expected a table [device], found none".into();
-            return Err(file.wrong(None, what));
+            let names =
+                TABLES.into_iter().filter(|&name| file.places.contains_key(&(name, "".into())));
+            let names = names.map(|name| format!("[{name}]")).collect::<Vec<_>>().join(", ");
+            let found = if names.is_empty() { "none" } else { &names };
+            return Err(file.wrong(None, format!("expected a table [device], found {found}")));
         }
         Ok(file)
     }

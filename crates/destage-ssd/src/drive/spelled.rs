@@ -87,7 +87,7 @@ pub(super) fn exact(given: &Table) -> Result<Table, ConfigError> {
         let wrong = || ConfigError::Value {
             table: "device",
             key: name,
-            expected: expected(*unit).into(),
+            expected: expected(name, *unit).into(),
             found: value.to_string(),
         };
         let one = |value: &Value| read(value, *unit, &table).ok_or_else(wrong);
@@ -112,8 +112,11 @@ fn takes_list(key: &str) -> bool {
     key == "read_ns" || key == "program_ns"
 }
 
-fn expected(unit: Unit) -> &'static str {
+fn expected(name: &str, unit: Unit) -> &'static str {
     match unit {
+        Unit::Rate if name == "channel" => {
+            "a rate such as \"1200MB/s\", at most 2TB/s; for the number of channels: channels"
+        }
         Unit::Bytes | Unit::Capacity => "a size such as \"16KiB\" or \"960GB\"",
         Unit::Pages => "a size of at least a page, such as \"4MiB\", or \"0B\"",
         Unit::Time => "a time in whole nanoseconds, such as \"60us\" or \"1.5ms\"",
@@ -274,6 +277,7 @@ mod tests {
             (("op", "7"), "device: op = \"7\": expected a share"),
             (("op", "6.75%"), "device: op = \"6.75%\": expected a share"),
             (("link", "7GB"), "device: link = \"7GB\": expected a rate"),
+            (("channel", "4"), "device: channel = \"4\": expected a rate such as \"1200MB/s\""),
             (("link", "3TB/s"), "device: link = \"3TB/s\": expected a rate"),
             (("buffer", "4095B"), "device: buffer = \"4095B\": expected a size of at least a page"),
             (("page", "16kiB"), "device: page = \"16kiB\": expected a size"),

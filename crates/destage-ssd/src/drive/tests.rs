@@ -209,12 +209,12 @@ const MISTAKES: &[(&str, &str)] = &[
     ("[devise]", "my.toml:1:2: unknown table [devise], did you mean device? (tables: [device]"),
     ("device = 4", "my.toml:1:1: expected a table [device], found device = .."),
     ("", "my.toml: expected a table [device], found none"),
-    ("[cache]\nhit_ns = 1", "my.toml: expected a table [device], found none"),
+    ("[cache]\nhit_ns = 1", "my.toml: expected a table [device], found [cache]"),
     (
         "[device]\n\n  chanels = 4",
         "my.toml:3:3: device: unknown key \"chanels\", did you mean channels?",
     ),
-    ("[device]\n\"é\" = 1", "my.toml:2:1: device: unknown key \"é\" (known: channels,"),
+    ("[device]\n\"é\" = 1", "my.toml:2:1: device: unknown key \"é\" (`destage devices"),
     ("[device]\nchannels = 0", "my.toml:2:1: device: channels = 0: expected integer 1.."),
     (
         "[device]\nchannels = 1979-05-27",
@@ -254,7 +254,7 @@ const MISTAKES: &[(&str, &str)] = &[
         "[ftl]\na = 1\n[device]",
         "my.toml:2:1: ftl: unknown key \"a\" (known: none, ftl = page has no parameters)",
     ),
-    ("[host]\n[device]\nop_permille = 0", "my.toml:2:2: device: no room for collection"),
+    ("[host]\n[device]\nop_permille = 0", "my.toml:2:2: device: no room for GC"),
 ];
 
 #[test]
@@ -350,7 +350,7 @@ fn mistakes_in_a_change_are_the_command_lines() {
         ("ecr[sched=true]", "device: sched = \"true\": expected fcfs, read_first"),
         ("ecr[preset=sac]", "unknown key \"preset\""),
         ("ecr[ftl.log_blocks=3]", "ftl: unknown key \"log_blocks\""),
-        ("ecr[op_permille=20]", "device: no room for collection"),
+        ("ecr[op_permille=20]", "device: no room for GC"),
         ("ecr[cache.w=2]", "cache: unknown key \"w\""),
     ] {
         let (error, fault) = wrong_spec(text);

@@ -74,7 +74,7 @@ pub static INFO: Info = Info {
     source: "docs/spec/device.md, sections 5 and 6; greedy collection as in DiskSim's SSD \
              extension",
     about: "Any logical page may be in any page of its plane (or, with alloc = dynamic, of any \
-            unit), and the whole map is in memory. A plane that runs out of free pages collects \
+            unit), and the whole map is in memory. A plane that runs out of free pages frees \
             the block with the fewest valid ones. The keys gc_*, alloc, striping and summary_page \
             of [device] are its parameters.",
     keys: &[],
@@ -109,7 +109,7 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     };
     let cap = plane.checked_sub(low + points * data).filter(|&cap| cap > 0).ok_or_else(|| {
         format!(
-            "no room for collection: gc_low_pages = {low} and {open} of {data} pages leave \
+            "no room for GC: gc_low_pages = {low} and {open} of {data} pages leave \
              nothing of the {plane} data pages of a plane"
         )
     })?;
@@ -121,12 +121,12 @@ fn room_for_collection(config: &DeviceConfig, source: &str) -> Result<(), String
     let beside = if map_pages > 0 { format!(" and {map_pages} map pages") } else { String::new() };
     match config.alloc {
         Alloc::Static if in_one > cap => Err(format!(
-            "no room for collection: a plane would hold {in_one} of {logical} logical pages\
+            "no room for GC: a plane would hold {in_one} of {logical} logical pages\
              {beside}, but only {cap} fit beside gc_low_pages = {low} and {blocks} of {data} pages \
              (change {source} or gc_low_pages)"
         )),
         Alloc::Dynamic if logical + map_pages >= planes * cap || map_in_one >= cap => Err(format!(
-            "no room for collection: {logical} logical pages{beside}, but dynamic allocation needs \
+            "no room for GC: {logical} logical pages{beside}, but dynamic allocation needs \
              fewer than {} ({planes} planes of {cap} pages; change {source} or gc_low_pages)",
             planes * cap
         )),

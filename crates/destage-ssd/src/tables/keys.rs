@@ -83,18 +83,18 @@ static DEVICE: &[Key] = &[
          PCWD, PDCW, PDWC"),
     key("stripe_pages", COUNT, Int(1), "pages", "consecutive pages that stay together"),
     key("gc_mode", Kind::Choice(GcMode::NAMES), word("foreground"), "",
-        "collect before the program that needs room, after the one that took it, or also idle"),
+        "GC before the program that needs room, after the one that took it, or also idle"),
     key("gc_low_pages", COUNT, From("2*D"), "pages of a plane",
-        "free pages at which collection starts, at least D; with A write points a plane (handles, \
-         gc_stream) at least A*D, by default (A+1)*D. Devices of papers and vectors have \
-         max(D, B*D*5/100)"),
+        "free pages at which GC starts, at least D, the data pages of a block; with A write points \
+         a plane (handles, gc_stream) at least A*D, by default (A+1)*D. Devices of papers and \
+         vectors have max(D, B*D*5/100), B = blocks_per_plane"),
     key("gc_high_pages", ANY, From("2*gc_low_pages"), "pages of a plane",
-        "free pages at which idle collection stops"),
+        "free pages at which idle GC stops"),
     key("gc_idle_ns", Kind::int(0, u64::MAX / 4), Int(1_000_000), "ns",
-        "idle time before an idle collection"),
+        "idle time before idle GC"),
     key("in_gc", Kind::Choice(InGc::NAMES), word("queued"), "",
-        "a unit is in GC while a collection waits or is served, or only while it is served (GCaR, \
-         victims in GC)"),
+        "a unit is in GC while GC waits in its queue or is served, or only while it is served \
+         (GCaR, victims in GC)"),
     key("address_mode", Kind::Choice(AddressMode::NAMES), word("wrap"), "",
         "a page number beyond the device: modulo its size, or an error"),
     key("unmapped_read", Kind::Choice(UnmappedRead::NAMES), word("home"), "",
@@ -143,16 +143,16 @@ static DEVICE: &[Key] = &[
         "open blocks of moved pages: the host's, their own, or two, for pages moved once and more \
          often (default of 2r-fifo)"),
     key("gc_victim", Kind::Choice(GcVictim::NAMES), word("greedy"), "",
-        "collector: rule for the block to collect"),
+        "GC policy: rule for the victim block"),
     key("gc_choices", Kind::int(1, 1024), Int(10), "blocks",
         "d-choices: blocks sampled"),
     key("gc_window_permille", Kind::int(0, 1000), From("250; 2r-fifo: 700"),
         "1/1000 of blocks_per_plane", "window of oldest blocks: windowed-greedy, 2r-fifo"),
     key("gc_limit_permille", Kind::int(1, 1000), Int(700), "1/1000 of D",
-        "2r-fifo: valid pages below which a block is collected at once"),
+        "2r-fifo: valid pages below which a block goes to GC at once"),
     key("gc_seed", ANY, Int(1), "", "seed of random and d-choices"),
     key("gc_step_pages", Kind::Form("integer 0..4294967294, or auto"), Int(0), "pages",
-        "most pages moved by collections and folds before a program to the plane; 0: whole blocks; \
+        "most pages moved by GC and folds before a program to the plane; 0: whole blocks; \
          auto: as few as free a block in time, the default of a file without a preset"),
     key("suspend", Kind::Choice(Suspend::NAMES), word("none"), "",
         "operations that a read interrupts: none, erases, or programs too (needs sched = \

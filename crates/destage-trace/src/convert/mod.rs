@@ -56,7 +56,7 @@ pub fn find(name: &str) -> Result<&'static Target> {
     found.copied().ok_or_else(|| {
         let known = TARGETS.iter().map(|target| target.name).collect();
         let hint = Unknown { name: name.into(), known }.hint();
-        let message = format!("{name}: no format that can be written; {hint}");
+        let message = format!("to (--to): {name} is no format that can be written; {hint}");
         TraceError::usage(message)
     })
 }

@@ -145,7 +145,7 @@ impl BlockSize {
             (None, Some(bytes)) => Ok(BlockSize::PerBlock(bytes)),
             (None, None) => Err(usage(format!(
                 "{format}: bytes_per_token (--bytes-per-token) or block_bytes (--block-bytes) must \
-                 be given: a token takes 2 x layers x KV heads x their width x bytes of a number; \
+                 be given: a token takes 2 x layers x KV heads x head dimension x bytes per value; \
                  131072 for Llama-3.1-8B (docs/reference/tiers.md has other models)",
             ))),
             (Some(token), Some(block)) => Err(usage(format!(

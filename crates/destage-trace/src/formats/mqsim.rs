@@ -98,9 +98,8 @@ impl LineParser for MqSim {
     fn line(&mut self, line: &[u8], context: &mut Context) -> Line {
         match self.assumed.take() {
             Some(true) => context.tally.warn(
-                "mqsim: times taken as ns; files in microseconds circulate, and DiskSim files may \
-                 have whole \
-                 milliseconds: --time-unit us, --format disksim",
+                "mqsim: times taken as ns; some files use us (--time-unit us), and DiskSim files \
+                 may have whole milliseconds (--format disksim)",
             ),
             Some(false) => context.tally.note("mqsim: times taken as ns (--time-unit)"),
             None => {}

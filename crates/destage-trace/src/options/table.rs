@@ -16,8 +16,8 @@ const UNIT: Kind = Kind::Form("byte, sector, page, or a number of bytes");
 const TEXTS: Kind = Kind::Form("a text, or several");
 const ADDRESS: Kind = Kind::Form("a size in bytes");
 const COLUMNS: Kind = Kind::Form(
-    "time, device, op, offset, length or response, each with its column: time=ts,offset=3; \
-     device=host+disk is a name of two",
+    "time, device (a volume), op, offset, length or response, each with its column: \
+     time=ts,offset=3; device=host+disk is a name of two",
 );
 const FIELDS: Kind = Kind::Form("fields such as \"<u32 time,u64 offset,u32 length,u8 op\"");
 const SEPARATOR: Kind = Kind::Form("one character, tab or blank");
@@ -49,8 +49,8 @@ pub static OPTIONS: &[Field<O>] = &[
     field!(O.concat, Kind::Bool, Bool(false))
         .about("append the files in time, one after another"),
     field!(O.order, Kind::Choice(Order::NAMES), Word("time"))
-        .about("sort by time, keep the stored order, or reject steps back. Kept: a late record \
-            gets its predecessor's time"),
+        .about("sort by time, keep the stored order, or reject steps back. Kept order: late times \
+            are raised to the previous one"),
     field!(O.spread, Kind::Choice(Spread::NAMES), Nothing)
         .of(&["tencent", "oracle-general", "oracle-general-op", "lcs"])
         .about("requests of one whole-second tick: together, or spaced"),
@@ -106,7 +106,7 @@ pub static OPTIONS: &[Field<O>] = &[
         .about("DiskFlush events become flushes"),
     field!(O.object, Kind::Choice(Object::NAMES), Nothing)
         .of(OBJECTS)
-        .about("object id: a 4096-byte block, a sector, or a page name"),
+        .about("object id: 4096-byte block, sector, name without address"),
     field!(O.default_op, Kind::Form("read or write"), Nothing, default_op, AsValue::value)
         .of(&[
             "oracle-general", "oracle-general-op", "lcs", "mooncake", "qwen-bailian", "csv",

@@ -8,6 +8,7 @@ use crate::error::{Location, TraceError};
 use crate::format::Tally;
 use crate::options::ReaderOptions;
 use crate::record::DeviceTable;
+use crate::stream::shape::Slice;
 use crate::stream::sorting::SortedFile;
 
 /// Device names that a message lists.
@@ -34,7 +35,7 @@ pub(super) fn no_such_device(name: &str, devices: &DeviceTable) -> TraceError {
 pub(super) fn nothing(
     files: &[SortedFile],
     tally: &Tally,
-    filtered_out: u64,
+    slice: &Slice,
     options: &ReaderOptions,
 ) -> TraceError {
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
@@ -53,7 +54,7 @@ pub(super) fn nothing(
     add(tally.blank, "blank lines");
     add(tally.zero_length, "of zero length");
     add(tally.error_count(), "malformed");
-    add(filtered_out, "left out by the options");
+    add(slice.filtered_out, "left out by the options");
     let mut message = format!("0 requests in {} lines or records read as {format}", tally.lines);
     if !found.is_empty() {
         message.push_str(&format!(": {}", found.join(", ")));
@@ -71,9 +72,22 @@ pub(super) fn nothing(
                 .to_owned(),
         ),
         0 => None,
-        _ => Some("the slice or the filters leave nothing".to_owned()),
+        _ => Some(match slice.too_late() {
+            Some(length) => format!("--from: the trace ends after {}", spoken(length)),
+            None => "the slice or the filters leave nothing".to_owned(),
+        }),
     };
     TraceError::Data { file: names.join(", "), place: Location::File, message, hint }
+}
+
+/// A duration with three digits: `3.88 min`.
+fn spoken(ns: u64) -> String {
+    const UNITS: [(f64, &str); 4] = [(86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
+    let seconds = ns as f64 / 1e9;
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| seconds >= *unit).unwrap_or((1.0, "s"));
+    let count = seconds / unit;
+    let digits = if count < 10.0 { 2 } else { 1 };
+    format!("{count:.digits$} {name}")
 }
 
 /// The option by which events that were ignored are the requests.

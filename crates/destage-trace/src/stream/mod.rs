@@ -446,8 +446,7 @@ impl Stream {
             }
         }
         if self.summary.requests == 0 {
-            let filtered_out = self.slice.filtered_out;
-            return Err(nothing(&self.files, &self.shared.tally, filtered_out, &self.options));
+            return Err(nothing(&self.files, &self.shared.tally, &self.slice, &self.options));
         }
         self.question()
     }

@@ -50,6 +50,7 @@ impl Spreader {
 pub(super) struct Slice {
     options: Arc<ReaderOptions>,
     first_ns: Option<u64>,
+    last_ns: u64,
     /// Requests counted so far, where their number is limited.
     requests: u64,
     /// The slice has ended: no later record is in it.
@@ -61,13 +62,14 @@ pub(super) struct Slice {
 impl Slice {
     pub(super) fn new(options: &Arc<ReaderOptions>) -> Self {
         let options = Arc::clone(options);
-        Slice { options, first_ns: None, requests: 0, closed: false, filtered_out: 0 }
+        Slice { options, first_ns: None, last_ns: 0, requests: 0, closed: false, filtered_out: 0 }
     }
 
     /// Leaves the selected requests in `out`.
     pub(super) fn apply(&mut self, out: &mut Vec<Record>) {
         let Some(first) = out.first() else { return };
         let first_ns = *self.first_ns.get_or_insert(first.time_ns);
+        self.last_ns = out.last().map_or(first_ns, |last| last.time_ns);
         let options = &*self.options;
         let before = out.len();
         if options.from_ns.is_some() || options.for_ns.is_some() {
@@ -93,6 +95,12 @@ impl Slice {
         if let Some(most) = options.requests {
             self.limit(most, out);
         }
+    }
+
+    /// Length of the trace, if the slice begins after its end.
+    pub(super) fn too_late(&self) -> Option<u64> {
+        let length = self.last_ns.saturating_sub(self.first_ns?);
+        self.options.from_ns.filter(|&from| from > length).map(|_| length)
     }
 
     /// Ends the slice behind this many requests. A prompt is one, whatever its blocks.

@@ -151,12 +151,11 @@ impl Summary {
         self.notes.extend(tally.notes.iter().cloned());
         self.warnings.extend(tally.warnings.iter().cloned());
         for (category, skips) in &tally.errors {
-            let name = serde_json::to_value(category).ok();
-            let name = name.as_ref().and_then(|v| v.as_str()).unwrap_or("malformed");
             let records = if skips.count == 1 { "record" } else { "records" };
             self.warnings.push(format!(
-                "{} {records} skipped as {name}; the first: {}",
+                "{} {records} skipped ({}); the first: {}",
                 skips.count,
+                category.spoken(),
                 skips.first.join("\n")
             ));
         }

@@ -409,6 +409,8 @@ fn files_without_a_request_are_errors() {
         error_of(b"0,0,8,r,1.0\n", &[("ops", "trim")])
             .contains("the slice or the filters leave nothing")
     );
+    let late = error_of(b"0,0,8,r,1.0\n0,0,8,r,181.0\n", &[("from", "10h")]);
+    assert!(late.contains("the trace ends after 3.00 min"), "{late}");
 }
 
 #[test]
@@ -488,9 +490,7 @@ fn too_many_errors_stop_even_a_skipping_run() {
     let some = skip(&text(20), "20").unwrap();
     let errors = &some.summary.errors[&BadNumber];
     assert_eq!((errors.count, errors.first.len()), (20, 3));
-    assert!(
-        some.summary.warnings.iter().any(|w| w.starts_with("20 records skipped as bad_number"))
-    );
+    assert!(some.summary.warnings.iter().any(|w| w.starts_with("20 records skipped (bad number)")));
     let error = skip(&text(21), "20").unwrap_err();
     assert!(
         error.to_string().contains("21 malformed records") && error.exit_status() == 65,

@@ -26,11 +26,11 @@ _OTHERS = (
     *("mapping", "mapping_cache_mb", "femu_mode", "namespaces", "queues", "multipoller_enabled"),
 )
 _VICTIMS = {
-    "greedy": ("greedy", "FEMU collects a line: the blocks of one number on all chips"),
-    "random": ("random", "FEMU collects whole lines"),
-    "cost-benefit": ("cost-benefit", "FEMU collects whole lines"),
-    "fifo": ("fifo", "FEMU collects whole lines"),
-    "d-choice": ("d-choices", "FEMU collects whole lines"),
+    "greedy": ("greedy", "FEMU's GC takes a line: the blocks of one number on all chips"),
+    "random": ("random", "FEMU's GC takes whole lines"),
+    "cost-benefit": ("cost-benefit", "FEMU's GC takes whole lines"),
+    "fifo": ("fifo", "FEMU's GC takes whole lines"),
+    "d-choice": ("d-choices", "FEMU's GC takes whole lines"),
 }
 _PAIR = re.compile(r"(?:^|[\s,;\"'])(?:let\s+)?(\w+)=([\w.${}+-]*)", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")

@@ -27,7 +27,7 @@ _VICTIMS = {
     "GREEDY": ("greedy", ""),
     "RGA": ("d-choices", "the best of log2(blocks) sampled blocks"),
     "RANDOM": ("random", ""),
-    "RANDOM_P": ("random", "MQSim takes sealed blocks only, as every collector here"),
+    "RANDOM_P": ("random", "MQSim takes sealed blocks only, as every GC policy here"),
     "RANDOM_PP": ("random", "MQSim also asks for some invalid pages"),
     "FIFO": ("fifo", ""),
 }
@@ -126,7 +126,7 @@ def _collector(source: Source) -> None:
         source.exact(None, None, "Dynamic_Wearleveling_Enabled", note=note)
     note = "a device here moves no cold blocks to spread erases"
     source.refuse(note, "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold")
-    note = "collection here is whole blocks, or steps between writes: gc_step_pages"
+    note = "GC here is of whole blocks, or steps between writes: gc_step_pages"
     source.refuse(note, "Preemptible_GC_Enabled", "GC_Hard_Threshold")
 
 

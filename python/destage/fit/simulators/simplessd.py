@@ -171,7 +171,7 @@ def _room(source: Source, is_xml: bool) -> None:
     choices = f"{gc}.DChoiceParam"
     if source.given(choices) and source.values.get("gc_victim") == "d-choices":
         source.exact("gc_choices", source.whole(choices), choices)
-    source.refuse("of another collector", choices)
+    source.refuse("of another GC policy", choices)
     names = ("GCMode", "GCReclaimBlocks", "GCReclaimThreshold", "EraseThreshold")
     source.refuse("a block at a time, as soon as room is needed", *(f"ftl.{n}" for n in names))
 

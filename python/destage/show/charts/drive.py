@@ -185,7 +185,7 @@ class DeviceCharts(Charts):
             alt.Tooltip("time_text:N", title="Time"),
             alt.Tooltip("mean_text:N", title="Mean response"),
             alt.Tooltip("max_text:N", title="Longest response"),
-            alt.Tooltip("collecting:Q", title="Units' time collecting", format=".2~%"),
+            alt.Tooltip("collecting:Q", title="Units' time in GC", format=".2~%"),
         ]
         figure, about = _DEVELOPMENTS[what]
         shade = self._shade("at_s", seconds)
@@ -356,7 +356,7 @@ class DeviceCharts(Charts):
     # ---- units over time
 
     def utilisation(self, label: str | None = None) -> Any:
-        """Heat maps of the units over time: on the left for the host, on the right collections.
+        """Heat maps of the units over time: on the left for the host, on the right in GC.
 
         Of one policy, or of those that are worth it: lru and the fastest.
         """
@@ -375,7 +375,7 @@ class DeviceCharts(Charts):
         # Host operations and collections have scales of their own.
         own: Any = {"opacity": "independent", "fillOpacity": "independent"}
         grid = alt.vconcat(*(alt.hconcat(*row).resolve_scale(**own) for row in panels))
-        about = "Share of each unit's time, for the host and for collections, over time"
+        about = "Share of each unit's time, for the host and for GC, over time"
         sized = grid.resolve_scale(**own).properties(description=about)
         return configure(sized, self.theme, page=False)
 
@@ -414,7 +414,7 @@ _DEVELOPMENTS = {
     "max_us": ("longest_over_time", "Longest response time in each period, one line a policy"),
     "collecting": (
         "collections_over_time",
-        "Share of the units' time that went to collections, one line a policy",
+        "Share of the units' time in GC, one line a policy",
     ),
 }
 
@@ -428,7 +428,7 @@ def _development(what: str, values: Sequence[float]) -> alt.Y:
         f"{what}:Q",
         scale=alt.Scale(domain=[0, max([*values, 0.01]) * 1.04], nice=False),
         axis=alt.Axis(
-            title="Units collecting (%)",
+            title="Units in GC (%)",
             tickCount=4,
             labelExpr="format(100 * datum.value, '~g')",
         ),

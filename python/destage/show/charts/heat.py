@@ -14,7 +14,7 @@ from destage.show.charts.theme import Theme
 __all__ = ["PANELS", "heat_legend", "heat_map", "shaded"]
 
 #: What the halves of a heat map show: field, title, which of the theme's colours.
-PANELS = {"host": ("for the host", 0), "collecting": ("collecting", 1)}
+PANELS = {"host": ("for the host", 0), "collecting": ("in GC", 1)}
 
 
 def heat_legend(title: str, color: str, theme: Theme, **more: Any) -> alt.Legend:
@@ -78,7 +78,7 @@ def heat_map(base: Any, rows: Sequence[Row], what: str, theme: Theme) -> Any:
                 alt.Tooltip("name:N", title="Unit"),
                 alt.Tooltip("time_text:N", title="Time"),
                 alt.Tooltip("host:Q", title="For the host", format=".3~%"),
-                alt.Tooltip("collecting:Q", title="Collecting", format=".3~%"),
+                alt.Tooltip("collecting:Q", title="In GC", format=".3~%"),
             ],
         )
     )

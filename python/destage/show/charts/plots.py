@@ -124,14 +124,14 @@ class Plots(Figures):
         "response_ns_p999", "Response within which 99.9 % were answered, over cache size."
     )
     eviction_wait_ns_mean = drawn(
-        "eviction_wait_ns_mean", "Mean wait for the write-back of a dirty victim, over cache size."
+        "eviction_wait_ns_mean", "Mean wait for the destage of a dirty victim, over cache size."
     )
     victim_in_gc_ratio = drawn(
-        "victim_in_gc_ratio", "Share of dirty victims whose unit was collecting, over cache size."
+        "victim_in_gc_ratio", "Share of dirty victims whose unit was in GC, over cache size."
     )
     waf = drawn("waf", "Write amplification over cache size.")
     erases = drawn("erases", "Blocks erased, over cache size.")
-    gc_moves = drawn("gc_moves", "Pages moved by collections, over cache size.")
+    gc_moves = drawn("gc_moves", "Pages moved by GC, over cache size.")
     destages = drawn("destages", "Destages, whatever their size, over cache size.")
     mean_destage_pages = drawn("mean_destage_pages", "Mean pages of a destage over cache size.")
     padding_writes = drawn("padding_writes", "Pages written to complete blocks, over cache size.")
@@ -176,7 +176,7 @@ class Plots(Figures):
         "longest_over_time", "Longest response of each period of the run."
     )
     collections_over_time = _at_one_size(
-        "collections_over_time", "Share of the units' time that went to collections, over the run."
+        "collections_over_time", "Share of the units' time in GC, over the run."
     )
     unbalance_cdf = _at_one_size(
         "unbalance_cdf",

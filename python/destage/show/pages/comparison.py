@@ -323,7 +323,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part | None:
         add("response_over_time", title, chart, _over_time(spans, "mean_us"), note, wide=True)
         if any(share for r in spans for share in r["collecting"]):
             chart, table = charts.over_time("collecting"), _over_time(spans, "collecting")
-            add("collections_over_time", "Collections", chart, table, "share of the units' time")
+            add("collections_over_time", "GC", chart, table, "share of the units' time")
         longest = charts.over_time("max_us")
         add("longest_over_time", "Longest response", longest, _over_time(spans, "max_us"))
     unbalances = unbalance_curves(result)
@@ -417,7 +417,7 @@ def _units(model: Part, charts: DeviceCharts) -> Part | None:
     if runs:
         model["data"]["units"] = units
     for k, run in enumerate(runs):
-        for what, title in (("host", "for the host"), ("collecting", "collecting")):
+        for what, title in (("host", "for the host"), ("collecting", "in GC")):
             chart = charts.heat_panel(run, what)
             name = f"units_{what}_{k}"
             part = chart_part(model["id"], name, f"{run[0]}: {title}", chart, result.name)

@@ -104,7 +104,7 @@ def _described(device: Mapping[str, Any]) -> list[Part]:
     if device.get("gc_mode"):
         low = whole.get("gc_low_pages")
         note = f"at {number(low)} free pages of a plane" if low is not None else ""
-        add("Collection", printable(device["gc_mode"]), note)
+        add("GC", printable(device["gc_mode"]), note)
     if device.get("precondition"):
         writes = whole.get("precondition_writes")
         note = f"then {number(writes)} page writes" if writes else ""
@@ -135,7 +135,7 @@ def _saturation(result: ResultSet) -> list[Part]:
     waf, rate = sizes["greedy_waf"], sizes["page_writes_per_s"]
     note = f"steady random writes: WAF {number(waf, 2)} (greedy, closed form)"
     spare = percent(sizes["effective_op"], 1)
-    found = [fact("Over-provisioning that collection can use", spare, note)]
+    found = [fact("Over-provisioning that GC can use", spare, note)]
     asked = _page_writes_per_s(result)
     note = "" if asked is None else f"the trace writes {number(round(asked))} pages/s"
     if asked is not None and asked > rate:

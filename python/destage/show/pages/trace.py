@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from destage.model.words import duration, finite, number, percent, significant, size
+from destage.model.words import RECENT, duration, finite, number, percent, significant, size
 from destage.show.charts.theme import PAGE
 from destage.show.charts.trace import hottest, request_sizes, rereferences
 from destage.show.pages.blocks import Part, fact
@@ -68,7 +68,7 @@ def _order(info: Mapping[str, Any]) -> Iterable[Part]:
     share = finite(sequential.get("with_previous"))
     if share is not None:
         stream = finite(sequential.get("with_any_stream"))
-        note = f"{percent(stream, 1)} with any earlier stream" if stream is not None else ""
+        note = f"{percent(stream, 1)} continue it or another {RECENT}" if stream is not None else ""
         yield fact("Sequential", percent(share, 1), note)
     repeated, accesses = finite(again.get("repeated_accesses")), finite(counts.get("accesses"))
     if repeated is not None and accesses:

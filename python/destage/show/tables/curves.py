@@ -49,7 +49,8 @@ def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence
         cells += [Cell(_hits(runs.get(label)), best=label == best) for label in labels]
         table.groups[0].append(cells + [Cell(said)] * bool(ahead))
     if sample:
-        table.notes.append(_how_sure(curves))
+        marked = any(best is not None for best, _ in ahead.values())
+        table.notes.append(_how_sure(curves, marked))
     table.notes.extend(warnings)
     return table
 
@@ -116,8 +117,8 @@ def _hits(run: Run | None) -> str:
     return f"{ratio(run.hit_ratio, 0)} ± ?" if run.sampled else ratio(run.hit_ratio)
 
 
-def _how_sure(curves: ResultSet) -> str:
-    """Notes on intervals and marks."""
+def _how_sure(curves: ResultSet, marked: bool) -> str:
+    """Notes on intervals, and on marks where one is printed."""
     said = "±: 95 % confidence interval"
     if any(run.sampled and not run.bounds for run in curves.runs):
         said += "; ± ?: no interval for this policy or sample (docs/sampling.md)"
@@ -125,7 +126,7 @@ def _how_sure(curves: ResultSet) -> str:
         said += "; no number: the sample has less than one page of such a cache"
     if exact := sum(not run.sampled for run in curves.runs):
         said += f"; without ±: exact, of the whole trace ({exact} of {len(curves.runs)})"
-    if len(curves.labels) > 1:
+    if marked:
         said += ". * ahead of every other policy with an interval"
     return f"{said}."
 
@@ -194,11 +195,27 @@ def curves_summary(curves: ResultSet, *, sizes: bool = True) -> list[str]:
         said.append(f"Highest hit ratio: {outcome(curves, found)}.")
         if ORACLE in curves.policies.values():
             said.append("min uses future accesses: an upper bound, not a contender.")
-    known = {run.label for runs in sure for run in runs}
-    unknown = [label for label in curves.labels if label not in known]
-    if unknown and len(curves.labels) > 1:
-        said.append(f"No interval is known for {join(unknown)}: the sample cannot rank them.")
+    said += _unranked(curves, sure)
     return said or (_of_points(curves) if sizes else [])
+
+
+def _unranked(curves: ResultSet, sure: Sequence[Sequence[Run]]) -> list[str]:
+    """The policies without an interval, and at how many sizes."""
+    if len(curves.labels) < 2:
+        return []
+    counts = {
+        label: sum(all(run.label != label for run in runs) for runs in sure)
+        for label in curves.labels
+    }
+    if not any(counts.values()):
+        return []
+    of = len(curves.sizes)
+    names = [label for label, n in counts.items() if n]
+    there = ""
+    if any(0 < n < of for n in counts.values()):
+        at = {n: f"{n} of {of} sizes" for n in range(of)} | {of: "every size"}
+        names, there = [f"{label} at {at[counts[label]]}" for label in names], " there"
+    return [f"No interval is known for {join(names)}: the sample cannot rank them{there}."]
 
 
 def _place(curves: ResultSet, frames: int) -> str:

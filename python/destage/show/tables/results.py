@@ -295,7 +295,8 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     real = [r for r in runs if not r.has_no_cache]
     vast = dict.fromkeys(r.cache for r in real if r.frames > r.trace.unique_pages > 0)
     if vast:
-        notes.append(f"larger than all pages of the trace: {', '.join(vast)}")
+        exceed = "exceeds" if len(vast) == 1 else "exceed"
+        notes.append(f"{', '.join(vast)} {exceed} the trace's pages: the cache never fills")
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
     if cycles is not None:
         notes.append(

@@ -204,7 +204,8 @@ def _outcome(result: ResultSet, found: list[Winner]) -> str:
             parts.append(f"others at {rest}")
     tail = ""
     if ties:
-        tail = f"; {tie} at {ties} of {len(found)} sizes"
+        within = f" (within 1{NBSP}%)" if tie == "a tie" else ""
+        tail = f"; {tie}{within} at {ties} of {len(found)} sizes"
     return join(parts) + tail
 
 

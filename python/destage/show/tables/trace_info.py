@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from destage.model.words import counted, duration, number, percent, plain, size
+from destage import _destage
+from destage.model.words import RECENT, counted, duration, number, percent, plain, significant, size
 
 __all__ = ["info_text", "plausibility"]
 
@@ -26,13 +29,14 @@ def plausibility(overview: Data, from_cache: bool) -> str:
     parts = [f"{number(requests)} requests"]
     if clock["timed"]:
         ns = clock["last_ns"] - clock["first_ns"]
-        rate = f", {number(requests / (ns / 1e9))}/s" if ns else ""
+        rate = f", {significant(requests / (ns / 1e9))}/s" if ns else ""
         parts.append(f"{duration(ns)}{_taken(overview['summary'])}{rate}")
     else:
         parts.append("no times")
     moved = counts["read_bytes"] + counts["write_bytes"]
     if requests:
-        parts.append(f"{percent(counts['reads'] / requests, 1)} reads")
+        share = f"{percent(counts['reads'] / requests, 1)} reads"
+        parts.append(_ALL_READ if _has_no_operations(overview["summary"]) else share)
         parts.append(f"mean {size(moved / requests)}")
     volumes = overview["volumes"]
     named = volumes["first"] if volumes["count"] == 1 else f"{volumes['count']} volumes"
@@ -43,6 +47,21 @@ def plausibility(overview: Data, from_cache: bool) -> str:
     names = [s["name"] for s in overview["sources"]]
     name = names[0] if len(names) == 1 else f"{len(names)} files"
     return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
+
+
+#: Of a format without operations.
+_ALL_READ = "no operations in the file: all read"
+
+
+def _has_no_operations(summary: Data) -> bool:
+    files = summary.get("files", ())
+    return bool(files) and {file["format"] for file in files} <= _formats_of_reads()
+
+
+@cache
+def _formats_of_reads() -> frozenset[str]:
+    found = json.loads(_destage.formats())
+    return frozenset(f["name"] for f in found if not f["has_ops"])
 
 
 def _taken(summary: Data) -> str:
@@ -98,12 +117,13 @@ def _requests(data: Data) -> Iterable[Line]:
     """How many, and how large."""
     counts, sizes = data["counts"], data["sizes"]
     yield "format", ", ".join(dict.fromkeys(_formats(data["summary"])))
-    yield (
-        "requests",
-        f"{number(counts['requests'])}: {number(counts['reads'])} reads,"
+    told = (
+        f"{number(counts['reads'])} reads,"
         f" {number(counts['writes'])} writes ({percent(data['read_share'], 1)} reads);"
-        f" {number(counts['trims'])} trims, {number(counts['flushes'])} flushes",
+        f" {number(counts['trims'])} trims, {number(counts['flushes'])} flushes"
     )
+    told = _ALL_READ if _has_no_operations(data["summary"]) else told
+    yield "requests", f"{number(counts['requests'])}: {told}"
     yield "bytes", f"{size(counts['read_bytes'])} read, {size(counts['write_bytes'])} written"
     for name in ("reads", "writes"):
         s = sizes[name]
@@ -118,7 +138,7 @@ def _requests(data: Data) -> Iterable[Line]:
 def _times(data: Data) -> Iterable[Line]:
     """When requests came, and how long they took where the trace says so."""
     if data["timed"]:
-        rate = number(data["mean_rate_per_s"], 1)
+        rate = significant(data["mean_rate_per_s"])
         taken = _taken(data["summary"])
         yield "time", f"{duration(data['duration_ns'])}{taken}, {rate} requests/s"
         if data["interarrival"]:
@@ -160,16 +180,16 @@ def _order(data: Data) -> Iterable[Line]:
     yield (
         "sequential",
         f"{percent(s['with_previous'], 1)} continue the previous request,"
-        f" {percent(s['with_any_stream'], 1)} a recent stream",
+        f" {percent(s['with_any_stream'], 1)} continue it or another {RECENT}",
     )
     yield (
         "re-references",
         f"{number(r['mean_accesses_per_page'], 2)} accesses a page;"
-        f" {number(r['once_pages'])} pages once; median LRU distance"
+        f" {number(r['once_pages'])} pages once; median LRU distance at most"
         f" {number(r['median_distance_pages'])} pages; Zipf skew {number(r['zipf_skew'], 2)}",
     )
-    hottest = ", ".join(f"{100 * p:g} % of pages: {percent(a, 1)}" for p, a in r["hottest"])
-    yield "accesses that go to", f"the hottest {hottest}"
+    shares = [f"{100 * p:g} %: {percent(a, 1)}" for p, a in r["hottest"]]
+    yield "hottest pages", ", ".join([f"{shares[0]} of accesses", *shares[1:]])
 
 
 def _reading(data: Data) -> Line:
@@ -193,4 +213,4 @@ def _reading(data: Data) -> Line:
         told[0] += f" (at most {duration(summary['largest_step_ns'])})"
     if header := summary.get("header", 0):
         told.append(counted(header, "header line"))
-    return "reading", ", ".join(told) or "nothing dropped, nothing out of order"
+    return "reading", ", ".join(told) or "all records kept, in time order"

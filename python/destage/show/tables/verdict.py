@@ -48,7 +48,7 @@ _SIGNS = (
     _Sign("write_response_ns_mean", "faster writes", "slower writes"),
     _Sign(ALL_HITS, "a lower hit ratio of all tiers", "a higher hit ratio of all tiers"),
     _Sign("hit_ratio", "a lower hit ratio", "a higher hit ratio"),
-    _Sign("eviction_wait_ns_mean", "shorter waits of write-backs", "longer waits of write-backs"),
+    _Sign("eviction_wait_ns_mean", "shorter waits of destages", "longer waits of destages"),
     _Sign(
         "victim_in_gc_ratio",
         "fewer dirty victims whose unit is in GC",
