@@ -186,7 +186,9 @@ def test_what_is_said_of_every_value_is_said_once(msr: Path) -> None:
 
 
 def test_a_profile_says_why_nothing_is_padded(destage: Destage, msr: Path) -> None:
-    refused(destage("trace", "profile", msr, "--padding", "ecr"), 2, "ecr", "a profile has no device")
+    refused(
+        destage("trace", "profile", msr, "--padding", "ecr"), 2, "ecr", "a profile has no device"
+    )
     done = destage("trace", "profile", msr, "--padding", "aalru", "-c", "4p")
     assert done.status == 0, done
     assert "pads nothing" in done.err, done
