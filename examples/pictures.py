@@ -40,8 +40,8 @@ Row = dict[str, Any]
 LAYERS = (
     ("Host", "requests of a trace", (("read 12 KiB", 1), ("write 4 KiB", 1), ("write 8 KiB", 1))),
     ("Cache", "one policy, one size", (("clean pages", 2), ("dirty pages", 3), ("staging", 1))),
-    ("FTL", "maps pages, collects garbage", (("logical to physical", 3), ("GC", 2))),
-    ("Units", "a queue each", tuple((f"unit {k}", 1) for k in range(4))),
+    ("FTL", "maps pages, starts GC", (("logical to physical", 3), ("GC", 2))),
+    ("Units", "one queue each", tuple((f"unit {k}", 1) for k in range(4))),
     ("Flash", "erase blocks", tuple((name, 1) for name in ("valid", "invalid", "free", "open"))),
 )
 #: What happens between a layer and the next one.

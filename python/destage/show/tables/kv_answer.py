@@ -79,7 +79,8 @@ def _kv_worth(advised: KvAdvised) -> str:
     more = f"flash adds {points:.1f} points to DRAM alone"
     if advised.gain is not None:
         low, high = (100 * bound for bound in advised.gain)
-        more += f" (95 % CI {low:.1f} to {high:.1f})"
+        judged = "" if low > 0 else ": not significant"
+        more += f" (95 % CI {low:.1f} to {high:.1f}{judged})"
     years = chosen.life_years
     if years is None or not chosen.wears_out:
         return f"Worth it: yes; {saves}, {more}."
