@@ -228,7 +228,7 @@ def test_rerun_says_whether_a_result_holds(destage: Destage, msr: Path, tmp_path
     assert made.status == 0, made
     again = destage("rerun", "r.json")
     assert again.status == 0, again
-    assert "as it was" in again.err
+    assert "4 runs repeated: all counters equal" in again.err
     data = json.loads((tmp_path / "r.json").read_text())
     data["runs"][1]["counters"]["evictions"] += 5
     (tmp_path / "r.json").write_text(json.dumps(data))
