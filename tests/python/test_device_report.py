@@ -116,7 +116,7 @@ def test_the_page_shows_what_the_drive_can_take_beside_what_the_trace_asks(
     assert sizes["effective_op"] == pytest.approx(1 - 8192 / left, abs=1e-3)
     shown = facts(page)
     share = f"{100 * sizes['effective_op']:.1f}\u00a0%"
-    assert shown["Over-provisioning that collection can use"] == share
+    assert shown["Over-provisioning that GC can use"] == share
     rate = f"{round(sizes['page_writes_per_s']):,} random page writes/s"
     assert shown["Saturated at"] == rate
     notes = page.texts["small"]
@@ -321,7 +321,7 @@ def test_the_verdict_names_the_fastest_and_what_goes_with_it() -> None:
     assert sentences == [
         "On SSD small, at 3.91 MiB (10 % of the trace's pages), ecr has a mean response time of"
         " 1.5 ms, 25.0 % less than lru (2 ms), but 99 % within 10 ms (lru: 9 ms).",
-        "Correlated: shorter waits of write-backs (500 µs, lru 1 ms).",
+        "Correlated: shorter waits of destages (500 µs, lru 1 ms).",
         "Worse: a lower hit ratio (40.00 %, lru 50.00 %).",
     ]
 

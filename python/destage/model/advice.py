@@ -273,7 +273,7 @@ def _wrong(what: str, run: Run, choice: Choice) -> Wrong | None:
         run,
         choice.goal.worse_by(value, choice.value),
         choice.goal.is_significant(choice.run, run),
-        interval_of(choice.goal, choice.run, run),
+        _interval(choice.goal, choice.run, run),
     )
 
 
@@ -293,12 +293,10 @@ def rival_of(choice: Choice, here: Sequence[Run]) -> Rival | None:
         return None
     goal, mine, other = choice.goal, choice.run, order[0]
     name, parts = _in_parts(goal, mine, other)
-    return Rival(
-        other, interval_of(goal, mine, other), goal.is_significant(mine, other), name, parts
-    )
+    return Rival(other, _interval(goal, mine, other), goal.is_significant(mine, other), name, parts)
 
 
-def interval_of(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:
+def _interval(goal: Goal, mine: Run, other: Run) -> tuple[float, float] | None:
     """The 95 % confidence interval of a run less another; pending writes are not counted."""
     if goal.metric is not None:
         return mine.minus(other, goal.metric.name)
