@@ -10,6 +10,8 @@ import pytest
 from conftest import Destage
 
 import destage as ds
+from destage.model.metrics import METRICS
+from destage.model.winners import winner
 from destage.questions.tuning import objective_of, range_of
 
 
@@ -80,6 +82,38 @@ def test_the_reader_is_told_of_the_same_trace_and_of_an_end_of_the_range(
     assert "evaluated on the same trace" in tuned.warnings[0]
     assert tuned.best["10%"].at_the_end == ("window_fraction",)
     assert any("end of its range" in warning for warning in tuned.warnings)
+
+
+@pytest.mark.parametrize("trials", [None, 9])
+def test_only_a_value_that_is_significantly_ahead_is_marked(
+    trace: ds.Trace, trials: int | None
+) -> None:
+    ranges = {"in_fraction": "0.1:0.9:0.1"}
+    tuned = ds.tune(trace, "2q", ranges, "hit_ratio", cache="5%", trials=trials)
+    best = tuned.best["5%"]
+    values = [p.values["in_fraction"] for p in tuned.points]
+    beside = ds.compare(trace, [("2q", {"in_fraction": v}) for v in values], cache="5%")
+    first = winner(list(beside), next(m for m in METRICS if m.name == "hit_ratio"))
+    assert first is not None
+    assert best.alike == len(first.runs) - 1
+    assert bool(best.alike) == ("*" not in tuned.as_table().text())
+    assert (best.alike > 0) == ("not significantly worse" in tuned.as_table().text())
+
+
+def test_a_value_far_ahead_is_marked(trace: ds.Trace) -> None:
+    tuned = ds.tune(trace, "cflru", {"window_fraction": "0.1,0.9"}, "flash_writes", cache="5%")
+    assert tuned.best["5%"].alike == 0
+    assert "* best at 5%" in tuned.as_table().text()
+
+
+def test_a_metric_without_an_interval_marks_nothing(trace: ds.Trace) -> None:
+    tuned = ds.tune(trace, "clc", {"alpha": "0,1"}, "destages", cache="32p")
+    assert len({point.objective for point in tuned.points}) == 2
+    assert tuned.best["32p"].alike is None
+    table = tuned.as_table().text()
+    assert "*" not in table
+    assert "without an interval: others may be as good" in table
+    assert not any("no significant difference" in warning for warning in tuned.warnings)
 
 
 def test_all_combinations_are_run_and_equals_are_counted(trace: ds.Trace) -> None:
@@ -206,7 +240,7 @@ def test_the_command_shows_the_curve_marks_the_best_and_warns(
         *("--objective", "destages", "--csv", curve),
     )
     assert done.status == 0, done.err
-    assert "\n* best at 32p: alpha = " in done.out
+    assert "\nbest at 32p: alpha = " in done.out
     assert "evaluated on the same trace" in done.err
     rows = list(csv.DictReader(curve.read_text().splitlines()))
     assert [row["alpha"] for row in rows] == ["0", "0.25", "0.5", "0.75", "1"]

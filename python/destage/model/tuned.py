@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from destage.model.choice import metric_named
 from destage.model.metrics import Metric, metrics
 from destage.model.ranges import Range, Value
 from destage.model.run import Run, warnings_of
+from destage.model.winners import change, source_of
 
 __all__ = ["Best", "Objective", "Point", "TunedCurve", "objective_of"]
 
@@ -64,8 +65,12 @@ class Best:
     point: Point
     equal: int
     """Other points that are exactly as good."""
+    alike: int | None
+    """Other points that are not significantly worse, or by less than 1 %; the equal ones too. None
+    where the metric has no interval on this trace."""
     at_the_end: tuple[str, ...]
-    """Parameters whose best value is the first or last of its range: it may lie beyond."""
+    """Parameters whose best value is the first or last of its range: it may lie beyond. None where
+    a value within the range is alike."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,8 +97,15 @@ class TunedCurve:
             for point in points[1:]:
                 if self.objective.better(point.objective, best.objective):
                     best = point
-            equal = sum(point.objective == best.objective for point in points) - 1
-            found[size] = Best(best, equal, self._at_the_end(best))
+            others = [point for point in points if point is not best]
+            equal = [point for point in others if point.objective == best.objective]
+            name = self.objective.metric.name
+            alike = [p for p in others if change(name, best.run, p.run) is None]
+            known = len(equal) == len(others) or any(
+                best.run.minus(point.run, source_of(name)) for point in others
+            )
+            ends = self._at_the_end(best, alike if known else equal)
+            found[size] = Best(best, len(equal), len(alike) if known else None, ends)
         return found
 
     def by_size(self) -> dict[str, list[Point]]:
@@ -103,10 +115,12 @@ class TunedCurve:
             sizes.setdefault(point.run.cache, []).append(point)
         return sizes
 
-    def _at_the_end(self, best: Point) -> tuple[str, ...]:
+    def _at_the_end(self, best: Point, alike: Sequence[Point]) -> tuple[str, ...]:
         def ends(key: str, value: Value) -> bool:
             bounds = self.ranges[key].bounds
             if bounds is None or value not in bounds:
+                return False
+            if any(point.values[key] not in bounds for point in alike):
                 return False
             # At the end of what the parameter may be there is nothing beyond.
             step = 1 if isinstance(value, int) else 1e-9 * max(1.0, abs(float(value)))
@@ -127,7 +141,7 @@ class TunedCurve:
                 f"{size}: the best {key} is at an end of its range: the optimum may lie beyond"
                 for key in best.at_the_end
             ]
-            if best.equal == len(self.by_size()[size]) - 1 and best.equal:
+            if best.alike == len(self.by_size()[size]) - 1 and best.alike:
                 said.append(f"{size}: no significant difference between values on this trace")
         runs = [point.run for point in self.points]
         labels = {run.label for run in runs}

@@ -91,6 +91,7 @@ class Tuned(TunedCurve, Tabled):
                     "values": dict(found.point.values),
                     "value": found.point.objective,
                     "equal": found.equal,
+                    "alike": found.alike,
                     "at_the_end": list(found.at_the_end),
                 }
                 for size, found in self.best.items()
@@ -370,7 +371,9 @@ def _search(run: _Run, blank: Tuned, trials: int, seed: int) -> Tuned:
     except KeyboardInterrupt as e:
         raise _interrupted(e, blank, sets, trials) from None
     results = Results([together(sets)])
-    return replace(blank, points=tuple(points), results=results)
+    # The runs of all batches side by side have intervals of their differences.
+    whole = (replace(p, run=run) for p, run in zip(points, results, strict=True))
+    return replace(blank, points=tuple(whole), results=results)
 
 
 def _suggested(trial: Trial, ranges: Mapping[str, Range]) -> dict[str, Value]:
