@@ -227,6 +227,23 @@ def test_a_flag_that_cannot_be_is_usage(
     refused(destage("compare", msr, "-p", "lru", *args), 2, *parts)
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("-p", "lru", "-p", "arc"), "--policy: expected once, got 2 times (several values: with"),
+        (("-c", "4p", "--cache", "8p"), "--cache: expected once, got 2 times (several values"),
+        (("-p", "lru", "--requests", "5", "--requests=6"), "--requests: expected once, got 2"),
+    ],
+)
+def test_a_flag_that_is_typed_twice_does_not_drop_a_value(
+    destage: Destage, msr: Path, flags: tuple[str, ...], message: str
+) -> None:
+    done = destage("compare", msr, *flags)
+    assert done.status == 2
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
 def test_an_unknown_command_names_the_nearest(destage: Destage) -> None:
     refused(destage("compaer"), 2, "did you mean compare?")
     refused(destage("trace", "inof"), 2, "did you mean info?")

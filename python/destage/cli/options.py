@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, cast
@@ -24,7 +24,7 @@ from destage.base.io.files import together
 from destage.base.io.names import printable
 from destage.base.io.path_conflicts import Named, watching
 from destage.cli.candidates import completed
-from destage.cli.elsewhere import meant_elsewhere
+from destage.cli.elsewhere import meant_elsewhere, meant_here
 from destage.cli.file_types import File, Input, Inputs, Output, flag_of, listed
 from destage.cli.signals import arm
 from destage.cli.streams import is_closed
@@ -80,24 +80,6 @@ EVERY_FLAG = "destage.every_flag"
 CONFIG = "destage.config"
 
 Decorated = Callable[..., Any]
-
-
-#: What other tools, and our own results, call a flag.
-WORDS = {
-    **dict.fromkeys(("cache-size", "cache-sizes", "cachesize", "size", "sizes"), "cache"),
-    **dict.fromkeys(("frames", "capacity", "memory", "mem"), "cache"),
-    **dict.fromkeys(("policies", "algorithm", "algo", "algos", "eviction"), "policy"),
-    **dict.fromkeys(("drive", "ssd", "disk", "preset"), "device"),
-    **dict.fromkeys(("threads", "workers", "parallel"), "jobs"),
-    **dict.fromkeys(("limit", "num-requests", "max-requests"), "requests"),
-    **dict.fromkeys(("iodepth", "depth", "qd"), "queue-depth"),
-    **dict.fromkeys(("block-size", "bs", "pagesize"), "page-size"),
-    **dict.fromkeys(("html", "output-html"), "report"),
-    **dict.fromkeys(("output", "out", "export", "output-csv"), "csv"),
-    **dict.fromkeys(("metrics", "metric", "columns-shown"), "show"),
-    **dict.fromkeys(("order-by", "sort-by"), "sort"),
-    **dict.fromkeys(("duration", "runtime"), "for"),
-}
 
 
 OUTPUT = Output()
@@ -233,17 +215,26 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as e:
-            known = [name[2:] for p in self.params for name in p.opts if name.startswith("--")]
-            name = e.option_name.lstrip("-")
-            called = WORDS.get(name)
-            near = called if called in known else _destage.nearest(name, known)
-            meant = f", did you mean --{near}?" if near else ""
-            said = meant_elsewhere(ctx, e.option_name) or meant
+            said = meant_elsewhere(ctx, e.option_name) or meant_here(ctx, e.option_name)
             raise click.UsageError(f"unknown flag {e.option_name}{said}", ctx) from e
         except click.UsageError as e:
             # The parser does not say which command it parses for.
             e.ctx = e.ctx or ctx
             raise
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Refuse a flag that is typed twice: click would drop the first value without a word."""
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def once(args: list[str]) -> tuple[dict[str, Any], list[str], list[click.Parameter]]:
+            values, rest, order = parse(args)
+            if not ctx.resilient_parsing:
+                _refuse_repeated(ctx, order)
+            return values, rest, order
+
+        parser.parse_args = once  # type: ignore[method-assign]
+        return parser
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the flags of the command, of the trace, rare ones, and common ones."""
@@ -275,6 +266,14 @@ class Command(click.Command):
             where = "`destage trace options` lists them."
             where = where if section == READING else f"`{ctx.command_path} --help-all` shows them."
             sections.setdefault(section, []).append((f"and {count} more", where))
+
+
+def _refuse_repeated(ctx: click.Context, order: Sequence[click.Parameter]) -> None:
+    """Raise `UsageError` for a flag with one value that is typed more than once."""
+    for param, count in Counter(order).items():
+        if count > 1 and isinstance(param, click.Option) and not (param.multiple or param.is_flag):
+            way = " (several values: with commas)" if "," in (param.metavar or "") else ""
+            raise click.UsageError(f"{flag_of(param)}: expected once, got {count} times{way}", ctx)
 
 
 def _help_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
