@@ -188,10 +188,41 @@ def test_against_is_in_every_form(destage: Destage, msr: Path, tmp_path: Path) -
     assert "<h3>Differences from arc, with 95 % intervals</h3>" in (tmp_path / "t.html").read_text()
     assert ds.Results.load(tmp_path / "t.json").baseline == "arc"
     alone = destage("compare", msr, "-p", "arc", "-c", "10%", "--against", "arc")
-    assert "no rows: arc is the only run of its size and device" in alone.out
+    assert "no rows: nothing is beside arc" in alone.out
     both = destage(*command, "--baseline", "lru")
     assert both.status == 2
     assert "leave out --baseline" in both.err
+
+
+def test_a_device_is_compared_with_another_policy_by_policy(destage: Destage, msr: Path) -> None:
+    trace = ds.synth("zipf", requests=6000, pages=2000, read_ratio=0.5, seed=1)
+    some = ["small[precondition=none]", "small[precondition=none;program_ns=900000]"]
+    results = ds.compare(trace, "lru,none", cache="2%", device=some, queue_depth=4)
+    table = results.as_table(against=some[0], show="mean,hit")
+    by = {(run.label, run.device): run for run in results}
+    assert [[(row[1].text, row[0].text) for row in group] for group in table.groups] == [
+        [("lru", some[0]), ("lru", some[1])],
+        [("none", some[0]), ("none", some[1])],
+    ]
+    for group in table.groups:
+        first, second = (by[group[0][1].text, name] for name in some)
+        far = 100 * (second["mean"] / first["mean"] - 1)
+        text = group[1][-2].text
+        assert text.startswith(f"{far:+.1f} (")
+        low, high = map(float, text.partition("(")[2].rstrip(")").split(" to "))
+        assert low <= round(far, 1) <= high
+        assert group[1][-1].text == "+0.0 (same)"
+    with pytest.raises(ds.UsageError, match="'lru2' is none of the policies or devices, did you"):
+        results.as_table(against="lru2")
+
+    command = ("compare", msr, "-p", "lru,none", "-c", "2%", "--queue-depth", "4")
+    both = destage(*command, "-d", ",".join(some), "--against", some[1], "--show", "mean")
+    assert both.status == 0, both
+    assert f"Differences from {some[1]}, with 95 % intervals" in both.out
+    alone = destage(*command, "-d", "small", "--against", "small", "-q")
+    assert "no rows: nothing is beside small" in alone.out
+    page = results.report()
+    assert f"<h3>Differences from {some[0]}, with 95 % intervals</h3>" in page
 
 
 def half(run: ds.Run, k: int) -> float:

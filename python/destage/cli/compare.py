@@ -83,7 +83,7 @@ BASELINE = [
         "--against",
         metavar="NAME",
         section="Output",
-        help="Show differences from this policy, with 95 % intervals.",
+        help="Differences from this policy or device, with intervals.",
     ),
     flag(
         "--stability",
@@ -275,7 +275,7 @@ def _check_against(arguments: Mapping[str, Any]) -> None:
     if arguments["against"] is None:
         return
     if arguments["baseline"] not in (None, arguments["against"]):
-        raise UsageError("--against marks against its policy too: leave out --baseline")
+        raise UsageError("--against names the baseline: leave out --baseline")
     if arguments["sample"] is not None:
         raise UsageError("--against needs whole runs: leave out --sample")
 

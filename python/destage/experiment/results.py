@@ -243,14 +243,14 @@ class Results(Tabled):
             show: columns, by the names of metrics or short ones: `"p99.9,waf"`.
             sort: metric that sorts the rows of a cache size, best first: `"p99.9"`.
             view: `"latency"`, `"endurance"` or `"hits"`: columns about that, instead of `show`.
-            against: a policy: of the others, the differences from it, with 95 % intervals.
+            against: a policy, or a device: of the others, the differences from it, with 95 %
+                intervals. On devices a policy is compared with itself.
             beside: further runs, of other sizes or depths, for the line that says where the order
                 by mean response holds.
 
         Raises `UsageError` for an unknown name.
         """
         if against is not None:
-            check_baseline(against, [run.label for run in self.runs], "against")
             table = against_table(self.runs, against, show=show, sort=sort, view=view)
         else:
             table = self._source.table(show, sort, view)

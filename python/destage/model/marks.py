@@ -33,11 +33,13 @@ __all__ = [
     "WORSE",
     "Marks",
     "Place",
+    "against_device",
     "baseline_of",
     "beside",
     "beside_each_other",
     "check_baseline",
     "compared",
+    "device_of",
     "marks_of",
     "side_by_side",
     "unmarked",
@@ -81,8 +83,7 @@ def beside_each_other(run: Run) -> Place:
 
     Placement policies compare like cache policies: on one device.
     """
-    base = None if run.device is None else without_placement(run.device)
-    return (run.trace.fingerprint + run.trace.name, base, run.queue_depth, run.frames)
+    return (run.trace.fingerprint + run.trace.name, device_of(run), run.queue_depth, run.frames)
 
 
 def compared(runs: Sequence[Run]) -> dict[Place, dict[int, Run]]:
@@ -122,22 +123,55 @@ def baseline_of(runs: Sequence[Run], label: str | None = None) -> Run | None:
     return next(named, None)
 
 
-def check_baseline(baseline: str | None, labels: Iterable[str], called: str = "baseline") -> None:
-    """Raise `UsageError` for a baseline that is none of these labels.
+def check_baseline(
+    baseline: str | None,
+    labels: Iterable[str],
+    called: str = "baseline",
+    devices: Iterable[str] = (),
+) -> bool:
+    """Return whether a baseline is one of these devices; raise `UsageError` if it is nothing.
 
-    A flash tier may be left out: `lru` is `lru over lru 10%` too.
+    A flash tier may be left out: `lru` is `lru over lru 10%` too. A policy goes before a device of
+    the same name.
     """
     known = list(dict.fromkeys(labels))
     if baseline is None or baseline in (*known, *(k.partition(" over ")[0] for k in known)):
-        return
+        return False
+    others = list(dict.fromkeys(devices))
+    if baseline in others:
+        return True
+    kinds = "policies or devices" if others else "policies"
     if baseline in {p["name"] for p in catalogue()}:
         added = ",".join([*known, baseline])
-        raise UsageError(f"{called}: {baseline!r} is none of the policies: add it, as in {added}")
-    near = _destage.nearest(baseline, known)
+        raise UsageError(f"{called}: {baseline!r} is none of the {kinds}: add it, as in {added}")
+    near = _destage.nearest(baseline, [*known, *others])
     meant = f", did you mean {near}?" if near else ""
-    raise UsageError(
-        f"{called}: {baseline!r} is none of the policies{meant} (there are: {', '.join(known)})"
-    )
+    there = ", ".join([*known, *others])
+    raise UsageError(f"{called}: {baseline!r} is none of the {kinds}{meant} (there are: {there})")
+
+
+def against_device(runs: Sequence[Run], device: str) -> list[list[Run]]:
+    """Runs of one policy and size on several devices, with intervals, the given one first.
+
+    A group without the device, or with no other, is left out.
+    """
+    groups: dict[tuple[str | int | None, ...], list[Run]] = {}
+    for run in runs:
+        trace = run.trace.fingerprint + run.trace.name
+        place = (trace, run.label, run.placement, run.queue_depth, run.frames)
+        groups.setdefault(place, []).append(run)
+    found = []
+    for group in groups.values():
+        first = [run for run in group if device_of(run) == device]
+        others = [run for run in group if device_of(run) != device]
+        if first and others:
+            found.append(list(side_by_side([*first, *others])))
+    return found
+
+
+def device_of(run: Run) -> str | None:
+    """The device of a run, without its placement."""
+    return None if run.device is None else without_placement(run.device)
 
 
 def side_by_side(runs: Sequence[Run]) -> Sequence[Run]:

@@ -48,6 +48,7 @@ from destage.lab.ssd import Device, DeviceLike
 from destage.lab.traces import Trace
 from destage.model.card import Card
 from destage.model.marks import check_baseline
+from destage.model.naming import without_placement
 from destage.model.planned import Planned
 from destage.model.run import Run
 from destage.model.words import counted
@@ -238,7 +239,10 @@ def compare_pairs(
     """
     asked_for = options_json("compare", options)
     parts = _parts(pairs, policies, cache, Exclusions(), grid, dict(options))
-    check_baseline(baseline, [spec_label(spec) for part in parts for spec in part[2]], called)
+    labels = [spec_label(spec) for part in parts for spec in part[2]]
+    devices = [without_placement(part[1].name) for part in parts if part[1] is not None]
+    if check_baseline(baseline, labels, called, devices if called == "against" else ()):
+        baseline = None
     # A size that one trace cannot have should show before another has run for an hour.
     tasks = []
     tiers = [json_of(one) for one in tier_grid(json.loads(asked_for))]

@@ -46,7 +46,9 @@ impl Differences {
         // Windows of other parts of the trace are no pairs.
         let part = |run: &RunResult| run.measured.map(|m| (m.first_request, m.last_request));
         let mut sizes: Vec<(&RunResult, Vec<usize>)> = Vec::new();
-        for (number, run) in known().filter(|(_, run)| !run.config.has_no_cache()) {
+        // Only runs without a cache, on several devices, are one group.
+        let bare = known().all(|(_, run)| run.config.has_no_cache());
+        for (number, run) in known().filter(|(_, run)| bare || !run.config.has_no_cache()) {
             let same = |first: &RunResult| {
                 first.config.frames == run.config.frames
                     && first.config.cache == run.config.cache
@@ -58,7 +60,7 @@ impl Differences {
             }
         }
         // The one run without a cache is compared at every size.
-        for (first, numbers) in &mut sizes {
+        for (first, numbers) in sizes.iter_mut().filter(|_| !bare) {
             let without = |run: &RunResult| run.config.has_no_cache() && part(run) == part(first);
             numbers.extend(known().filter(|(_, run)| without(run)).map(|(number, _)| number));
             numbers.sort_unstable();

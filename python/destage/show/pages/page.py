@@ -7,6 +7,7 @@ from typing import Any
 
 from altair.utils.schemapi import debug_mode
 
+from destage.model.marks import baseline_of, device_of
 from destage.model.metrics import METRICS
 from destage.model.profile import warnings_of
 from destage.model.results import ResultSet
@@ -58,7 +59,7 @@ def page(
     with debug_mode(False), same_axes(results):
         for k, parts in enumerate(_matched(results, infos, curves, profiles)):
             periods = series[k] if k < len(results) and k < len(series) else ()
-            articles.append(_article(k, *parts, periods, groups))
+            articles.append(_article(k, *parts, periods, groups, results))
     title, named = named_parts([a["title"] for a in articles], results) if articles else ("", [])
     for one, name in zip(articles, named, strict=True):
         one["title"] = name
@@ -115,6 +116,7 @@ def _article(
     profile: Given,
     periods: Sequence[Mapping[str, int | float]],
     groups: list[Part],
+    every: Sequence[ResultSet],
 ) -> Part:
     """One trace: its comparison, its profile, its curves, as far as they are there."""
     sections: list[Part | None] = []
@@ -130,7 +132,7 @@ def _article(
             phases_of_run(result),
             parts_of_run(result),
             best_by_size(result),
-            _against(result),
+            *_against(result, every),
             all_runs(result),
         ]
     if curve is not None:
@@ -155,11 +157,16 @@ def _article(
     )
 
 
-def _against(result: ResultSet) -> Part | None:
-    if result.baseline is None or len(result.labels) < 2:
-        return None
-    made = against_table(result.runs, result.baseline)
-    return section(made.title, table(made))
+def _against(result: ResultSet, every: Sequence[ResultSet]) -> list[Part]:
+    """Differences from the baseline, where one was asked for, and from the trace's first device."""
+    made = []
+    if result.baseline is not None and baseline_of(result.runs, result.baseline) is not None:
+        made.append(against_table(result.runs, result.baseline))
+    first = next(one for one in every if one.trace == result.trace)
+    reference, device = (device_of(one.runs[0]) if one.runs else None for one in (first, result))
+    if reference is not None and device not in (None, reference):
+        made.append(against_table([*first.runs, *result.runs], reference))
+    return [part for one in made if one.groups and (part := section(one.title, table(one)))]
 
 
 def _trace(group: str, info: Mapping[str, Any], groups: list[Part]) -> Part | None:

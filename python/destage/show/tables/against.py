@@ -1,12 +1,14 @@
-"""The table of differences from one policy: pairwise, at each cache size, with 95 % intervals."""
+"""The table of differences from one policy, or one device: pairwise, at each cache size, with 95 %
+intervals.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from destage.model.choice import chosen, metric_named
-from destage.model.marks import baseline_of, beside
+from destage.model.marks import against_device, baseline_of, beside, check_baseline, device_of
 from destage.model.metrics import Metric
 from destage.model.run import Run
 from destage.model.values import valued
@@ -44,6 +46,8 @@ def against_table(
 ) -> Table:
     """Return a row a run: the numbers of one policy, and the distances of the others.
 
+    With the name of a device: the numbers of each policy on it, and its distances on the others.
+
     `show`, `sort` and `view` as in `results_table`. Raises `UsageError` for names that there are
     not.
     """
@@ -56,11 +60,7 @@ def against_table(
     table = Table(f"Differences from {against}, with 95 % intervals", columns)
     order = None if sort is None else metric_named(sort)
     reaches_0 = False
-    for group in grouped(runs).values():
-        base = baseline_of(group, against)
-        if base is None:
-            continue
-        others = [run for run in group if run is not base]
+    for base, others in _pairs(runs, against):
         pairs = [(metric.name, run, base) for metric in metrics for run in others]
         reaches_0 = reaches_0 or any(decisive(*p) != p[1].minus(base, p[0]) for p in pairs)
         if order is not None:
@@ -77,6 +77,18 @@ def against_table(
     if reaches_0:
         table.notes.append(REACHES_0)
     return table
+
+
+def _pairs(runs: Sequence[Run], against: str) -> Iterator[tuple[Run, list[Run]]]:
+    """Each run that is a reference, with those beside it."""
+    devices = [name for run in runs if (name := device_of(run)) is not None]
+    if check_baseline(against, [run.label for run in runs], "against", devices):
+        yield from ((first, others) for first, *others in against_device(runs, against))
+        return
+    for group in grouped(runs).values():
+        base = baseline_of(group, against)
+        if base is not None:
+            yield base, [run for run in group if run is not base]
 
 
 def _head(metric: Metric) -> str:
@@ -99,7 +111,7 @@ def _cell(metric: Metric, run: Run, base: Run) -> Cell:
     # Of numbers that are 0 or more, none can be less by more than all of it.
     least = -math.inf if metric.kind == "ratio" or old < 0 else -100.0
     ends = UNKNOWN if interval is None else f"({signed(interval, scale, least)})"
-    if value == old and interval is None:
+    if value == old and interval in (None, (0, 0)):
         ends = "(same)"
     text = f"{scale * (value - old):+.1f} {ends}"
     if metric.kind != "ratio" and value >= FACTOR * old > 0:
@@ -111,14 +123,15 @@ def _cell(metric: Metric, run: Run, base: Run) -> Cell:
 
 def signed(ends: Sequence[float], scale: float, least: float) -> str:
     """The ends of an interval, scaled, with their signs, and none below `least`."""
-    return " to ".join(f"{max(scale * end, least):+.1f}" for end in ends)
+    # Rounded first, plus 0: without that a small negative end is printed as -0.0.
+    return " to ".join(f"{round(max(scale * end, least), 1) + 0.0:+.1f}" for end in ends)
 
 
 def _notes(table: Table, against: str) -> list[str]:
     if not any(True for _ in table.rows()):
         return [
-            f"no rows: {against} is the only run of its size and device; compare it with other"
-            " policies (-p). Runs on different devices have no intervals"
+            f"no rows: nothing is beside {against}; compare it with other policies (-p), or name"
+            " one of several devices (-d)"
         ]
     notes = [f"{against}: its own numbers; others: their difference from {against}"]
     cells = [cell for row in table.rows() for cell in row]
