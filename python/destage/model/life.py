@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,11 @@ class Life:
     drive_writes_per_day: float
     """Capacity that the cache writes to the device in a day, over that which the host sees."""
     years: float | None
-    """Until every block has been erased so often; None if nothing was erased."""
+    """Until every block has been erased so often; None if nothing was erased.
+
+    A short run takes blocks that were free at its start, and erases fewer than it fills: then the
+    pages that were programmed count, moved ones too, a block each `pages_per_block`.
+    """
 
 
 def life(
@@ -53,6 +58,8 @@ def life(
     programs, writes = counters["flash_programs"], metrics.get("physical_writes") or 0
     flash_writes = metrics.get(WRITES)
     scale = flash_writes / writes if writes and flash_writes is not None else 1.0
-    erased = counters["erases"] * scale
-    years = cycles * blocks / erased * span / _YEAR_NS if erased else None
+    amplified = programs * (metrics.get("waf") or 1.0)
+    filled = amplified / (device.get("pages_per_block") or math.inf)
+    worn = max(counters["erases"], filled) * scale if counters["erases"] else 0.0
+    years = cycles * blocks / worn * span / _YEAR_NS if worn else None
     return Life(cycles, programs * scale / logical * _DAY_NS / span, years)
