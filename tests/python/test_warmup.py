@@ -103,7 +103,17 @@ def test_a_run_has_one_number_whatever_runs_beside_it() -> None:
                 assert run.metrics == one.metrics
                 assert run.measured == one.measured
     text = ds.compare(trace, "lru", cache="2%,30%", device="small", queue_depth=4).table()
-    assert "measured: from the request that fills the cache (" in text
+    assert "measured: from the request that fills lru's cache (" in text
+
+
+def test_a_cache_that_fills_more_slowly_than_lrus_is_named() -> None:
+    trace = ds.synth("zipf", requests=4000, pages=2000, read_ratio=0.9, seed=4)
+    results = ds.compare(trace, "lru,larc,bplru", cache="30%", warmup="auto")
+    slow = [run.label for run in results if run.fills_late]
+    assert slow == ["larc", "bplru"]
+    note = "larc, bplru: still filling in the first half of the measured part"
+    assert note in results.table()
+    assert "still filling" not in ds.compare(trace, "lru,arc", cache="30%", warmup="auto").table()
 
 
 def test_beside_no_cache_every_size_is_measured_from_one_request() -> None:

@@ -17,7 +17,7 @@ use crate::interface::Interface;
 use crate::placement::{Future, WriteHint};
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
-use crate::timing::OperationKind;
+use crate::timing::{Operation, OperationKind};
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -390,12 +390,13 @@ impl Device {
         let totals = self.queues.totals();
         let channels = self.queues.channels();
         let slc = self.ftl.slc_counts().unwrap_or_default();
-        // The FTL counts folds when it decides on them: so are their operations, which may wait for
-        // their map pages still.
-        let decided = |counted: u64, kind| counted + self.queues.waiting(kind);
+        // An FTL counts programs and folds when it decides on them: so are their operations, which
+        // may wait for others still. A window of a run has both, or neither.
+        let decided = |counted: u64, kind| counted + self.queues.waiting(|op| op.kind == kind);
+        let host = |op: &Operation| op.kind == OperationKind::Write && !op.collection;
         DeviceCounters {
             flash_reads: totals.reads,
-            flash_programs: totals.programs,
+            flash_programs: totals.programs + self.queues.waiting(host),
             gc_runs: totals.collections,
             gc_moves: decided(totals.moves, OperationKind::Move) - slc.migrations,
             summary_programs: totals.summaries,

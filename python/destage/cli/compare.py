@@ -268,6 +268,12 @@ def _check_requests(
             **run_values(arguments),
         )
         _check_table(arguments, drive)
+    modes = {drive.record["host"]["mode"] for drive in drives if drive is not None}
+    if arguments["pe_cycles"] is not None and modes == {"closed"}:
+        raise UsageError(
+            "--pe-cycles: a closed loop runs as fast as the device, and has no years: leave out"
+            " --queue-depth"
+        )
 
 
 def _check_against(arguments: Mapping[str, Any]) -> None:

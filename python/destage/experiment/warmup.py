@@ -1,10 +1,11 @@
-"""The warm-up `auto`: a run is measured from the request at which its cache is full.
+"""The warm-up `auto`: a run is measured from the request at which lru's cache of its size is full.
 
 The request is known before anything runs: until as many distinct pages were accessed as a cache has
-frames, no policy evicts. So policies at one size are measured over the same part of a trace, and a
-run has the same numbers whatever runs beside it. Where sizes are compared with each other (advice,
-curves, a run without a cache), one request holds for all: when the largest cache that fills in the
-first half is full.
+frames, no policy evicts. One that takes in few pages (larc, write buffers) fills later; tables name
+it. So policies at one size are measured over the same part of a trace, and a run has the same
+numbers whatever runs beside it. Where sizes are compared with each other (advice, curves, a run
+without a cache), one request holds for all: when the largest cache that fills in the first half is
+full.
 """
 
 from __future__ import annotations

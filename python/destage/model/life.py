@@ -42,13 +42,16 @@ def life(
 ) -> Life | None:
     """How long a device lasts under a run; None where the run does not say.
 
+    A closed loop goes as fast as the device, and says nothing of a day.
+
     Pages that became dirty while the run was measured wear the device as those did that it wrote.
 
     `pe_cycles` is what the user asks for, else what the device's own record says.
     """
     device = (drive or {}).get("device", {})
     cycles = pe_cycles or device.get("pe_cycles")
-    if not cycles or timing is None:
+    closed = (drive or {}).get("host", {}).get("mode") == "closed"
+    if not cycles or timing is None or closed:
         return None
     counters, wear = timing["counters"], timing.get("block_erases") or {}
     span, blocks = counters.get("makespan_ns"), wear.get("blocks")
@@ -57,6 +60,8 @@ def life(
         return None
     programs, writes = counters["flash_programs"], metrics.get("physical_writes") or 0
     flash_writes = metrics.get(WRITES)
+    if flash_writes and not writes:
+        return None  # All of it is pending: what wear it comes to is unknown.
     scale = flash_writes / writes if writes and flash_writes is not None else 1.0
     amplified = programs * (metrics.get("waf") or 1.0)
     filled = amplified / (device.get("pages_per_block") or math.inf)

@@ -64,6 +64,25 @@ fn own(ftl: &FtlCounters, name: &str) -> u64 {
     ftl.get(name).unwrap_or(0)
 }
 
+/// Requests that have a response time: no flush and no trim.
+fn host_requests(t: &Timing) -> u64 {
+    t.counters.read_requests + t.counters.write_requests
+}
+
+/// Valid pages that GC or merges wrote again. Another FTL than `page` moves some between planes,
+/// which is a read and a program: its own counter has them all.
+fn moved_pages(t: &Timing) -> u64 {
+    let copies = |ftl: &FtlCounters| own(ftl, "gc_copies") + own(ftl, "merge_programs");
+    t.counters.device.ftl.as_ref().map_or(t.counters.device.gc_moves, copies)
+}
+
+/// Busy time of units over the makespan. Work that ends after the last request is among it: a unit
+/// that has more of it than the makespan is long was never idle.
+fn utilisation(busy: u128, t: &Timing, units: usize) -> Option<Number> {
+    let all = u128::from(t.counters.makespan_ns) * units as u128;
+    (all > 0).then(|| Number::Real((busy as f64 / all as f64).min(1.0)))
+}
+
 /// A counter of an FTL of `docs/spec/ftl.md`.
 macro_rules! ftl {
     ($group:ident, $name:literal, $title:literal, $kind:ident $unit:literal,
@@ -226,7 +245,8 @@ static OF_THE_CACHE: &[Metric] = &[
     .views(&[(View::Endurance, 1)])
     .defers(Deferral::Writes)
     .shown(Shown::WithDevice).charted(),
-    timed!(Wear, "erases", "Erases", Count "blocks", Lower, "blocks erased",
+    timed!(Wear, "erases", "Erases", Count "blocks", Lower,
+        "blocks erased, without those of an SLC cache",
         |t| Some(t.counters.device.erases.into())).views(&[(View::Endurance, 10)])
         .defers(Deferral::Writes).shown(Shown::WithDevice)
         .charted(),
@@ -318,8 +338,8 @@ static OF_TIME: &[Metric] = &[
     metric!(Hits, "accesses", "Accesses", Count "accesses", Neither,
         "page accesses measured", |r| Some(Number::Count(r.counters.accesses()))),
     timed!(Response, "iops", "IOPS", Real "requests/s", Higher,
-        "requests / makespan; with timestamps about the trace's rate",
-        |t| per_second(t.counters.requests as f64, t.counters.makespan_ns))
+        "reads and writes / makespan; with timestamps about the trace's rate",
+        |t| per_second(host_requests(t) as f64, t.counters.makespan_ns))
         .views(&[(View::Latency, 8)]).rank(2),
     metric!(Response, "mb_per_s", "Throughput", Real "MB/s", Higher,
         "pages of all requests / makespan, in 10^6 bytes",
@@ -329,7 +349,7 @@ static OF_TIME: &[Metric] = &[
             if bytes == 0.0 { None } else { per_second(bytes / 1e6, makespan_ns) }
         }).rank(2),
     timed!(Response, "requests", "Requests", Count "requests", Neither,
-        "requests measured", |t| Some(t.counters.requests.into())).rank(2),
+        "requests measured that read or write", |t| Some(host_requests(t).into())).rank(2),
     metric!(Response, "outstanding_mean", "Outstanding", Real "requests", Neither,
         "open loop: mean of the requests outstanding",
         |r| Some(r.queue?.outstanding_mean.into())).rank(2),
@@ -338,7 +358,7 @@ static OF_TIME: &[Metric] = &[
         |r| Some(r.queue?.outstanding_max.into())).rank(2),
     metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
         "open loop: share of response time in busy sixtieths of the run (above 32 requests \
-         outstanding, and above one per unit); above 0.5, queueing dominates",
+         outstanding, and above one per unit); above 50 %, queueing dominates",
         |r| Some(r.queue?.share.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",
         "population standard deviation of response times"),
@@ -417,7 +437,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         "blocks whose GC began; the erase that ends it may come later",
         |t| Some(t.counters.device.gc_runs.into())).defers(Deferral::Writes),
     timed!(Device, "gc_moves", "Moved pages", Count "pages", Lower,
-        "valid pages moved by GC", |t| Some(t.counters.device.gc_moves.into()))
+        "valid pages moved by GC, or copied by merges", |t| Some(moved_pages(t).into()))
         .views(&[(View::Endurance, 11)]).defers(Deferral::Writes)
         .charted(),
     timed!(Device, "summary_programs", "Summary pages", Count "pages", Neither,
@@ -497,7 +517,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         ratio(hits, hits + own(f, "cmt_misses"))
     }).charted(),
     timed!(Wear, "block_erases_max", "Most worn block", Count "erases", Lower,
-        "erases of the most worn block",
+        "erases of the most worn block, without those of an SLC cache",
         |t| Some(t.counters.device.block_erases_max.into())).short("wear")
         .views(&[(View::Endurance, 15)]),
     timed!(Wear, "block_erases_min", "Least worn block", Count "erases", Neither,
@@ -507,19 +527,16 @@ static OF_THE_DEVICE: &[Metric] = &[
     timed!(Wear, "block_erases_std", "Wear deviation", Real "erases", Lower,
         "population standard deviation of the blocks' erases", |t| Some(t.block_erases.std.into())),
     timed!(Device, "utilisation_mean", "Mean utilisation", Ratio "", Neither,
-    "busy time / makespan, mean of the units",
+    "busy time of work begun while measured / makespan, at most 1; mean of the units",
     |t| {
-        let busy: u128 = t.counters.device.unit_busy_ns.iter().map(|&b| u128::from(b)).sum();
-        let units = t.counters.device.unit_busy_ns.len() as f64;
-        let all = t.counters.makespan_ns as f64 * units;
-        (all > 0.0).then(|| Number::Real(busy as f64 / all))
+        let busy = &t.counters.device.unit_busy_ns;
+        let all = u128::from(t.counters.makespan_ns);
+        let each = busy.iter().map(|&ns| u128::from(ns).min(all)).sum();
+        utilisation(each, t, busy.len())
     }),
     timed!(Device, "utilisation_max", "Max utilisation", Ratio "", Neither,
-    "busy time / makespan of the busiest unit",
-    |t| {
-        let busiest = t.counters.device.unit_busy_ns.iter().copied().max()?;
-        ratio(busiest, t.counters.makespan_ns)
-    }),
+    "busy time of work begun while measured / makespan, at most 1; the busiest unit",
+    |t| utilisation(t.counters.device.unit_busy_ns.iter().copied().max()?.into(), t, 1)),
     timed!(Device, "makespan_ns", "Makespan", Time "ns", Lower,
         "from the start of measurement to the last completion",
         |t| Some(t.counters.makespan_ns.into())).whole(true),

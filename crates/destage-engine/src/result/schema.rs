@@ -75,8 +75,8 @@ pub static SCHEMA: &[Object] = &[
         others at its size.",
         baseline: "text or null", "label of the run that it is compared with; null: none";
         best: "texts", "better than every other run";
-        better: "texts", "better than the baseline: `-` in tables";
-        worse: "texts", "worse: `+` in tables";
+        better: "texts", "better than the baseline";
+        worse: "texts", "worse than the baseline";
     ),
     object!("trace", "The trace that was replayed.",
         sources: "texts", "files as given, or what made the trace";
@@ -268,8 +268,8 @@ pub static SCHEMA: &[Object] = &[
         first_access: "integer", "first page access, from 0";
         start_ns "?": "integer", "with a device: instant of the first request, ns";
         arrivals_ns "?": "integer", "first to last arrival, ns; absent without times";
-        cache_full "?": "true or false", "with the warm-up `auto`: the cache was full by then; \
-            false if it takes more than half of the requests";
+        cache_full "?": "true or false", "with the warm-up `auto`: a cache of this size under `lru` \
+            was full by then; false if it takes more than half of the requests";
     ),
     object!("pending", "Pending writes: dirty pages in the cache, in all tiers.",
         start_pages: "integer", "when measurement began";
@@ -349,7 +349,7 @@ pub static SCHEMA: &[Object] = &[
         runs: "integers", "numbers of the runs in the set, from 0; a run without a cache is in the \
             group of each size with its measured part";
         parts "?": "integer", "independent parts of the trace, by the autocorrelation of hit ratio \
-            and mean response: few make wide intervals, two none; absent in results of earlier \
+            and mean response: few make wide intervals; absent in results of earlier \
             versions";
         metrics: "object", "by metric a list, for each pair of `runs` in the order (0, 1), (0, 2), \
             .., (1, 2), ..: `[low, high]` of the second's value less the first's, or null. With 0 \

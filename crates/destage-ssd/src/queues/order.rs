@@ -179,8 +179,8 @@ impl Waits {
     }
 
     /// Waiting operations of a kind: the FTL has decided on them, no unit has them yet.
-    pub(super) fn waiting(&self, kind: OperationKind) -> u64 {
-        self.late.iter().flatten().filter(|late| late.op.kind == kind).count() as u64
+    pub(super) fn waiting(&self, is_one: impl Fn(&Operation) -> bool) -> u64 {
+        self.late.iter().flatten().filter(|late| is_one(&late.op)).count() as u64
     }
 
     /// None waits.
