@@ -29,8 +29,8 @@ from destage.model.winners import (
 from destage.model.words import NONE, TimeUnit, counted, percent, time_unit
 
 __all__ = [
-    "BETTER",
-    "WORSE",
+    "HIGHER",
+    "LOWER",
     "Marks",
     "Place",
     "against_device",
@@ -40,13 +40,14 @@ __all__ = [
     "check_baseline",
     "compared",
     "device_of",
+    "is_better",
     "marks_of",
     "side_by_side",
     "unmarked",
 ]
 
-#: Signs of a table; for a time: it is shorter, or longer.
-BETTER, WORSE = "-", "+"
+#: Signs of a table: significantly lower than the baseline, or higher.
+LOWER, HIGHER = "-", "+"
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ _EMPTY = {"schema": "destage.results", "schema_version": 1, "version": _destage.
 
 
 def beside(metric: Metric, run: Run, base: Run | None) -> str:
-    """`-` for better than the baseline, `+` for worse; empty without a significant difference."""
+    """`-` for lower than the baseline, `+` for higher; empty without a significant difference."""
     if base is None or base is run or metric.better == "neither":
         return ""
     if run.cache_not_full or base.cache_not_full:
@@ -204,7 +205,12 @@ def beside(metric: Metric, run: Run, base: Run | None) -> str:
     moved = change(metric.name, run, base)
     if moved is None:
         return ""
-    return BETTER if (moved < 0) == (metric.better == "lower") else WORSE
+    return LOWER if moved < 0 else HIGHER
+
+
+def is_better(metric: Metric, sign: str) -> bool:
+    """Whether a number that is lower, or higher, is better."""
+    return (sign == LOWER) == (metric.better == "lower")
 
 
 def marks_of(runs: Sequence[Run], label: str | None = None) -> list[Marks]:
@@ -223,7 +229,7 @@ def marks_of(runs: Sequence[Run], label: str | None = None) -> list[Marks]:
                 names["best"].append(metric.name)
             sign = beside(metric, run, base)
             if sign:
-                names["better" if sign == BETTER else "worse"].append(metric.name)
+                names["better" if is_better(metric, sign) else "worse"].append(metric.name)
     return [
         Marks(
             baseline=None if base is None or base is run else base.label,

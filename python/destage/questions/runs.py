@@ -183,7 +183,7 @@ def compare(
         device: the device behind the cache: a preset, a TOML file or the result of `open_device`.
             It adds response times and device metrics. Open the trace with its page size
             (`open_trace(..., device=...)`). Several are a grid, with each of the FTLs.
-        baseline: the policy that others are marked against (`+` worse, `-` better), or the first.
+        baseline: the policy that others are marked against (`+` higher, `-` lower), or the first.
         store: a folder that keeps each run: finished runs are not repeated. Or an `Experiment`,
             which also chooses the workers. Policies of your own are then named `"FILE.py:CLASS"`.
         jobs: threads; by default as many as there are processors.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from destage.model.host_interface import repeats_waf
-from destage.model.marks import baseline_of, beside
+from destage.model.marks import baseline_of, beside, is_better
 from destage.model.metrics import ALL_HITS, METRICS, ORACLE, WRITES, Metric
 from destage.model.results import ResultSet
 from destage.model.run import Run
@@ -24,7 +24,6 @@ from destage.show.pages.blocks import (
     select,
 )
 from destage.show.tables.results import RULE, life_texts, mark_meaning
-from destage.show.tables.table import WORDS
 
 __all__ = ["all_runs", "best_by_size"]
 
@@ -104,7 +103,8 @@ def _word(metric: Metric, run: Run, base: Run | None, unit: TimeUnit | None) -> 
         return ""
     if cell_text(metric, run[metric.name], unit) == cell_text(metric, base[metric.name], unit):
         return ""
-    return WORDS.get(beside(metric, run, base), "")
+    sign = beside(metric, run, base)
+    return "" if not sign else "better" if is_better(metric, sign) else "worse"
 
 
 def _signs(bases: Iterable[Run | None]) -> str:

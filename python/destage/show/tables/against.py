@@ -136,7 +136,7 @@ def _notes(table: Table, against: str) -> list[str]:
     notes = [f"{against}: its own numbers; others: their difference from {against}"]
     cells = [cell for row in table.rows() for cell in row]
     if any(cell.text.endswith(")") for cell in cells):
-        notes.append(f"- better, + worse than {against}: {RULE}")
+        notes.append(f"- lower, + higher than {against}: {RULE}")
     if any(cell.text.endswith(UNKNOWN) for cell in cells):
         notes.append(f"{UNKNOWN}: no interval is known")
     return notes

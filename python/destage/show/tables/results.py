@@ -11,8 +11,8 @@ from destage.model.choice import chosen, metric_named
 from destage.model.host_interface import repeats_waf
 from destage.model.life import Life
 from destage.model.marks import (
-    BETTER,
-    WORSE,
+    HIGHER,
+    LOWER,
     Place,
     baseline_of,
     beside,
@@ -59,6 +59,7 @@ __all__ = [
 LIFE_TITLES = ("drive writes\na day", "years")
 #: Said where they cannot be.
 NO_LIFE = "for years and drive writes a day, give the P/E cycle rating"
+IN_A_CLOSED_LOOP = "a closed loop runs as fast as the device: no years, no drive writes a day"
 
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
@@ -187,7 +188,8 @@ def results_table(
     table.notes += _notes(table, runs, shown)
     table.notes += _marks(table, [(group, bases[place]) for place, group in by_size.items()], shown)
     if life and not lasting:
-        table.notes.append(f"{NO_LIFE} (--pe-cycles)")
+        closed = all(r.queue_depth is not None for r in runs)
+        table.notes.append(IN_A_CLOSED_LOOP if closed else f"{NO_LIFE} (--pe-cycles)")
     if zeros:
         names = ", ".join(heading(m, None).partition("\n")[0] for m in zeros)
         table.notes.append(f"0 in every run: {names}")
@@ -322,7 +324,7 @@ def _marks(
         labels = list(dict.fromkeys(base.label for _, base in groups if base is not None))
         base = labels[0] if len(labels) == 1 else "the first of its size"
         rule = "by the same rule" if notes else RULE
-        notes.append(f"{BETTER} better, {WORSE} worse than {base}: {rule}")
+        notes.append(f"{LOWER} lower, {HIGHER} higher than {base}: {rule}")
     notes += _unmarked(groups, shown)
     if any(s.metric.kind == "time" for s in shown):
         notes += queued(runs)
@@ -398,7 +400,16 @@ def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
 
 
 def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
-    """Runs that are best while their cache fills, in a line."""
+    """Runs whose cache fills for half of the measured part, where that may mislead, in a line each.
+
+    The warm-up `auto` ends when lru's cache is full: a policy that takes in few pages fills later.
+    """
+    slow = dict.fromkeys(run.label for run in runs if run.fills_late and _is_lru_full(run))
+    if slow:
+        return [
+            f"{_some(list(slow))}: still filling in the first half of the measured part, which"
+            " begins when lru's cache is full; --warmup 50% begins later"
+        ]
     best: dict[str, None] = {}
     for group in grouped(runs).values():
         for s in shown:
@@ -407,11 +418,19 @@ def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
                 best[f"{found.runs[0].label} at {found.runs[0].cache}"] = None
     if not best:
         return []
-    who = list(best)[:3] + ([f"{len(best) - 3} more"] if len(best) > 3 else [])
     return [
-        f"{MARK} while the cache still filled for half of the measured part: {', '.join(who)}"
+        f"{MARK} while the cache still filled for half of the measured part: {_some(list(best))}"
         " (--warmup auto measures after that)"
     ]
+
+
+def _is_lru_full(run: Run) -> bool:
+    return (run.measured or {}).get("cache_full") is True
+
+
+def _some(names: Sequence[str]) -> str:
+    """Three names, and how many more there are."""
+    return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])])
 
 
 def _measured(runs: Sequence[Run]) -> list[str]:
@@ -433,13 +452,13 @@ def _measured(runs: Sequence[Run]) -> list[str]:
 
 
 def _parts_text(texts: Mapping[str, Run]) -> str:
-    """The measured parts; of several sizes, each its own from the request at which it is full."""
+    """The measured parts; of several sizes, each from the request at which lru's is full."""
     if len(texts) == 1:
         return next(iter(texts))
     first, last = (key(texts.values(), key=lambda run: run.warmup_requests) for key in (min, max))
     ends = (f"{run.warmup_requests + 1:,} at {run.cache}" for run in (first, last))
     end = (first.measured or {})["last_request"]
-    return f"from the request that fills the cache ({', '.join(ends)}) to {end:,}"
+    return f"from the request that fills lru's cache ({', '.join(ends)}) to {end:,}"
 
 
 #: Independent parts of a trace below which a mark is said to be of this trace alone.

@@ -12,7 +12,7 @@ from destage.model.words import NBSP, plain
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["MARK", "WORDS", "Cell", "Column", "Table"]
+__all__ = ["MARK", "Cell", "Column", "Table"]
 
 #: Text is folded to this width, and no further, before columns go to another part.
 FOLDED = 12
@@ -21,7 +21,7 @@ FOLDED = 12
 MARK = "*"
 
 #: Beside values that differ from the baseline: signs, and the words of a page.
-WORDS = {"-": "better", "+": "worse"}
+WORDS = {"-": "lower", "+": "higher"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Cell:
     text: str
     best: bool = False
     sign: str = ""
-    """`-` for better than the baseline, `+` for worse."""
+    """`-` for significantly lower than the baseline, `+` for higher."""
 
     def __post_init__(self) -> None:
         """Take typeset text: tables are plain."""
