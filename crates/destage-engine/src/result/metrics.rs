@@ -69,18 +69,17 @@ fn host_requests(t: &Timing) -> u64 {
     t.counters.read_requests + t.counters.write_requests
 }
 
-/// Valid pages that GC or merges wrote again. Another FTL than `page` moves some between planes,
-/// which is a read and a program: its own counter has them all.
+/// Pages that GC or merges wrote again; `gc_moves` of other FTLs lacks those between planes.
 fn moved_pages(t: &Timing) -> u64 {
     let copies = |ftl: &FtlCounters| own(ftl, "gc_copies") + own(ftl, "merge_programs");
     t.counters.device.ftl.as_ref().map_or(t.counters.device.gc_moves, copies)
 }
 
-/// Busy time of units over the makespan. Work that ends after the last request is among it: a unit
-/// that has more of it than the makespan is long was never idle.
-fn utilisation(busy: u128, t: &Timing, units: usize) -> Option<Number> {
-    let all = u128::from(t.counters.makespan_ns) * units as u128;
-    (all > 0).then(|| Number::Real((busy as f64 / all as f64).min(1.0)))
+/// Mean busy time of units over the makespan. One whose work goes on after it was never idle.
+fn utilisation(busy_ns: &[u64], t: &Timing) -> Option<Number> {
+    let all = t.counters.makespan_ns;
+    let busy: f64 = busy_ns.iter().map(|&ns| ns.min(all) as f64).sum();
+    (all > 0).then(|| Number::Real(busy / (all as f64 * busy_ns.len() as f64)))
 }
 
 /// A counter of an FTL of `docs/spec/ftl.md`.
@@ -528,15 +527,10 @@ static OF_THE_DEVICE: &[Metric] = &[
         "population standard deviation of the blocks' erases", |t| Some(t.block_erases.std.into())),
     timed!(Device, "utilisation_mean", "Mean utilisation", Ratio "", Neither,
     "busy time of work begun while measured / makespan, at most 1; mean of the units",
-    |t| {
-        let busy = &t.counters.device.unit_busy_ns;
-        let all = u128::from(t.counters.makespan_ns);
-        let each = busy.iter().map(|&ns| u128::from(ns).min(all)).sum();
-        utilisation(each, t, busy.len())
-    }),
+    |t| utilisation(&t.counters.device.unit_busy_ns, t)),
     timed!(Device, "utilisation_max", "Max utilisation", Ratio "", Neither,
     "busy time of work begun while measured / makespan, at most 1; the busiest unit",
-    |t| utilisation(t.counters.device.unit_busy_ns.iter().copied().max()?.into(), t, 1)),
+    |t| utilisation(&[t.counters.device.unit_busy_ns.iter().copied().max()?], t)),
     timed!(Device, "makespan_ns", "Makespan", Time "ns", Lower,
         "from the start of measurement to the last completion",
         |t| Some(t.counters.makespan_ns.into())).whole(true),
