@@ -77,7 +77,11 @@ def test_windows_have_the_host_programs_of_the_run_and_moves_explain_waf(
 def test_a_map_cache_counts_a_program_and_its_moves_at_one_instant(device: Path) -> None:
     runs = [
         ds.run(
-            written(2000, gap), "lru", cache="64p", warmup="none", device=f"{device}[map_cache=4096]"
+            written(2000, gap),
+            "lru",
+            cache="64p",
+            warmup="none",
+            device=f"{device}[map_cache=4096]",
         )
         for gap in (20_000, 200_000)
     ]

@@ -135,6 +135,27 @@ def test_where_nothing_is_marked_a_line_says_why(policies: str, requests: int, s
     pytest.fail(f"no comparison of 40 says {says!r}")
 
 
+def test_a_line_on_no_mark_is_relative_to_the_baseline_and_names_the_trace(
+    destage: Destage, tmp_path: Path
+) -> None:
+    said = []
+    for seed in range(40):
+        trace = ds.synth("oltp", requests=700, pages=900, seed=seed)
+        runs = ds.compare(trace, "lru,random", cache="20%").result_sets[0].runs
+        text = unmarked(runs, HITS, runs[0]) or ""
+        share = runs[1].hit_ratio / runs[0].hit_ratio - 1
+        if " random is " in text:
+            side = "above" if share > 0 else "below"
+            assert f"random is {100 * abs(share):.0f} % {side} lru" in text.replace("\u00a0", " ")
+            said.append(seed)
+    assert said
+    for seed in (1, 2):
+        made = ("trace", "synth", "oltp", "--requests", 500, "--pages", 900, "--seed", seed)
+        assert destage(*made, "-o", tmp_path / f"{seed}.csv").status == 0
+    done = destage("compare", "1.csv", "2.csv", "-p", "lru,arc", "-c", "20%", "--show", "hit")
+    assert "no mark for hit ratio of 2.csv" in done.out
+
+
 def starred(make: Callable[[int], ds.Results], draws: int) -> tuple[float, float]:
     """Shares of draws whose table has a star, and a sign."""
     tables = [[c for row in make(seed).as_table().rows() for c in row] for seed in range(draws)]

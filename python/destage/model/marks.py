@@ -266,7 +266,9 @@ def _why(run: Run, base: Run, metric: Metric) -> str:
         return f"no policy differs from {base.label} by 1 %"
     if is_too_short(run) or is_too_short(base):
         return f"fewer than {LEAST_REQUESTS} requests were measured"
-    gap = f"{run.label} and {base.label} differ by {percent(lead, 0)}"
+    far, side = (abs(new / old - 1), "above" if new > old else "below") if old else (0.0, "")
+    gap = f"{run.label} is {percent(far, 0)} {side} {base.label}"
+    gap = gap if old else f"{run.label} differs from {base.label}"
     if not run.has_intervals_against(base):
         return f"{gap}, without an interval: they come from separate runs"
     interval, parts = run.minus(base, metric.name), run.parts

@@ -341,10 +341,14 @@ def _unmarked(
     if metric is None:
         return []
     several = len({group[0].frames for group, _ in groups}) > 1
+    traces = len({group[0].trace.name for group, _ in groups}) > 1
+
+    def place(run: Run) -> str:
+        trace = f" of {run.trace.name}" if traces else ""
+        return trace + (f" at {run.cache}" if several else "")
+
     found = [
-        unmarked(group, metric, base, f" at {group[0].cache}" if several else "")
-        for group, base in groups
-        if len(group) > 1
+        unmarked(group, metric, base, place(group[0])) for group, base in groups if len(group) > 1
     ]
     return [plain(found[-1])] if found and all(found) and found[-1] else []
 
