@@ -338,7 +338,7 @@ static OF_TIME: &[Metric] = &[
         |r| Some(r.queue?.outstanding_max.into())).rank(2),
     metric!(Response, "queue_share", "Queue share", Ratio "", Neither,
         "open loop: share of response time in busy sixtieths of the run (above 32 requests \
-         outstanding, and above one per unit); above 0.5, queueing dominates",
+         outstanding, and above one per unit); above 50 %, queueing dominates",
         |r| Some(r.queue?.share.into())).rank(2),
     response!(Response, response_ns.std, "Response deviation",
         "population standard deviation of response times"),
