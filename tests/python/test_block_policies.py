@@ -73,7 +73,7 @@ def test_blocks_have_as_many_pages_as_they_are_told(trace: ds.Trace) -> None:
             "pages_per_block: expected an integer 1..1048576, pages, got 2.5",
         ),
         ({"device_pages": -1}, "device_pages: expected an integer >= 1, pages, got -1"),
-        ({"device": "small", "pages_per_block": 64}, "are the device's"),
+        ({"device": "small", "pages_per_block": 64}, "takes the device's"),
     ],
 )
 def test_options_that_cannot_be_are_refused(

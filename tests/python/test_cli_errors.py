@@ -531,3 +531,36 @@ def test_padding_of_none_has_no_cache(destage: Destage, msr: Path) -> None:
 def test_a_bench_has_a_most_of_requests_in_flight(destage: Destage) -> None:
     done = destage("devices", "bench", "small", "--depth", "70000", "--requests", "10")
     refused(done, 2, "depth", "expected at most 65536, found 70000")
+
+
+def test_flags_of_files_and_slices_are_named(destage: Destage, msr: Path, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('[cache]\nframes = "1MiB"\n')
+    (tmp_path / "d.toml").write_text('[device]\npreset = "small"\n[cache]\nchannels = 4\n')
+    run = ("run", msr, "-p", "lru", "-c", "4p")
+    for command, status, said in (
+        (("cite", "lost.json"), 66, "lost.json: no such file"),
+        ((*run, "--series", "s.xls"), 2, "--series: expected a file .csv or .parquet"),
+        ((*run, "--series", "s.csv", "--period", "0"), 2, "--period: expected at least 1"),
+        ((*run, "--requests", "0"), 65, "--requests: expected at least 1"),
+        ((*run, "--offset-from", "1MiB", "--offset-to", "4KiB"), 65, "--offset-from and --offset"),
+        ((*run, "--config", "c.toml"), 65, "unknown key 'frames': the cache size is size here"),
+        ((*run, "-d", "d.toml"), 65, 'unknown key "channels": it belongs in [device]'),
+        ((*run, "-d", "small", "--device-pages", "9"), 2, "device_pages (--device-pages): a run"),
+        (("serve", ":memory:", "--size", "abc"), 2, "--size: expected a size such as 64MiB"),
+        (("compare", msr, "-p", "lru", "-c", "-5%"), 2, "a cache has at least one page"),
+    ):
+        refused(destage(*command), status, said)
+
+
+def test_left_out_and_sorted_requests_are_said(destage: Destage, tmp_path: Path) -> None:
+    base = 128166372000000000
+    lines = [
+        f"{base + at},demo,0,Read,{4096 * k},{size},5"
+        for k, (at, size) in enumerate(
+            [(0, 4096), (20_000, 4096), (10_000, 4096), (30_000, 0), (40_000, 4096)]
+        )
+    ]
+    (tmp_path / "t.csv").write_text("\n".join([*lines, ""]))
+    done = destage("compare", "t.csv", "-p", "lru", "-c", "2p")
+    assert done.status == 0, done
+    assert "1 request of length 0 left out, 1 time out of order" in done.err

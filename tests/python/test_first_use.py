@@ -319,7 +319,7 @@ def test_the_example_of_a_mapping_reads_such_a_table(destage: Destage, tmp_path:
     example = shown[shown.index("  destage trace info") :].partition("\nThe same")[0]
     done = destage(*shlex.split(example.replace("\\\n", " "))[1:])
     assert done.status == 0, done
-    assert "1 reads, 1 writes" in done.out, done
+    assert "1 read, 1 write " in done.out, done
     (tmp_path / "c.toml").write_text(
         '[trace]\nformat = "csv"\ntime_unit = "ms"\noffset_unit = "sector"\nlength_unit = "byte"\n'
         'op_read = "R"\nop_write = "W"\n'

@@ -190,15 +190,18 @@ TIME = "expert=18MB,read=3GB/s,top=8"
         (["--partition", "layer", "--token-time", "exprt=1MB"], "did you mean expert?"),
         (["--partition", "layer", "--token-time", "top=8"], "expert is missing: expected expert="),
         (["--partition", "layer", "--token-time", TIME + ",top=1"], "top is given twice"),
-        (["--partition", "layer", "--token-time", TIME[:-1] + "0"], "expected such as top=8"),
+        (
+            ["--partition", "layer", "--token-time", TIME[:-1] + "0"],
+            "expected a value such as top=8",
+        ),
         (["--partition", "layer", "--token-time", TIME], "layer 0 has 300 reads, expected a mult"),
         (
             ["--partition", "layer", "--token-time", "expert=18MB,read=3GB,top=2"],
-            "read: expected such as read=3GB/s, got '3GB'",
+            "read: expected a value such as read=3GB/s, got '3GB'",
         ),
         (
             ["--partition", "layer", "--token-time", "expert=18,read=3GB/s,top=2"],
-            "expert: expected such as expert=18MB, got '18'",
+            "expert: expected a value such as expert=18MB, got '18'",
         ),
     ],
 )

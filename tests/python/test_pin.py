@@ -196,7 +196,7 @@ def test_groups_leave_out_what_it_excludes(
         (("--pin", RANGE, "--ttl", "5s"), "pin (--pin) excludes ttl (--ttl)"),
         (("--pin", RANGE, "-p", "bplru"), "pin (--pin) excludes bplru: its pages leave by erase"),
         (("--pin", RANGE, "-p", "none", "-d", "small"), "excludes none: there is no cache"),
-        (("--tier2-pin", RANGE), "tier2_pin (--tier2-pin) is of a flash tier: add tier2"),
+        (("--tier2-pin", RANGE), "tier2_pin (--tier2-pin) needs a flash tier: add tier2"),
         (
             ("--tier2", "lru", "--tier2-cache", "2p", "--tier2-pin", RANGE),
             "give a tier2_cache (--tier2-cache) of more than 3p",

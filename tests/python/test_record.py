@@ -316,7 +316,11 @@ def test_the_other_ways_and_what_is_wrong(destage: Destage, tmp_path: Path) -> N
         (("nowhere", "-o", "t.csv"), 66, "No such file"),
         (("/dev/null",), 2, "-o: expected the trace's file"),
         ((), 2, "expected a block device or a mount point"),
-        (("/dev/null", "-o", "t.csv", "--for", "soon"), 2, "--for: expected 60s or 10m"),
+        (
+            ("/dev/null", "-o", "t.csv", "--for", "soon"),
+            2,
+            "--for: expected a duration such as 60s or 10m",
+        ),
         (("/dev/null", "-o", "t.csv", "--ops", "reed"), 2, "ops: expected read, write"),
         (("/dev/null", "-o", "t.csv", "--pid", "--anonymise"), 2, "it takes no --pid"),
         (("/dev/null", "-o", "t.parquet", "--rotate", "1MiB"), 2, "--rotate writes text"),

@@ -167,7 +167,7 @@ def test_a_claim_names_loads_and_sizes_that_its_runs_have() -> None:
             "figure[f].runs: expected one of r, found 'q'",
         ),
         ('x = "cache"', 'x = "size"', "figure[f].x: expected one of workload"),
-        ('expect = ">0"', 'expect = "more"', "claim[c].check.expect: expected such as >0"),
+        ('expect = ">0"', 'expect = "more"', "claim[c].check.expect: expected a value such as >0"),
         ('of = "A"', 'off = "A"', "claim[c].check.off: there is no such key; did you mean of?"),
         ('as = "gain"', 'as = "gains"', "claim[c].check.as: expected one of value"),
         ('kind = "compare"', 'kind = "guess"', "claim[c].check.kind: expected one of compare"),

@@ -45,7 +45,11 @@ def failed(*flags: str | Path) -> subprocess.CompletedProcess[str]:
     [
         ((":memory:", "--size", "0"), 2, "--size"),
         (("new.img", "--size", "100"), 2, "at least a page of 4096 bytes"),
-        ((":memory:", "--size", "1MiB", "--every", "-1s"), 2, "--every: expected 60s or 10m"),
+        (
+            (":memory:", "--size", "1MiB", "--every", "-1s"),
+            2,
+            "--every: expected a duration such as 60s or 10m",
+        ),
         ((*EMULATED, "--speed", "nan"), 2, "--speed: expected a number above 0, found nan"),
         ((*EMULATED, "--speed", "inf"), 2, "--speed: expected a number above 0, found inf"),
         (("pipe",), 74, "it is a pipe or a socket"),

@@ -190,3 +190,17 @@ def test_a_refused_condition_says_why_and_nothing_of_queries(destage: Destage, s
         assert "is not a condition: " in done.err, done
         for word in ("--sql", "unrestricted", "SELECT", "LINE 1"):
             assert word not in done.err, done
+
+
+def test_only_queries_are_taken_and_errors_name_the_table(destage: Destage, store: Path) -> None:
+    done = destage("results", store, "--sql", "drop table runs")
+    assert (done.status, done.out) == (2, "")
+    assert "expected a query, found DROP" in done.err
+    done = destage("results", store, "--sql", "select * from run")
+    assert done.status == 2
+    assert "no table run: the table is runs" in done.err
+    done = destage("results", store, "--where", "seed <=")
+    assert done.status == 2
+    assert 'near ")"' not in done.err
+    assert destage("results", store, "--sql", "describe runs").status == 0
+    assert destage("results", store, "--sql", "explain select * from runs").status == 0

@@ -477,3 +477,36 @@ def test_charts_of_a_comparison_do_not_take_the_mean_of_two_readings(
     page = (tmp_path / "page.html").read_text()
     for count in (3, 4):
         assert f"{msr.name} requests={count}" in page
+
+
+@pytest.mark.parametrize("flags", [("-d", "small"), ("--warmup", "10%", "--flush-at-end"), ()])
+def test_a_store_and_a_file_of_the_same_command_are_compared(
+    destage: Destage, msr: Path, flags: tuple[str, ...]
+) -> None:
+    command = ("compare", msr, "-p", "lru,arc", "-c", "10%", *flags)
+    assert destage(*command, "--store", "runs").status == 0
+    assert destage(*command, "--json", "r.json").status == 0
+    done = destage("results", "diff", "runs", "r.json")
+    assert done.status == 0, done
+    assert done.out.startswith("0 of ")
+    more = ("compare", msr, "-p", "lru,arc,fifo", "-c", "10%", *flags, "--json", "more.json")
+    assert destage(*more).status == 0
+    done = destage("results", "diff", "runs", "more.json")
+    assert done.status == 1
+    assert "1 run of B alone: a difference (status 1)" in done.out
+
+
+def test_a_sweep_of_one_trace_and_several_seeds_is_repeated(
+    destage: Destage, msr: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("duckdb", reason="needs the extra sql")
+    sweep = {"traces": [str(msr)], "policies": ["lru"], "cache": ["10%"], "seeds": [1, 2]}
+    ds.sweep({"sweep": sweep}, tmp_path / "runs")
+    moved = msr.rename(tmp_path / "moved.csv")
+    lost = destage("rerun", "runs")
+    assert lost.status == 66
+    assert "a store has no folder of it: give --trace FILE" in lost.err
+    again = destage("rerun", "runs", "--trace", moved)
+    assert again.status == 0, again
+    listed = destage("results", "list", "runs")
+    assert "the seeds of each row have equal numbers: nothing shown is random" in listed.out

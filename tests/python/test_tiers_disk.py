@@ -191,7 +191,7 @@ def test_mistakes_of_a_share_say_what_to_type(
     trace = refused(destage, tmp_path, flags, said)
     alone = destage("compare", trace, "-p", "lru", "-c", "10p", "--tier2-clean", "dirty")
     assert alone.status == 2
-    assert "tier2_clean (--tier2-clean) is of a flash tier: add tier2 (--tier2)" in alone.err
+    assert "tier2_clean (--tier2-clean) needs a flash tier: add tier2 (--tier2)" in alone.err
 
 
 def test_the_share_is_a_key_of_a_file_and_an_axis_of_a_sweep(
@@ -243,7 +243,7 @@ def test_no_write_back_is_the_same_whether_it_is_named_or_not(
     trace.write_text("".join(msr_lines(40)))
     alone = destage("compare", trace, "-p", "lru", "-c", "10p", "--tier2-clean", "none")
     assert alone.status == 2
-    assert "tier2_clean (--tier2-clean) is of a flash tier: add tier2 (--tier2)" in alone.err
+    assert "tier2_clean (--tier2-clean) needs a flash tier: add tier2 (--tier2)" in alone.err
 
 
 def test_the_vectors_of_a_share_of_dirty_pages_pass() -> None:

@@ -256,3 +256,13 @@ def test_an_old_name_is_refused_with_the_new_one(
     (run,) = ds.compare(ds.synth("loop", requests=100, pages=10), "lru", cache="4p")
     with pytest.raises(KeyError, match=new):
         run[old]
+
+
+def test_where_no_request_is_measured_no_number_is_known(destage: Destage, msr: Path) -> None:
+    done = destage("compare", msr, "-p", "lru,arc", "-c", "10%", "--warmup", "9999s")
+    assert done.status == 0, done
+    assert "measured: no request" in done.out
+    rows = [line.split() for line in done.out.splitlines() if line.startswith(("lru ", "arc "))]
+    assert [row[-2:] for row in rows] == [["-", "-"], ["-", "-"]]
+    results = ds.compare(ds.open_trace(msr), "lru", cache="10%", warmup="9999s")
+    assert set(results[0].metrics.values()) == {None}

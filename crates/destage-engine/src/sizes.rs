@@ -48,7 +48,12 @@ impl CacheSize {
         }
         let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = (&text[..digits], text[digits..].trim());
-        let value: f64 = number.parse().map_err(|_| wrong("it does not start with a number"))?;
+        let value: f64 = number.parse().map_err(|_| match text.strip_prefix('-') {
+            Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
+                wrong("a cache has at least one page")
+            }
+            _ => wrong("it does not start with a number"),
+        })?;
         if unit.is_empty() {
             return Err(wrong(if value == 0.0 {
                 "a cache has at least one page"
@@ -63,7 +68,8 @@ impl CacheSize {
             return Ok(CacheSize::Percent(value));
         }
         if unit.eq_ignore_ascii_case("p") || unit.eq_ignore_ascii_case("pages") {
-            return number.parse().map(CacheSize::Pages).map_err(|_| wrong("pages are whole"));
+            let why = if number.contains('.') { "pages are whole" } else { "too large" };
+            return number.parse().map(CacheSize::Pages).map_err(|_| wrong(why));
         }
         let scale = unit_bytes(unit).ok_or_else(|| wrong(&format!("unknown unit {unit:?}")))?;
         // Whole numbers stay exact beyond 2^53.
@@ -117,10 +123,30 @@ fn two_digits(x: f64) -> String {
     }
 }
 
+/// Bytes that are no whole number of a unit, as a fraction of one that reads as the same bytes.
+fn fraction(of: u64) -> Option<String> {
+    let plain = bytes(of);
+    if plain != format!("{of}B") {
+        return None;
+    }
+    let units = ["GiB", "GB", "MiB", "MB", "KiB", "KB"].into_iter();
+    let spelled =
+        units.filter_map(|unit| Some((unit, unit_bytes(unit)?))).flat_map(|(unit, scale)| {
+            (1..=3).filter(move |_| of >= scale).map(move |digits| {
+                // Reading rounds down, so that spelling rounds up.
+                let power = 10_f64.powi(digits);
+                let value = (of as f64 / scale as f64 * power).ceil() / power;
+                format!("{value}{unit}")
+            })
+        });
+    let same = |text: &String| CacheSize::parse(text) == Ok(CacheSize::Bytes(of));
+    spelled.filter(same).min_by_key(String::len).filter(|text| text.len() < plain.len())
+}
+
 impl fmt::Display for CacheSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            CacheSize::Bytes(b) => f.write_str(&bytes(b)),
+            CacheSize::Bytes(b) => f.write_str(&fraction(b).unwrap_or_else(|| bytes(b))),
             CacheSize::Pages(p) => write!(f, "{p}p"),
             CacheSize::Percent(p) => write!(f, "{p}%"),
             CacheSize::Auto => f.write_str("auto"),
@@ -190,6 +216,8 @@ mod tests {
             "1.5p",
             "99999999TiB",
             "99999999.5TB",
+            "99999999999999999999p",
+            "-5%",
         ] {
             let error = CacheSize::parse(text).unwrap_err();
             assert!(error.contains("expected e.g. 32MiB"), "{error}");
@@ -198,6 +226,8 @@ mod tests {
             CacheSize::Bytes(4095).resolve(4096, 9).unwrap_err().contains("less than one page")
         );
         assert!(CacheSize::Pages(1 << 32).resolve(4096, 9).is_err());
+        assert!(CacheSize::parse("99999999999999999999p").unwrap_err().contains(": too large;"));
+        assert!(CacheSize::parse("-5%").unwrap_err().contains(": a cache has at least one page;"));
     }
 
     #[test]
@@ -219,7 +249,9 @@ mod tests {
 
     #[test]
     fn a_size_prints_as_it_is_written() {
-        for text in ["32MiB", "8192p", "10%", "0.5%", "auto", "1537KiB", "100B", "16MB"] {
+        for text in [
+            "32MiB", "8192p", "10%", "0.5%", "auto", "1537KiB", "100B", "16MB", "43.8MiB", "1.7GiB",
+        ] {
             assert_eq!(CacheSize::parse(text).unwrap().to_string(), text);
         }
     }

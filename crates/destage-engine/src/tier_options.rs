@@ -159,10 +159,10 @@ impl TierOptions {
             Some(format!("{key} (--{})", key.replace('_', "-")))
         };
         if let Some(key) = stray(&of_tier2, self.tier2.is_some()) {
-            return Err(format!("{key} is of a flash tier: add tier2 (--tier2)"));
+            return Err(format!("{key} needs a flash tier: add tier2 (--tier2)"));
         }
         if let Some(key) = stray(&of_tier3, self.tier3.is_some()) {
-            return Err(format!("{key} is of a third tier: add tier3 (--tier3)"));
+            return Err(format!("{key} needs a third tier: add tier3 (--tier3)"));
         }
         if self.tier3.is_some() && self.tier3_cache.is_none() {
             return Err(NO_SIZE_3.into());
@@ -173,7 +173,7 @@ impl TierOptions {
             ("double_tokens", self.double_tokens.is_some()),
         ];
         if let Some(key) = stray(&of_kv, self.kv) {
-            return Err(format!("{key} is of a language model's requests: add kv (--kv)"));
+            return Err(format!("{key} needs requests of a language model: add kv (--kv)"));
         }
         self.check_pins()?;
         self.check_tokens()
@@ -269,9 +269,7 @@ impl TierOptions {
         ];
         if let Some((key, _)) = of_devices.iter().find(|(_, given)| *given) {
             let flag = key.replace('_', "-");
-            return Err(format!(
-                "{key} (--{flag}) is of a run with a device: add device (--device)"
-            ));
+            return Err(format!("{key} (--{flag}) needs a device: add device (--device)"));
         }
         let of_reads = [
             ("tier2_read_ns", self.tier2_read_ns.is_some()),

@@ -175,6 +175,10 @@ impl Serving {
         };
         let pool = pool.map_err(|error| match error {
             OpenError::Io(error) => ServeError::Io(error.to_string()),
+            OpenError::SmallStore(_) => ServeError::Usage(match &backing {
+                Some((path, _)) => format!("{}: {error}", path.display()),
+                None => error.to_string(),
+            }),
             error => ServeError::Usage(error.to_string()),
         })?;
         // No file is emptied for a server that cannot be.

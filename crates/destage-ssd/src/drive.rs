@@ -29,7 +29,7 @@ pub use spelled::spelling_of;
 pub use tables::TABLES;
 
 use crate::config::{ConfigError, DeviceConfig, HostMode, PlacementConfig, Table, Value, nearest};
-use crate::ftl;
+use crate::ftl::{self, FTLS};
 use crate::saturation::Saturation;
 use crate::tables::{
     CacheDefaults, HostConfig, Threshold, key_of, with_specified_wait, without_effect,
@@ -37,7 +37,7 @@ use crate::tables::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::path::Path;
-use tables::Tables;
+use tables::{Tables, tables_with};
 
 /// A drive, and what its file says to the runs in front of it.
 ///
@@ -377,12 +377,27 @@ struct Flaw {
     placed: DriveError,
 }
 
+/// The error, and for a key of another table that table.
+fn with_its_table(error: &ConfigError) -> String {
+    let ConfigError::Unknown { table, key, .. } = error else { return error.to_string() };
+    let Some(other) = tables_with(key).find(|other| other != table) else {
+        return error.to_string();
+    };
+    let ftls: Vec<&str> = FTLS
+        .iter()
+        .filter(|ftl| other == "ftl" && ftl.keys.iter().any(|known| known.name == key))
+        .map(|ftl| ftl.name)
+        .collect();
+    let of = if ftls.is_empty() { String::new() } else { format!(" (ftl = {})", ftls.join(", ")) };
+    format!("{table}: unknown key {key:?}: it belongs in [{other}]{of}")
+}
+
 impl Loaded {
     /// Makes the drive of the tables of a file.
     fn new(name: &str, preset: Option<String>, given: Tables, file: &file::File<'_>) -> Loaded {
         let drive = Drive::asked(name.into(), preset.clone(), given.clone());
         let drive = drive.map_err(|error| {
-            let placed = file.wrong(error.place(), error.to_string());
+            let placed = file.wrong(error.place(), with_its_table(&error));
             Flaw { error, placed }
         });
         Loaded { name: name.into(), preset, given, drive }

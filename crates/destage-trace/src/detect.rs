@@ -275,16 +275,21 @@ pub fn closest(sample: &Sample, except: &str) -> Vec<Candidate> {
 /// Percentage of a text sample's first hundred lines that a format's reader takes as requests.
 fn share_read(sample: &Sample, format: &'static Format) -> u64 {
     let count = sample.lines(SAMPLE_LINES).len() as u64;
-    read_sample(sample, format, ReaderOptions::default()).len() as u64 * 100 / count.max(1)
+    let read = try_sample(sample, format, ReaderOptions::default());
+    read.map_or(0, |read| read.records.len() as u64) * 100 / count.max(1)
 }
 
 /// Lines of a sample that a reader is tried on.
 const SAMPLE_LINES: usize = 100;
 
-/// Requests that a reader finds in the first lines of a sample.
-fn read_sample(sample: &Sample, format: &'static Format, options: ReaderOptions) -> Vec<Record> {
+/// The first lines of a sample as a reader takes them.
+fn try_sample(
+    sample: &Sample,
+    format: &'static Format,
+    options: ReaderOptions,
+) -> Option<ReadLines> {
     let lines = sample.lines(SAMPLE_LINES).join(&b'\n');
-    read_lines(sample.name, lines, format, &options).map_or_else(Vec::new, |read| read.records)
+    read_lines(sample.name, lines, format, &options)
 }
 
 /// Some lines as a format reads them.
@@ -293,6 +298,8 @@ struct ReadLines {
     devices: u64,
     zero_length: u64,
     facts: Facts,
+    /// The first malformed line, with its place.
+    first: Option<String>,
     /// Why there is no record, though lines look like some.
     why_none: Option<String>,
 }
@@ -317,8 +324,8 @@ fn read_lines(
     let (mut records, mut devices) = (Vec::new(), DeviceTable::new());
     while reader.fill(&mut records, &mut devices, &mut tally).unwrap_or(false) {}
     let malformed: u64 = tally.errors.values().map(|skips| skips.count).sum();
-    let first = tally.errors.values().find_map(|skips| skips.first.first());
-    let why_none = match (malformed, first) {
+    let first = tally.errors.values().find_map(|skips| skips.first.first().cloned());
+    let why_none = match (malformed, &first) {
         (1.., Some(first)) => {
             Some(format!("{malformed} of its first lines are malformed: {first}"))
         }
@@ -333,6 +340,7 @@ fn read_lines(
         devices: devices.len() as u64,
         zero_length: tally.zero_length,
         facts: reader.facts(),
+        first,
         why_none,
     })
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from destage.base.errors import MissingFile
 from destage.base.io.files import write_whole
 from destage.cli.options import COMMON, Command, apply
 from destage.cli.output import file_flag
@@ -41,5 +42,7 @@ def _policies(name: str) -> Iterator[str]:
         yield from (run.policy for run in load_results(name) if ".py" not in run.policy)
     elif os.path.isfile(name):
         yield from (run.policy for run in Results.load(name) if ".py" not in run.policy)
+    elif os.path.splitext(name)[1] in (".json", ".gz") or os.sep in name:
+        raise MissingFile(f"{name}: no such file")
     else:
         yield name.strip(",")

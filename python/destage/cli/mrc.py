@@ -101,9 +101,9 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         **run_values(arguments),
     )
     if arguments["control"] and sample is None:
-        raise UsageError("--control puts a sample right: add --sample")
+        raise UsageError("--control needs --sample")
     if arguments["seed"] is not None and sample is None:
-        raise UsageError("--seed is of a sample: add --sample")
+        raise UsageError("--seed needs --sample")
     check_curves(policies, cache=cache, sample=sample, **run_values(arguments))
     if not arguments["quiet"]:
         note_left_out(policies, None, {})

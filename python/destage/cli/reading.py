@@ -185,7 +185,10 @@ def _flat(path: str, data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tupl
                 values[known[key]] = _texts(value) if known[key] in LISTS else _text(value)
                 taken.append((table, key))
             elif table != "cache" or "device" not in data:
-                raise DataError(f"{path}: [{table}]: {unknown('key', key, list(known))}")
+                meant = unknown("key", key, list(known))
+                if (table, key) == ("cache", "frames"):
+                    meant = "unknown key 'frames': the cache size is size here"
+                raise DataError(f"{path}: [{table}]: {meant}")
     return values, taken
 
 

@@ -12,6 +12,7 @@ import click
 from destage import _destage
 from destage.base.errors import UsageError
 from destage.base.io.files import write_whole
+from destage.base.io.names import printable
 from destage.cli.load import TRACES, load_one
 from destage.cli.options import (
     COMMON,
@@ -32,7 +33,7 @@ from destage.cli.screen import note, progress
 from destage.lab.checks import check_run
 from destage.model.choice import grouped
 from destage.model.host_interface import repeats_waf
-from destage.model.metrics import Metric, metrics
+from destage.model.metrics import WRITES, Metric, metrics
 from destage.model.naming import parts
 from destage.model.run import Run, measured_text
 from destage.model.values import cell
@@ -94,6 +95,10 @@ def run(trace: tuple[str, ...], **arguments: Any) -> None:
     named = {k: v for k, v in arguments.items() if k in RECORDED}
     outputs = Outputs.of({**arguments, **{f"{k}_file": v for k, v in named.items()}})
     series, period = arguments["series"], arguments["period"]
+    if period is not None and period < 1:
+        raise UsageError(f"--period: expected at least 1 page access, found {period}")
+    if series is not None and Path(series).suffix not in ("", ".csv", ".parquet"):
+        raise UsageError(f"--series: expected a file .csv or .parquet, found {printable(series)}")
     no_size_without_a_cache(arguments["policy"])
     drive = drive_of(arguments)
     if len(list(parts(arguments["cache"] or ""))) > 1:
@@ -165,6 +170,8 @@ def _text(run: Run, every: bool) -> str:
     if run.warmup_requests and run.measured is not None:
         lines.append(f"measured: {measured_text(run)}")
     known = {m.name: m for m in metrics() if run[m.name] is not None}
+    if not known:
+        return plain("\n".join(lines))
     if not every:
         summary = [known[name] for name in SUMMARY if name in known][:8]
         lines += ["", *(_line(metric, run) for metric in summary)]
@@ -193,5 +200,8 @@ def _line(metric: Metric, run: Run) -> str:
     named = unit.name if unit else metric.shown_unit
     start = f"  {metric.name:<25} {shown:>15} {named:<10} "
     width = max(shutil.get_terminal_size((120, 24)).columns, LEAD + LEAST)
-    about = textwrap.wrap(metric.about, width, initial_indent=start, subsequent_indent=" " * LEAD)
+    said = metric.about
+    if metric.name == WRITES and run["kv_requests"] is not None:
+        said = "blocks that the cache took in: its flash writes if it is on flash"
+    about = textwrap.wrap(said, width, initial_indent=start, subsequent_indent=" " * LEAD)
     return "\n".join(about or [start.rstrip()])

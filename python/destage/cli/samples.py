@@ -38,7 +38,7 @@ FLAGS = [
 def fetch_samples(folder: str, source: str | None, **arguments: Any) -> None:
     """Fetch and check the recordings that reproductions use.
 
-    Your own recording of NAME is read from own-NAME. Status 1 if one is missing.
+    A file own-NAME replaces the recording NAME. Status 1 if one is missing.
     """
     found = fetch(folder, source)
     columns = [Column("name", right=False), Column("file", right=False), Column("requests")]

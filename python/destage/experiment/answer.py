@@ -64,6 +64,11 @@ ADVICE = (
     " --parquet, or give --sql-unrestricted (unrestricted=True)"
 )
 
+#: Statements that have an answer, by DuckDB's names.
+_QUERIES = ("SELECT", "EXPLAIN", "RELATION", "LOGICAL_PLAN")
+#: DuckDB's words for an unknown table; the name that it suggests is of its own catalogue.
+_NO_TABLE = re.compile(r"^Catalog Error: Table with name (\S+) does not exist")
+
 #: Settings under which a query reaches the table and nothing else: no file, no network, no
 #: extension, and no way to change that. The last one locks the others.
 CONFINED = {
@@ -113,9 +118,12 @@ def asked_in_sql(
                 for name, value in CONFINED.items():
                     connection.execute(f"SET {name} = {value}")
             try:
+                asked = connection.extract_statements(query)
                 answer = interruptible(lambda: connection.execute(query), connection.interrupt)
                 if answer is None:
                     raise UsageError("sql: expected a query, found none")
+                if not unrestricted and asked[-1].type.name not in _QUERIES:
+                    raise UsageError(f"sql: expected a query, found {asked[-1].type.name}{ADVICE}")
                 names = [column[0] for column in answer.description or ()]
                 rows: list[tuple[Any, ...]] = []
                 while piece := answer.fetchmany(_PIECE):
@@ -131,6 +139,8 @@ def asked_in_sql(
                 for old in RENAMED:
                     if re.search(rf"\b{old}\b", query):
                         raise UsageError(f"sql: {old} {renamed_text(old)}") from None
+                if unknown := _NO_TABLE.search(str(e)):
+                    raise UsageError(f"sql: no table {unknown[1]}: the table is runs") from None
                 raise UsageError(f"sql: {e}") from None
     return Answer(names, [tuple(map(_plain, row)) for row in rows])
 

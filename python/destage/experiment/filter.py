@@ -40,7 +40,8 @@ def _reason(said: str, names: Sequence[str]) -> str:
     """Why a condition is refused, in the words of other unknown names."""
     match = _UNKNOWN.match(said)
     if not match:
-        return _KIND.sub("", said)
+        # The parenthesis that it fails at is that around the condition.
+        return _KIND.sub("", said).replace('at or near ")"', "at or before the end")
     near = _destage.nearest(match[1], names)
     return f"unknown column {match[1]!r}" + (f", did you mean {near}?" if near else "")
 

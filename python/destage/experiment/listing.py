@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from destage.base.io.names import printable
@@ -87,6 +87,8 @@ def stored_table(
         groups.setdefault((first["trace"], first["device"], first["ftl"]), []).append(cells)
     notes = list(_notes(rows))
     notes += ["a row is the mean of its seeds, ± half of its 95 % interval"] * averaged
+    if averaged and _are_equal(alike.values(), shown):
+        notes.append("the seeds of each row have equal numbers: nothing shown is random")
     if lives is not None and not lasting:
         notes.append(f"{NO_LIFE} (pe_cycles of the device)")
     return Table("", columns, list(groups.values()), notes)
@@ -94,6 +96,13 @@ def stored_table(
 
 #: Runs that are alike in these differ in their seed alone.
 _SETTING = ("trace", "device", "ftl", "queue_depth", "options", "label", "cache")
+
+
+def _are_equal(groups: Iterable[Sequence[Row]], shown: Sequence[Metric]) -> bool:
+    """Whether the runs of each group have the same numbers, and one group has several."""
+    done = [[row for row in some if row["status"] != FAILED] for some in groups]
+    values = [{tuple(row.get(m.name) for m in shown) for row in some} for some in done]
+    return all(len(some) < 2 for some in values) and any(len(some) > 1 for some in done)
 
 
 def _size(rows: Sequence[Row]) -> str:

@@ -405,7 +405,12 @@ class Results(Tabled):
         except RecursionError as e:
             raise DataError(f"{name}: it is not a result: it is nested too deeply") from e
         except ValueError as e:
-            said = f" is not JSON: {e}" if text.strip() else ": the file is empty: expected results"
+            expected = ": expected a JSON file of results, or a store"
+            said = (
+                f" is not JSON ({e}){expected}"
+                if text.strip()
+                else ": the file is empty: expected results"
+            )
             raise DataError(f"{name}{said}") from e
         if not again:
             raise DataError(f"{name}: expected results, found an empty array")

@@ -80,7 +80,9 @@ def _example() -> str:
 
 
 def _wrong(key: str, value: str) -> UsageError:
-    return UsageError(f"token-time: {key}: expected such as {key}={_KEYS[key]}, got {value!r}")
+    return UsageError(
+        f"token-time: {key}: expected a value such as {key}={_KEYS[key]}, got {value!r}"
+    )
 
 
 def _bytes(key: str, text: str, given: str) -> float:

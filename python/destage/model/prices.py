@@ -119,7 +119,7 @@ def prices_of(text: str) -> Prices:
 
 
 def _wrong(key: str, value: str) -> UsageError:
-    return UsageError(f"price: {key}: expected such as {key}={_KEYS[key]}, got {value!r}")
+    return UsageError(f"price: {key}: expected a value such as {key}={_KEYS[key]}, got {value!r}")
 
 
 def _positive(key: str, text: str, value: str | None = None) -> float:

@@ -204,7 +204,8 @@ def _who_pads() -> str:
         " and ".join(p["name"] for p in policies if p.get("pads") == when)
         for when in ("always", "with_device")
     )
-    return f"{always} does, and {with_device} in front of a device, by its latencies"
+    does = "do" if " and " in always else "does"
+    return f"{always} {does}, and {with_device} in front of a device, by its latencies"
 
 
 def warnings_of(data: Data) -> list[str]:

@@ -72,7 +72,7 @@ def range_of(key: str, given: str | Sequence[Value]) -> Range:
         whole = first == first.to_integral() and last == last.to_integral() and "." not in given
         return Range((), bounds, whole)
     if (grows and (step[0] <= 1 or first <= 0)) or step[0] <= 0:
-        raise UsageError(f"{key}={given}: the step leads nowhere")
+        raise UsageError(f"{key}={given}: the step must not be 0, and a factor must be above 1")
     numbers = itertools.takewhile(lambda number: number <= last, _steps(first, step[0], grows))
     # Decimals, so that 0.1 taken three times is 0.3.
     values = tuple(_plain(number) for number in itertools.islice(numbers, LARGEST_GRID + 1))

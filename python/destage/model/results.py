@@ -233,7 +233,7 @@ def _run(
         trace=trace,
         config=config,
         counters=data["counters"],
-        metrics=_numbers(whole, data),
+        metrics=_measured_numbers(whole, data),
         warnings=tuple(data.get("warnings") or ()),
         warmup_requests=data.get("warmup_requests") or 0,
         measured=data.get("measured"),
@@ -274,6 +274,18 @@ def _numbers(whole: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Numb
         except (DestageError, TypeError, ValueError):
             known = {**run["counters"], "cost": run.get("cost")}
     return {m.name: finite(known.get(m.name)) for m in metrics()}
+
+
+def _measured_numbers(whole: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Number]:
+    """The metrics of one run; none has a value where no request was measured."""
+    found, measured = _numbers(whole, run), run.get("measured")
+    ends = (
+        [finite(measured.get(end)) for end in ("first_request", "last_request")]
+        if isinstance(measured, Mapping)
+        else [None, None]
+    )
+    is_empty = ends[0] is not None and ends[1] is not None and ends[0] > ends[1]
+    return dict.fromkeys(found) if is_empty else found
 
 
 def _point(

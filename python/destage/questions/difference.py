@@ -21,6 +21,7 @@ from destage.base.io.files import Destination
 from destage.experiment.results import Results, load_results
 from destage.experiment.rows import DONE, options_of
 from destage.experiment.store import is_store
+from destage.lab.options import run_options
 from destage.model.between_traces import apart
 from destage.model.choice import metric_named
 from destage.model.estimates import estimate, student_t
@@ -155,6 +156,9 @@ def diff(
     `DataError`.
     """
     rows = [finished_rows(one, "diff") for one in (a, b)]
+    if not all("id" in row for some in rows for row in some):
+        # A store has the options that were typed, a result the values that runs had.
+        rows = [[{**row, "options": _options(row)} for row in some] for some in rows]
     grouped = [_grouped(one) for one in rows]
     both = [key for key in grouped[0] if key in grouped[1]]
     names = (_name(a), _name(b))
@@ -244,6 +248,13 @@ def finished_rows(given: Destination | Results, asks: str) -> list[dict[str, Any
     return [{"seed": None, "options": options_of(row), **row} for row in given.to_dicts()]
 
 
+def _options(row: Mapping[str, Any]) -> str:
+    """Values of the run options that a row has, the same in stores and results."""
+    names = [option.name for option in run_options()]
+    values = {name: row[name] for name in names if row.get(name) not in (None, False)}
+    return json.dumps({**json.loads(options_of(row)), **values}, sort_keys=True)
+
+
 def _grouped(rows: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
@@ -326,7 +337,7 @@ def _table(found: Differences) -> Table:
     ]
     for name, count in (("A", found.only_a), ("B", found.only_b)):
         if count:
-            notes.append(f"{counted(count, 'run')} of {name} alone")
+            notes.append(f"{counted(count, 'run')} of {name} alone: a difference (status 1)")
     return Table("", columns, [rows] if rows else [], notes)
 
 

@@ -82,8 +82,11 @@ def rerun(
         result = result.results()
     if not len(result):
         raise UsageError(f"{source}: no run to repeat{' fits the condition' if where else ''}")
-    if trace is not None and len(result.sets) > 1:
-        raise UsageError("trace: the result is of several traces; their files must be in place")
+    several = len({one["trace"]["fingerprint"] for one in result.sets}) > 1
+    if trace is not None and several:
+        raise UsageError(
+            "--trace (trace=): the result is of several traces: set DESTAGE_TRACES to their folder"
+        )
     sets: list[dict[str, Any]] = []
     differences: list[str] = []
     with from_data(source, allow_code=allow_code):
@@ -136,8 +139,8 @@ def _found(source: str, beside: Path | None) -> Path:
         return in_place(source)
     except MissingFile:
         raise MissingFile(
-            f"{source}: no such file; give the trace's files if they have moved, or their folder as"
-            " DESTAGE_TRACES"
+            f"{source}: no such file, and a store has no folder of it: give --trace FILE (trace=),"
+            " or set DESTAGE_TRACES to its folder"
         ) from None
 
 

@@ -186,7 +186,7 @@ class _Checked:
         for key, text in (given if isinstance(given, dict) else {"": given}).items():
             parsed = Expectation.parse(text) if isinstance(text, str) else None
             if parsed is None:
-                reason = "such as >0, <=0.1, 0.2..0.5 or ~0.34 (a number of the paper)"
+                reason = "a value such as >0, <=0.1, 0.2..0.5 or ~0.34 (a number of the paper)"
                 raise self.wrong(place, reason, given)
             found[key] = parsed
         return replace(check, expect=found)

@@ -38,7 +38,7 @@ pub(super) fn needs_a_device(label: &str) -> RunError {
         "none" => "without a cache, only a device shows anything".to_string(),
         label => format!("{label} is device-aware"),
     };
-    RunError::Impossible(format!("{why}: add a device (--device small, or a TOML file)"))
+    RunError::Impossible(format!("{why}: add a device (--device, device=), such as small"))
 }
 
 /// A run with or without a device supplies what the policy needs.

@@ -22,9 +22,14 @@ impl RunOptions {
         if self.drive.as_ref().is_some_and(|drive| drive.host.writer.is_some()) && !spec.is_none() {
             has_an_order(spec.name)?;
         }
-        if self.drive.is_some() && (self.pages_per_block.is_some() || self.device_pages.is_some()) {
-            let what = "pages_per_block and device_pages are the device's in a run with a device";
-            return Err(RunError::Impossible(what.into()));
+        let of_devices = [
+            ("pages_per_block (--pages-per-block)", self.pages_per_block.is_some()),
+            ("device_pages (--device-pages)", self.device_pages.is_some()),
+        ];
+        let given = of_devices.iter().find(|(_, given)| *given && self.drive.is_some());
+        if let Some((key, _)) = given {
+            let what = format!("{key}: a run with a device takes the device's; leave it out");
+            return Err(RunError::Impossible(what));
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ macro_rules! presets {
 pub static PRESETS: &[Preset] = presets! {
     "small", false,
         "16 GiB TLC, 8 channels of one die: the demo's, full, GC running",
-        "chosen; timing as tlc-nvme";
+        "chosen; page times as tlc-nvme";
     "ecr", true,
         "64 GiB raw SLC, 64 chips: the SSD of the ECR paper",
         "ECR, table 2";

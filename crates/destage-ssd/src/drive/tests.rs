@@ -254,6 +254,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "[ftl]\na = 1\n[device]",
         "my.toml:2:1: ftl: unknown key \"a\" (known: none, ftl = page has no parameters)",
     ),
+    (
+        "[device]\n[cache]\nchannels = 4",
+        "my.toml:3:1: cache: unknown key \"channels\": it belongs in [device]",
+    ),
+    (
+        "[device]\nlog_blocks = 4",
+        "my.toml:2:1: device: unknown key \"log_blocks\": it belongs in [ftl] (ftl = bast",
+    ),
     ("[host]\n[device]\nop_permille = 0", "my.toml:2:2: device: no room for GC"),
 ];
 

@@ -4,12 +4,14 @@
 //!
 //! ```text
 //!  table   a table of text by its columns       names   names of columns, and their roles
-//!  ops     values of an operation column        (here)  roles, units, what stays open, the message
+//!  ops     values of an operation column        faults  named columns whose values do not fit
+//!  (here)  roles, units, what stays open, the message
 //! ```
 //!
 //! With a header only names give roles; without one the values do, which the message says. A unit
 //! that neither a name nor the values show stays open, and the message asks for it.
 
+mod faults;
 mod names;
 mod ops;
 mod table;
@@ -38,6 +40,10 @@ struct Draft {
     open: Vec<String>,
     /// Columns without names and roles.
     left_out: Option<String>,
+    /// Values that do not fit, and names that are not unique, a sentence each.
+    faults: Vec<String>,
+    /// How many of them are values that do not fit.
+    misfits: usize,
 }
 
 impl Draft {
@@ -107,16 +113,20 @@ fn plain_text(value: &destage_keys::Value) -> String {
 
 /// The message of a draft; none if its requests cannot be read although nothing is open.
 fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
-    let (mut options, mut complete) = (ReaderOptions::default(), draft.open.is_empty());
+    let mut options = ReaderOptions::default();
+    let mut complete = draft.open.is_empty() && draft.misfits == 0;
     for (key, value) in &draft.settings {
         complete &= options.set_text(key, value).is_ok();
     }
-    let records = if complete { super::read_sample(sample, &FORMAT, options) } else { Vec::new() };
-    if draft.open.is_empty() && records.is_empty() {
+    let read = if complete { super::try_sample(sample, &FORMAT, options) } else { None };
+    let (records, skipped) = read.map_or_else(Default::default, |read| (read.records, read.first));
+    if draft.open.is_empty() && draft.misfits == 0 && records.is_empty() {
         return None;
     }
     let mut lines = Vec::new();
-    if let Some(first) = records.first() {
+    if draft.misfits > 0 {
+        lines.push("it may be a table, with values that do not fit their columns".to_owned());
+    } else if let Some(first) = records.first() {
         lines.push("it may be a table; with the flags below its first requests are".to_owned());
         lines.extend(records.iter().take(SHOWN).map(|record| shown(record, first.time_ns)));
     } else {
@@ -126,10 +136,21 @@ fn message(sample: &Sample, table: &Table, draft: &Draft) -> Option<String> {
         lines.push("the columns have no names: the values decided which is which".to_owned());
         lines.extend(draft.left_out.clone());
     }
+    lines.extend(draft.faults.iter().cloned());
+    // By the lines that were read where there are some: they are judged by the flags.
+    let odd = if records.is_empty() { table.odd.clone() } else { skipped };
+    lines.extend(odd.map(|line| match records.is_empty() {
+        true => line,
+        false => format!("left out here: {line}"),
+    }));
     lines.extend(draft.open.iter().cloned());
     let typed = flags(draft.settings.iter().map(|(key, value)| (*key, value.as_str())));
-    let when =
-        if records.is_empty() { "with the missing values filled in" } else { "if that is right" };
+    let when = match (draft.open.is_empty(), draft.misfits) {
+        (true, 0) => "if that is right",
+        (true, _) => "with the values corrected",
+        (false, 0) => "with the missing values filled in",
+        (false, _) => "with the values corrected and the missing ones filled in",
+    };
     lines.push(format!("{when}: destage trace info {} {typed}", shell(sample.name)));
     lines.push(
         "else change them (`destage trace formats csv`), or name another format with --format NAME"
@@ -188,13 +209,19 @@ struct Places {
 
 /// Options of the reader that fit the header, and where it has none, the values.
 fn drafted(table: &Table) -> Option<Draft> {
-    let places = if table.names.is_empty() { by_values(table)? } else { by_names(table)? };
+    let mut places = if table.names.is_empty() { by_values(table)? } else { by_names(table)? };
+    let mut faults = Vec::new();
+    if !table.names.is_empty() {
+        faults = faults::take_named(table, &mut places);
+    }
+    let misfits = faults.len();
+    faults.extend(faults::named_alike(table, &places));
     let known = [places.time, places.op, places.length].iter().flatten().count();
     let offset = places.offset;
     if offset.is_none() && (known < 2 || table.names.is_empty()) {
         return None;
     }
-    let mut draft = Draft::default();
+    let mut draft = Draft { faults, misfits, ..Draft::default() };
     let called = |k: usize| table.called(k);
     let mut columns = Vec::new();
     let mut put = |role: &str, places: &[usize]| {

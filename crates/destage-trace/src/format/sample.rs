@@ -65,6 +65,12 @@ impl<'a> Sample<'a> {
         lines
     }
 
+    /// Number of the line, from 1 on, that one of [`Self::lines`] is.
+    pub fn line_number(&self, line: &[u8]) -> usize {
+        let at = (line.as_ptr() as usize).saturating_sub(self.bytes.as_ptr() as usize);
+        memchr::memchr_iter(b'\n', &self.bytes[..at.min(self.bytes.len())]).count() + 1
+    }
+
     /// Whether it can be text at all: no NUL byte.
     pub fn is_text(&self) -> bool {
         !self.bytes.is_empty() && memchr::memchr(0, self.bytes).is_none()

@@ -234,7 +234,17 @@ pub(crate) fn resolve(
     let place = |role: &str, column: &Column| -> Result<usize> {
         let (at, named) = match column {
             Column::Number(number) => ((*number < count).then_some(*number), number.to_string()),
-            Column::Name(name) => (found.iter().position(|f| f == name), format!("\"{name}\"")),
+            Column::Name(name) => {
+                let named: Vec<usize> = (0..found.len()).filter(|&k| found[k] == *name).collect();
+                if named.len() > 1 {
+                    return Err(usage(format!(
+                        "{format}: columns.{role}: {} columns are named {name}: give the number \
+                         of one, from 0 on",
+                        named.len()
+                    )));
+                }
+                (named.first().copied(), format!("\"{name}\""))
+            }
         };
         at.ok_or_else(|| {
             usage(format!("{format}: columns.{role}: there is no column {named}; {}", listing()))

@@ -74,10 +74,29 @@ pub(super) fn nothing(
         0 => None,
         _ => Some(match slice.too_late() {
             Some(length) => format!("--from: the trace ends after {}", spoken(length)),
-            None => "the slice or the filters leave nothing".to_owned(),
+            None => nothing_left(options),
         }),
     };
     TraceError::Data { file: names.join(", "), place: Location::File, message, hint }
+}
+
+/// The options that choose requests, where all of them together choose none.
+fn nothing_left(options: &ReaderOptions) -> String {
+    let given = [
+        ("--from", options.from_ns.is_some()),
+        ("--for", options.for_ns.is_some()),
+        ("--requests", options.requests.is_some()),
+        ("--ops", !options.ops.is_empty()),
+        ("--offset-from", options.offset_from.is_some()),
+        ("--offset-to", options.offset_to.is_some()),
+        ("--volume", !options.volume.is_empty()),
+    ];
+    let given: Vec<&str> = given.into_iter().filter(|(_, is)| *is).map(|(flag, _)| flag).collect();
+    match (options.requests, given.as_slice()) {
+        (Some(0), _) => "--requests: expected at least 1".to_owned(),
+        (_, []) => "the filters leave nothing".to_owned(),
+        (_, flags) => format!("nothing is left by {}", flags.join(" and ")),
+    }
 }
 
 /// A duration with three digits: `3.88 min`.

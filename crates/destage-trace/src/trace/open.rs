@@ -27,7 +27,7 @@ use destage_keys::printable;
 fn key_of(sources: &[SourceMeta], what: &[&serde_json::Value], decode: &DecodeOptions) -> String {
     let text = serde_json::json!({
         "layout": FORMAT_VERSION,
-        "program": env!("CARGO_PKG_VERSION"),
+        "program": [env!("CARGO_PKG_VERSION"), env!("DESTAGE_TRACE_SOURCES")],
         "sources": sources,
         "what": what,
         "decode": decode,

@@ -17,12 +17,12 @@ _SECONDS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, 
 
 def bytes_of(given: str | int, name: str) -> int:
     """Bytes of a size such as `256MiB`. Raises `UsageError`."""
-    return int(_value(given, name, _SIZES, "64MiB"))
+    return int(_value(given, name, _SIZES, "a size such as 64MiB"))
 
 
 def seconds_of(given: str | float, name: str) -> float:
     """Seconds of a duration such as `10m`. Raises `UsageError`."""
-    return _value(given, name, _SECONDS, "60s or 10m")
+    return _value(given, name, _SECONDS, "a duration such as 60s or 10m")
 
 
 def _value(

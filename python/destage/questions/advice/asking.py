@@ -112,11 +112,9 @@ def check_ahead(
     goals = goals_of(usual if objective is None else objective, prices)
     for goal in goals:
         if goal.needs_a_drive and drive is None:
-            raise UsageError(
-                f"objective {goal.name}: {goal.column} is of a device: add --device (device=)"
-            )
+            raise UsageError(f"objective {goal.name}: {goal.column} needs --device (device=)")
     if pe_cycles is not None and drive is None:
-        raise UsageError("--pe-cycles is of a device: add --device (device=)")
+        raise UsageError("--pe-cycles needs --device (device=)")
     for goal in goals:
         if goal.column in RATES and drive is not None and drive.queue_depth is None:
             raise UsageError(

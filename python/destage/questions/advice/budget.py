@@ -138,7 +138,7 @@ def endurance_of(
     if prices.tbw is not None:
         return prices.tbw, f"rated for {plain(volume(prices.tbw))} written"
     if drive is None and pe_cycles is not None:
-        raise UsageError("--pe-cycles is of a device: add --device (device=)")
+        raise UsageError("--pe-cycles needs --device (device=)")
     cycles = None if drive is None else pe_cycles or drive.record["device"].get("pe_cycles")
     if drive is None or not cycles:
         return None, ""

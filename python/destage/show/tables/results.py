@@ -64,6 +64,9 @@ IN_A_CLOSED_LOOP = "a closed loop runs as fast as the device: no years, no drive
 #: Numbers that a table 80 columns wide has no room for; the report shows them.
 _ROOMY = frozenset({"read_hit_ratio", "write_hit_ratio"})
 
+#: Numbers that runs have of which none was measured.
+_MAIN = ("hit_ratio", "response_ns_mean", WRITES, "erases")
+
 #: Numbers of policies that destage several pages together.
 _GROUPED = ("destages", "mean_destage_pages")
 
@@ -108,7 +111,9 @@ def _shown(runs: Sequence[Run]) -> tuple[list[Metric], list[Metric]]:
     found = [
         m for m in metrics() if (m.shown in places and m.name not in _ROOMY) or m.name in grouped
     ]
-    found = [m for m in found if any(r[m.name] is not None for r in runs)]
+    # Where no request was measured, all are unknown.
+    main = [m for m in found if m.name in _MAIN]
+    found = [m for m in found if any(r[m.name] is not None for r in runs)] or main
     known = any(r["physical_writes"] is not None for r in runs)
     if known and not any(m.name == WRITES for m in found):  # Older results: no pending writes.
         found = [m for m in metrics() if m in found or m.name == "physical_writes"]
@@ -292,6 +297,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
     if waits:
         notes.append(f"assumes evict_wait: {'; '.join(waits)}")
     notes += _turned(runs)
+    notes += _absent(runs, shown)
     notes += _held_back(runs, shown)
     notes += _filling(runs, shown)
     real = [r for r in runs if not r.has_no_cache]
@@ -311,6 +317,25 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             f"cost = flash reads x {number(cost['read'])} + flash writes x {number(cost['write'])}"
         )
     return notes
+
+
+#: Why runs may lack a number.
+_LACKING = {
+    "hit_ratio": "prompts have token hits",
+    WRITES: "a flash tier may decline pages",
+    "recompute_saved_ratio": "it needs --token-ns",
+    "recompute_saved_ns": "it needs --token-ns",
+}
+
+
+def _absent(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
+    """Why a number is missing in all runs, of the numbers that were asked for."""
+    reasons: dict[str, list[str]] = {}
+    for numbers in shown:
+        name = numbers.metric.name
+        if name in _LACKING and runs and all(r[name] is None and r["kv_requests"] for r in runs):
+            reasons.setdefault(_LACKING[name], []).append(title_of(numbers.metric))
+    return [f"no {' and '.join(names)}: {why}" for why, names in reasons.items()]
 
 
 def _marks(

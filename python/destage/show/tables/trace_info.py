@@ -22,7 +22,8 @@ Line = tuple[str, str]
 def plausibility(overview: Data, from_cache: bool) -> str:
     """Return the line that is always shown, so that a wrong unit or column is noticed.
 
-    Duration, rate, mean size, span of addresses, volumes, share of reads.
+    Duration, rate, mean size, highest address, volumes, share of reads, and records that were
+    left out or sorted.
     """
     counts, clock = overview["counts"], overview["clock"]
     requests = counts["requests"]
@@ -40,13 +41,22 @@ def plausibility(overview: Data, from_cache: bool) -> str:
         parts.append(f"mean {size(moved / requests)}")
     volumes = overview["volumes"]
     named = volumes["first"] if volumes["count"] == 1 else f"{volumes['count']} volumes"
-    parts.append(f"{size(volumes['span_bytes'])} span of {named}")
+    parts.append(f"addresses to {size(volumes['span_bytes'])} of {named}")
     parts.append(f"{size(counts['footprint_bytes'])} touched")
+    parts += _repaired(overview["summary"])
     formats = ", ".join(dict.fromkeys(_formats(overview["summary"])))
     cached = ", from the cache" if from_cache else ""
     names = [s["name"] for s in overview["sources"]]
     name = names[0] if len(names) == 1 else f"{len(names)} files"
     return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
+
+
+def _repaired(summary: Data) -> Iterable[str]:
+    """Records that the reader left out, or put in the order of their times."""
+    if count := summary.get("zero_length", 0):
+        yield f"{counted(count, 'request')} of length 0 left out"
+    if count := summary.get("stepped_back", 0):
+        yield f"{counted(count, 'time')} out of order"
 
 
 #: Of a format without operations.
@@ -103,7 +113,7 @@ def _volumes(volumes: Sequence[Data]) -> Iterable[str]:
     for v in largest:
         yield plain(
             f"    {v['name']:<15} {number(v['requests'])} requests,"
-            f" {number(v['unique_pages'])} pages, span {size(v['span_bytes'])}"
+            f" {number(v['unique_pages'])} pages, addresses to {size(v['span_bytes'])}"
         )
 
 
@@ -118,9 +128,9 @@ def _requests(data: Data) -> Iterable[Line]:
     counts, sizes = data["counts"], data["sizes"]
     yield "format", ", ".join(dict.fromkeys(_formats(data["summary"])))
     told = (
-        f"{number(counts['reads'])} reads,"
-        f" {number(counts['writes'])} writes ({percent(data['read_share'], 1)} reads);"
-        f" {number(counts['trims'])} trims, {number(counts['flushes'])} flushes"
+        f"{counted(counts['reads'], 'read')},"
+        f" {counted(counts['writes'], 'write')} ({percent(data['read_share'], 1)} reads);"
+        f" {counted(counts['trims'], 'trim')}, {counted(counts['flushes'], 'flush', 'flushes')}"
     )
     told = _ALL_READ if _has_no_operations(data["summary"]) else told
     yield "requests", f"{number(counts['requests'])}: {told}"
@@ -168,10 +178,13 @@ def _pages(data: Data) -> Iterable[Line]:
     yield (
         "page accesses",
         f"{number(counts['accesses'])}, {number(counts['write_accesses'])} of them writes;"
-        f" {number(counts['partial_reads'])} reads and {number(counts['partial_writes'])} writes"
-        " of part of a page",
+        f" {counted(counts['partial_reads'], 'read')} and"
+        f" {counted(counts['partial_writes'], 'write')} of part of a page",
     )
-    yield "span", f"{size(data['span_bytes'])} in {counted(len(data['volumes']), 'volume')}"
+    yield (
+        "highest address",
+        f"{size(data['span_bytes'])} in {counted(len(data['volumes']), 'volume')}",
+    )
 
 
 def _order(data: Data) -> Iterable[Line]:
@@ -185,11 +198,15 @@ def _order(data: Data) -> Iterable[Line]:
     yield (
         "re-references",
         f"{number(r['mean_accesses_per_page'], 2)} accesses a page;"
-        f" {number(r['once_pages'])} pages once; median LRU distance at most"
-        f" {number(r['median_distance_pages'])} pages; Zipf skew {number(r['zipf_skew'], 2)}",
+        f" {counted(r['once_pages'], 'page')} once; median LRU distance at most"
+        f" {counted(r['median_distance_pages'], 'page')}; Zipf skew {number(r['zipf_skew'], 2)}",
     )
     shares = [f"{100 * p:g} %: {percent(a, 1)}" for p, a in r["hottest"]]
     yield "hottest pages", ", ".join([f"{shares[0]} of accesses", *shares[1:]])
+
+
+#: Faults whose names are short for others.
+_MALFORMED = {"unknown_op": "unknown operation"}
 
 
 def _reading(data: Data) -> Line:
@@ -204,7 +221,10 @@ def _reading(data: Data) -> Line:
     }
     seen = {title: summary.get(key, 0) for title, key in titles.items()}
     malformed = {
-        k: e["count"] if isinstance(e, Mapping) else e for k, e in summary.get("errors", {}).items()
+        f"malformed ({_MALFORMED.get(k, k).replace('_', ' ')})": (
+            e["count"] if isinstance(e, Mapping) else e
+        )
+        for k, e in summary.get("errors", {}).items()
     }
     skipped = {f"skipped ({k})": n for k, n in summary.get("ignored_events", {}).items()}
     dropped = {**seen, **skipped, **malformed}

@@ -15,6 +15,10 @@ pub(super) struct Table {
     pub(super) names: Vec<String>,
     /// Values of each column.
     pub(super) columns: Vec<Vec<String>>,
+    /// Number of each row's line, from 1 on.
+    pub(super) lines: Vec<usize>,
+    /// The first line that has another number of fields than the first, as a sentence.
+    pub(super) odd: Option<String>,
 }
 
 impl Table {
@@ -23,15 +27,24 @@ impl Table {
         let delimiter = delimiter_of(&lines);
         let mut rows: Vec<Vec<String>> = lines.iter().map(|line| values(line, delimiter)).collect();
         let width = rows.first()?.len();
+        let mut numbers: Vec<usize> = lines.iter().map(|line| sample.line_number(line)).collect();
+        let odd =
+            rows.iter().zip(&numbers).find(|(row, _)| row.len() != width).map(|(row, line)| {
+                format!("line {line} is left out: expected {width} fields, got {}", row.len())
+            });
+        let mut has_width = rows.iter().map(|row| row.len() == width);
+        numbers.retain(|_| has_width.next().unwrap_or(false));
         rows.retain(|row| row.len() == width);
         // Dates between blanks are two columns, and then their name is one too few: no table.
         let named = !rows[0].iter().any(|value| is_number(value) || is_date(value));
         let names = if named { rows.remove(0) } else { Vec::new() };
+        let lines_of_rows = numbers.split_off(usize::from(named).min(numbers.len()));
         if width < 2 || rows.len() + usize::from(named) < 2 || rows.len() + 1 < lines.len() / 2 {
             return None;
         }
         let column = |k: usize| rows.iter().map(|row| row[k].clone()).collect();
-        Some(Table { names, columns: (0..width).map(column).collect() })
+        let columns = (0..width).map(column).collect();
+        Some(Table { names, columns, lines: lines_of_rows, odd })
     }
 
     /// How the option `columns` calls a column.
@@ -57,17 +70,19 @@ impl Table {
 
     /// Whole numbers of a column, where flushes may have none.
     pub(super) fn whole(&self, k: usize) -> Option<Vec<u64>> {
-        let whole = |value: &String| {
-            let digits = value.split_once('.').map_or(value.as_str(), |(front, fraction)| {
-                if fraction.bytes().all(|c| c == b'0') { front } else { value }
-            });
-            match digits.strip_prefix("0x") {
-                Some(hex) => u64::from_str_radix(hex, 16).ok(),
-                None => parse_u64(digits.as_bytes()).ok(),
-            }
-        };
-        let found: Option<Vec<u64>> = self.present(k).map(whole).collect();
+        let found: Option<Vec<u64>> = self.present(k).map(|value| Self::whole_of(value)).collect();
         found.filter(|numbers| !numbers.is_empty())
+    }
+
+    /// A value as a whole number.
+    pub(super) fn whole_of(value: &str) -> Option<u64> {
+        let digits = value.split_once('.').map_or(value, |(front, fraction)| {
+            if fraction.bytes().all(|c| c == b'0') { front } else { value }
+        });
+        match digits.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => parse_u64(digits.as_bytes()).ok(),
+        }
     }
 
     /// Whether a column can be a time.
@@ -116,6 +131,6 @@ pub(super) fn is_number(text: &str) -> bool {
     number(text).is_some()
 }
 
-fn is_date(text: &str) -> bool {
+pub(super) fn is_date(text: &str) -> bool {
     date_ns(text.as_bytes()).is_ok()
 }

@@ -123,3 +123,49 @@ fn what_is_no_table_of_requests_has_no_draft() {
         assert_eq!(drafted(text), None, "{text}");
     }
 }
+
+#[test]
+fn a_value_that_does_not_fit_its_named_column_is_shown() {
+    let rows = |bad: &str, at: usize| {
+        let row = ["1", "4096", "512", "R"].map(str::to_owned);
+        let mut wrong = row.clone();
+        wrong[at] = bad.to_owned();
+        let good = row.join(",");
+        format!("time_s,offset,length,op\n{good}\n\n{}\n{good}\n", wrong.join(","))
+    };
+    for (bad, at, said) in [
+        ("-4096", 1, "column offset (offset): line 4 has \"-4096\", expected a whole number"),
+        ("1.5", 1, "column offset (offset): line 4 has \"1.5\", expected a whole number"),
+        ("4KiB", 2, "column length (length): line 4 has \"4KiB\", expected a whole number"),
+        ("NaN", 0, "column time_s (time): line 4 has \"NaN\", expected a decimal number"),
+        ("-3", 0, "column time_s (time): line 4 has \"-3\", expected a decimal number"),
+    ] {
+        let found = drafted(&rows(bad, at)).unwrap();
+        assert!(found.starts_with("it may be a table, with values that do not fit"), "{found}");
+        assert!(found.contains(said), "{found}");
+        assert!(!found.contains("0.000000 s") && !found.contains("no column is named"), "{found}");
+        let columns = "time=time_s,op=op,offset=offset,length=length";
+        assert!(command(&rows(bad, at)).contains(columns), "{found}");
+    }
+}
+
+#[test]
+fn a_line_that_the_preview_leaves_out_is_named() {
+    let text = "offset,length,op\n4096,512,R\n8192,512,W\n8192,512\n4096,512,R\n";
+    let found = drafted(text).unwrap();
+    assert!(found.contains("left out here: my io.csv:4: expected 3 fields, got 2"), "{found}");
+    let text = "time,offset,length,op\n1538323200,4096,512,R\n1538323200500,8192,512,W\n\
+                1538323202,4096,512,R\n";
+    let found = drafted(text).unwrap();
+    assert!(found.contains("left out here: my io.csv:3:1: time: \"1538323200500\""), "{found}");
+    let text = "ts,offset,length,op\n1,4096,512,R\n2,8192\n3,4096,512,R\n";
+    let found = drafted(text).unwrap();
+    assert!(found.contains("line 3 is left out: expected 4 fields, got 2"), "{found}");
+}
+
+#[test]
+fn a_name_of_two_columns_is_said() {
+    let text = "offset,offset,length,op\n4096,0,512,R\n8192,0,512,W\n";
+    let found = drafted(text).unwrap();
+    assert!(found.contains("2 columns are named offset: column 0 is taken"), "{found}");
+}
