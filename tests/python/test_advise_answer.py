@@ -347,7 +347,10 @@ def test_settings_grow_what_is_there() -> None:
     # Never below PostgreSQL's default.
     assert "'128MB'" in pg.typed(64 << 20, sizes_now("shared_buffers=16MB"))
     (zfs,) = [one for one in systems() if one.key == "zfs_arc_max"]
-    assert f"echo {(8 << 30) + (64 << 20)} >" in zfs.typed(1 << 20, sizes_now("zfs_arc_max=8GB"))
+    assert f"echo {(8 << 30) + (1 << 20)} >" in zfs.typed(1 << 20, sizes_now("zfs_arc_max=8GB"))
+    # Never below the least that ZFS takes, of which the present size is a part.
+    assert f"echo {64 << 20} >" in zfs.typed(1 << 20, sizes_now("zfs_arc_max=16MB"))
+    assert "<present zfs_arc_max + 64MB>" in zfs.typed(1 << 20)
     assert sizes_now({"shared_buffers": "128MB"}) == {"shared_buffers": 128 << 20}
 
 
@@ -364,6 +367,29 @@ def test_a_cache_that_grows_is_advised_for_its_own_system_and_may_hold_every_pag
     assert any("all pages that the trace touches" in note for note in found.notes)
     usual = ds.advise(trace("zipf"), "hit", seeds=1, force=True, policies="lru")
     assert max(point.run.frames for point in usual.first.curve) == sizes[-1] // 2
+
+
+def test_a_small_cache_that_grows_has_its_least_setting_or_a_reason() -> None:
+    """A trace of fewer pages than 64 MiB."""
+    known: dict[str, Any] = {"seeds": 1, "force": True, "now": "zfs_arc_max=16MB"}
+    found = ds.advise(trace("zipf"), "hit", **known)
+    said = " ".join(found.text().split())
+    assert found.trace.unique_pages * 4096 < 48 << 20
+    assert found.run.label == "arc"
+    assert "arc (ZFS ARC, zfs_arc_max), the smallest size" in said
+    assert f"Type (64 MiB is the least zfs_arc_max): echo {64 << 20} >" in said
+    larger = " ".join(
+        ds.advise(trace("zipf"), "hit", **known | {"now": "zfs_arc_max=1GB"}).text().split()
+    )
+    assert f"Type: echo {(1 << 30) + found.run.cache_bytes} >" in larger
+    poor = " ".join(ds.advise(trace("zipf"), "hit", budget="1MiB", **known).text().split())
+    assert "zfs_arc_max: its smallest setting (48 MiB) is above the budget of 1 MiB." in poor
+    other = " ".join(ds.advise(trace("zipf"), "hit", policies="lru", **known).text().split())
+    assert "ZFS ARC, zfs_arc_max has no lru, only arc (its setting: --explain)." in other
+    database = ds.advise(trace("zipf"), "hit", **known | {"now": "shared_buffers=16MB"})
+    assert "Type (128 MiB is the default shared_buffers): ALTER" in " ".join(
+        database.text().split()
+    )
 
 
 def test_a_size_that_a_product_rounds_up_a_little_is_full(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,41 @@ def test_attributes_of_sata_have_the_units_in_their_names(
     assert found.waf == (None if waf is None else pytest.approx(waf))
 
 
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ({"NAND_Writes_1GiB": 2000, "Total_Writes_GB": 3}, "has no host writes under a known name"),
+        ({"Total_LBAs_Written": 3}, "this reading has no NAND writes; nvme ocp smart-add-log"),
+        ({"Total_LBAs_Written": 0, "NAND_Writes_1GiB": 2}, "WAF: the host wrote nothing"),
+        (
+            {"Total_LBAs_Written": 30_000, "NAND_Writes_1GiB": 2000},
+            "WAF 139,810 is doubtful, as it is not from 0.5 to 100: the units of the two attributes"
+            " do not match",
+        ),
+        ({"Host_Writes_GiB": 100, "NAND_Writes_32MiB": 100}, "WAF 0.0312 is doubtful"),
+    ],
+)
+def test_a_waf_that_is_absent_or_doubtful_has_its_reason(
+    tmp_path: Path, raw: dict[str, int], said: str
+) -> None:
+    text = " ".join(repr(ds.read_smart(sata(tmp_path / "s.json", 10, **raw))).split())
+    assert said in text
+    assert ("has no NAND writes" in text) == ("NAND" not in str(raw))
+    assert ("Total_LBAs_Written, Lifetime_Writes_GiB" in text) == ("known name" in said)
+
+
+def test_a_short_time_between_readings_may_have_a_high_waf(tmp_path: Path) -> None:
+    first = sata(tmp_path / "a.json", 10, Host_Writes_32MiB=10, NAND_Writes_32MiB=10)
+    last = sata(tmp_path / "b.json", 11, Host_Writes_32MiB=11, NAND_Writes_32MiB=160)
+    text = " ".join(repr(ds.read_smart([first, last])).split())
+    assert "do not match, or too little was written between the readings" in text
+    usual = sata(tmp_path / "c.json", 11, Host_Writes_32MiB=110, NAND_Writes_32MiB=310)
+    assert "doubtful" not in repr(ds.read_smart([first, usual]))
+    pages = {"Host_Program_Page_Count": 1, "FTL_Program_Page_Count": 500}
+    counted = sata(tmp_path / "d.json", 10, Total_LBAs_Written=8, **pages)
+    assert "doubtful" not in repr(ds.read_smart(counted)), "pages are of one unit"
+
+
 def test_nvme_cli_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "n.json"
     log = {"data_units_written": "1,000", "percent_used": 3, "power_on_hours": 100}

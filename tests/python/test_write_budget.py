@@ -292,6 +292,19 @@ def test_the_command_prints_and_draws_the_curve(destage: Destage, tmp_path: Path
         assert reason in done.err
 
 
+def test_dram_is_above_the_flash_tier_that_there_is_by_default(
+    destage: Destage, tmp_path: Path
+) -> None:
+    path, _ = bursts(tmp_path / "t.csv", 1_500, 2)
+    asked = ("advise", path, "--budget-writes", "1GB/day", "--admit", "always", "--warmup", "none")
+    done = destage(*asked, "--tier2-cache", "100p", "-p", "lru", "-c", "20p")
+    assert done.status == 0, done.err
+    assert "lru 80 KiB over " in done.out
+    wrong = destage(*asked, "-p", "lru", "-c", "20p", "--tier2-clean", "wb")
+    assert wrong.status == 2
+    assert "unknown write-back" in wrong.err
+
+
 def test_a_row_of_a_sweep_is_named_as_its_run(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     requests = (f"{k * 1000},d,read,{4096 * (k * k % 17)},4096," for k in range(60))

@@ -14,7 +14,13 @@ from destage.cli.store import experiment_of
 from destage.lab.checks import check_request
 from destage.model.prices import prices_of
 from destage.model.words import counted
-from destage.questions.advice.budget import BudgetAdvice, advise_writes, budget_of
+from destage.questions.advice.budget import (
+    FLASH,
+    TIER2,
+    BudgetAdvice,
+    advise_writes,
+    budget_of,
+)
 
 __all__ = ["BUDGET", "advised_within", "check_figures", "write_figures"]
 
@@ -71,7 +77,9 @@ def advised_within(trace: Sequence[str], arguments: Mapping[str, Any]) -> Budget
     }
     policies, cache = arguments["policy"], arguments["cache"]
     if policies is not None and cache is not None:
-        check_request(policies, cache=cache, jobs=arguments["jobs"], **options)
+        # With the flash tier that there is by default: its options are not stray without a name.
+        tier: dict[str, Any] = {"tier2": TIER2, "tier2_cache": FLASH} | options
+        check_request(policies, cache=cache, jobs=arguments["jobs"], **tier)
     experiment = experiment_of(arguments)
     opened = load_one(trace, arguments)
     with progress(arguments["quiet"]) as callback:

@@ -63,7 +63,7 @@ RECORDS = [
     ),
     file_flag(
         "--series",
-        help="Write the counters of each period as CSV or .parquet.",
+        help="Counters per period, warm-up too, as CSV or .parquet.",
     ),
     flag(
         "--period",

@@ -397,13 +397,15 @@ def front_of(runs: Sequence[Run], goals: Sequence[Goal]) -> tuple[Run, ...]:
     )
 
 
-def deployable(runs: Sequence[Run], products: Sequence[System]) -> list[Run]:
+def deployable(
+    runs: Sequence[Run], products: Sequence[System], now: Mapping[str, int] | None = None
+) -> list[Run]:
     """The runs that a product can be set to: by its policy, its writer, and its least size."""
     least: dict[str, int] = {}
     for system in products:
         if not system.reads_only:
-            found = least.get(system.label, system.least_bytes)
-            least[system.label] = min(found, system.least_bytes)
+            mine = system.least(now)
+            least[system.label] = min(least.get(system.label, mine), mine)
     return [r for r in runs if r.label in least and r.cache_bytes >= least[r.label]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from destage.model.advice import Choice, Setting
 from destage.model.configuration import Configuration
@@ -92,6 +92,8 @@ class Advised(Answered):
     """The run without a cache; None without a device."""
     products: tuple[System, ...] = ()
     """The deployed systems that the first choice is among."""
+    now: Mapping[str, int] = field(default_factory=dict)
+    """Present sizes of the caches that are enlarged, in bytes by setting."""
     below: str = ""
     """The flash tier below every cache: `over lru 30%`."""
     loop: str = ""

@@ -22,6 +22,7 @@ from destage import _destage
 from destage.base.errors import UsageError
 from destage.model.configuration import Configuration
 from destage.model.naming import catalogue
+from destage.model.words import size as size_text
 
 __all__ = ["WRITER", "KvSetting", "System", "kv_settings", "sizes_now", "systems"]
 
@@ -75,18 +76,28 @@ class System:
         """The system and its setting."""
         return f"{self.name}, {self.setting}"
 
+    def least(self, now: Mapping[str, int] | None = None) -> int:
+        """The smallest size it takes; of a cache that is enlarged, a unit beyond the present one.
+
+        The least total of an enlarged cache is a rule of `typed`, not of what is added.
+        """
+        return self.unit_bytes if self.key and self.key in (now or {}) else self.least_bytes
+
     def smallest(self, now: Mapping[str, int] | None = None) -> int:
         """The smallest cache that a setting of it gives: beyond the present size, if it has one."""
         if self.key and now is not None and self.key in now:
-            return max(self.least_bytes, self.default_bytes - now[self.key])
+            total = max(self.least_bytes, self.default_bytes)
+            return max(self.unit_bytes, total - now[self.key])
         return self.least_bytes
 
-    def room(self, cache_bytes: int, most: int | None = None) -> int:
+    def room(
+        self, cache_bytes: int, most: int | None = None, now: Mapping[str, int] | None = None
+    ) -> int:
         """The smallest size it takes that holds so many bytes; with `most`, none above that.
 
         A system whose smallest setting is above `most` has no such size.
         """
-        size = max(cache_bytes, self.least_bytes)
+        size = max(cache_bytes, self.least(now))
         room = -(-size // self.unit_bytes) * self.unit_bytes
         return room if most is None or room <= most else most // self.unit_bytes * self.unit_bytes
 
@@ -98,16 +109,28 @@ class System:
         A cache that is there already is enlarged: `now` has its present size by key; without it
         the setting has a placeholder.
         """
-        room = self.room(cache_bytes, most)
+        room = self.room(cache_bytes, most, now)
         if self.key and self.key not in (now or {}):
             present = f"<present {self.key} + {_short(room)}B>"
             return self.command.format(**dict.fromkeys(_SIZES, present))
         if self.key and now is not None:
             whole = None if most is None else now[self.key] + most
-            room = self.room(max(now[self.key] + room, self.default_bytes), whole)
+            total = max(now[self.key] + room, self.least_bytes, self.default_bytes)
+            room = self.room(total, whole)
         size = _short(room)
         sizes = {"size": size, "kib": room // KIB, "mib": -(-room // MIB), "bytes": room}
         return self.command.format(**sizes, pg=f"{size}B")
+
+    def raised(self, cache_bytes: int, now: Mapping[str, int]) -> str:
+        """Why the setting typed is above the present size and the advised one; empty if not."""
+        if not self.key or self.key not in now:
+            return ""
+        total = now[self.key] + self.room(cache_bytes, now=now)
+        if total >= max(self.least_bytes, self.default_bytes):
+            return ""
+        if self.default_bytes >= self.least_bytes:
+            return f"{size_text(self.default_bytes)} is the default {self.key}"
+        return f"{size_text(self.least_bytes)} is the least {self.key}"
 
 
 def _short(room: int) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from destage.base.errors import DataError
 
-__all__ = ["HOURS_A_YEAR", "Reading", "reading_of"]
+__all__ = ["HOST_NAMES", "HOURS_A_YEAR", "Reading", "reading_of"]
 
 HOURS_A_YEAR = 365.25 * 24
 DATA_UNIT, SECTOR, MIB = 512_000, 512, 1 << 20
@@ -40,6 +40,8 @@ _NAND = {
     "NAND_Writes_32MiB": 32 * MIB,
     "Total_NAND_Writes_GiB": 1 << 30,
 }
+#: Attributes of host writes that are known.
+HOST_NAMES = tuple(_HOST)
 #: Pairs of counters in pages: of the host, and beyond it. Their ratio is the WAF.
 _HOST_PAGES, _FTL_PAGES = "Host_Program_Page_Count", "FTL_Program_Page_Count"
 #: Attributes whose normalised value is the life left, per cent.

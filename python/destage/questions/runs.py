@@ -278,8 +278,9 @@ class Recorded:
     results: Results
     """The same as results, to be written or drawn."""
     series: tuple[Mapping[str, int | float], ...]
-    """Counts of each period, if a series was requested: `first_access`, every counter, and where
-    the policy had adapted to at the end of the period, such as ARC's `p` (`PolicyInfo.gauges`)."""
+    """Counts of each period, if a series was requested, the warm-up included: `first_access`,
+    every counter, and the policy's adapted parameters at the end of the period, such as ARC's `p`
+    (`PolicyInfo.gauges`)."""
 
     def __getitem__(self, metric: str) -> Any:
         """Return a metric of the run by name, a short one too; as `Run`."""
@@ -350,8 +351,8 @@ def run(
             a track for each unit with its reads, programs, moves and erases, and the requests.
             `-` is standard output; a name that ends in `.gz` is compressed to a tenth; both open
             it.
-        series: length of a period in page accesses; `series` has the counters of each period and
-            the adapted parameters at its end, such as ARC's `p`.
+        series: length of a period in page accesses; `series` has each period's counters and, at
+            its end, the adapted parameters, such as ARC's `p`. The warm-up is included.
 
     Raises as `compare`, and `OutputError` if a file cannot be written.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from destage.base.errors import DataError, UsageError
 from destage.base.io.files import read_text
 from destage.model.prices import Prices, prices_of
-from destage.model.smart import HOURS_A_YEAR, Reading, reading_of
+from destage.model.smart import HOST_NAMES, HOURS_A_YEAR, Reading, reading_of
 from destage.model.words import NONE, percent, plain, significant, volume
 from destage.show.tables.frames import Tabled, by_column
 from destage.show.tables.table import Cell, Column, Table
@@ -20,6 +20,9 @@ from destage.show.tables.table import Cell, Column, Table
 Number = TypeVar("Number", int, float)
 
 __all__ = ["SmartAnswer", "read_smart"]
+
+#: No SSD compresses so well, or collects so much: beyond these the units are doubted.
+LEAST_WAF, MOST_WAF = 0.5, 100
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,15 +175,34 @@ class SmartAnswer(Tabled):
 
     def _notes(self) -> list[str]:
         notes = []
-        if self.waf is None:
-            notes.append(
-                "WAF: this reading has no NAND writes; nvme ocp smart-add-log may have them"
-            )
+        notes += self._of_waf()
         if self.first is not None and self.last.used is not None and self.years_by_wear is None:
             notes.append("years left, by wear: it moved by less than 1 % between the readings")
         if self.prices.tbw is None:
             notes.append("years left, by rating: --price tbw=600TB gives the rated writes")
         return notes
+
+    def _of_waf(self) -> list[str]:
+        """Why there is no WAF, or why to doubt it."""
+        readings = [one for one in (self.first, self.last) if one is not None]
+        where = "this reading has" if self.first is None else "a reading has"
+        if self.waf is not None:
+            by_bytes = all(one.nand_bytes is not None for one in readings)
+            if not by_bytes or LEAST_WAF <= self.waf <= MOST_WAF:
+                return []
+            short = "" if self.first is None else ", or too little was written between the readings"
+            return [
+                f"WAF {significant(self.waf)} is doubtful, as it is not from {LEAST_WAF} to"
+                f" {MOST_WAF}: the units of the two attributes do not match{short}"
+            ]
+        if any(one.host_bytes is None for one in readings):
+            return [
+                f"WAF: {where} no host writes under a known name",
+                f"names of host writes: {', '.join(HOST_NAMES)}",
+            ]
+        if any(one.nand_bytes is None for one in readings):
+            return [f"WAF: {where} no NAND writes; nvme ocp smart-add-log may have them"]
+        return ["WAF: the host wrote nothing in this time"]
 
 
 def _less(after: Number | None, before: Number | None) -> Number | None:

@@ -34,7 +34,7 @@ from destage.questions.advice.running import Runner, Stopped
 from destage.show.tables.budget import budget_table, budget_text
 from destage.show.tables.table import Table
 
-__all__ = ["BudgetAdvice", "advise_writes", "budget_of", "endurance_of"]
+__all__ = ["FLASH", "TIER2", "BudgetAdvice", "advise_writes", "budget_of", "endurance_of"]
 
 #: Candidates: no DRAM above a cache of pages, lru above one of blocks; policies of the flash tier.
 ABOVE, ABOVE_PROMPTS = NO_CACHE, BASELINE

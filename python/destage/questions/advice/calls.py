@@ -346,7 +346,8 @@ class _Search:
         mine = grid.candidates(runs)
         for goal in self.goals:
             most = None if grid.budget is None else grid.budget * self.pool.runner.trace.page_bytes
-            for some in (mine, deployable(mine, affordable(self.products, most, self.now))):
+            products = affordable(self.products, most, self.now)
+            for some in (mine, deployable(mine, products, self.now)):
                 if not any(goal.judged(run) is not None for run in some):
                     continue
                 choice = choose(some, _filled(runs), goal, self.within)
@@ -368,7 +369,7 @@ class _Search:
             runs = pool.results
             mine = grid.candidates(runs, also_deployed=usual)
             choices = [choose(mine, _filled(runs), goal, within) for goal in goals]
-            sold = deployable(mine, products) if usual else []
+            sold = deployable(mine, products, self.now) if usual else []
             sold = [r for r in sold if all(g.judged(r) is not None for g in goals)]
             deployed = [choose(sold, _filled(runs), goal, within) for goal in goals] if sold else []
             several = len(goals) > 1
@@ -399,6 +400,7 @@ class _Search:
             nothing=next((run for run in runs if run.policy == "none"), None),
             force=self.force,
             products=products,
+            now=self.now,
             below=runner.below,
             doubts=runner.trace.doubts,
             results=runs,

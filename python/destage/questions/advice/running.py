@@ -265,7 +265,7 @@ def settings(
             why[system] = f"its smallest setting ({said[0]}) is above the budget of {said[1]}"
             sizes[system] = (least, 0)
             continue
-        room = system.room(advised.cache_bytes, most)
+        room = system.room(advised.cache_bytes, most, now)
         frames = max(1, min(room // trace.page_bytes, trace.unique_pages))
         # A cache of the next unit would lack some pages to be full when measurement begins.
         frames = advised.frames if frames <= ALIKE * advised.frames else frames

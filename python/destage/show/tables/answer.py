@@ -41,7 +41,7 @@ def products_of(advised: Advised, run: Run) -> list[System]:
     return [
         s
         for s in advised.products
-        if s.label == run.label and s.least_bytes <= run.cache_bytes and not s.reads_only
+        if s.label == run.label and s.least(advised.now) <= run.cache_bytes and not s.reads_only
     ]
 
 
@@ -116,7 +116,8 @@ def _take(advised: Advised) -> str:
         return f"No run is near the best in each of {names}. For {first} take {place(run)}."
     products = products_of(advised, run) if advised.deployed else []
     if products:
-        runs = counted(len(deployable(advised.candidates, advised.products)), "run")
+        sold = deployable(advised.candidates, advised.products, advised.now)
+        runs = counted(len(sold), "run")
         best = f"the smallest size {within} the best of {runs} of products' policies"
         values = _of_products(advised)
         if values:
@@ -197,10 +198,24 @@ def _type(advised: Advised) -> str | None:
     names = {one.name + one.setting for one in products_of(advised, advised.run)}
     mine = [s for s in advised.settings if s.system.name + s.system.setting in names and s.typed]
     if not mine:
-        return None
+        return _no_setting(advised)
+    raised = mine[0].system.raised(advised.run.cache_bytes, advised.now)
+    what = f"Type ({raised})" if raised else "Type"
     if all(one.name == mine[0].system.name for one in advised.products):
-        return f"Type: {mine[0].typed}" + (f" (--explain: {len(mine) - 1} more)" * bool(mine[1:]))
-    return f"Type, for {mine[0].system.name}: {mine[0].typed} (other products: --explain)"
+        return f"{what}: {mine[0].typed}" + (f" (--explain: {len(mine) - 1} more)" * bool(mine[1:]))
+    return f"{what}, for {mine[0].system.name}: {mine[0].typed} (other products: --explain)"
+
+
+def _no_setting(advised: Advised) -> str | None:
+    """Why a cache that is to be enlarged gets no setting."""
+    for one in advised.settings:
+        system = one.system
+        if system.key and system.key in advised.now:
+            if one.why_not:
+                return f"No setting for {system.title}: {one.why_not}."
+            mine = advised.run.label
+            return f"{system.title} has no {mine}, only {system.label} (its setting: --explain)."
+    return None
 
 
 def _one_collection(advised: Advised) -> str | None:
