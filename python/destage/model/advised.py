@@ -14,7 +14,7 @@ from destage.model.run import Run
 from destage.model.trace_identity import TraceIdentity
 from destage.model.words import duration, number, percent, significant, volume
 
-__all__ = ["HITS", "Advised", "Answered", "KvAdvised", "Ran"]
+__all__ = ["HITS", "MOST_COMPULSORY", "Advised", "Answered", "KvAdvised", "Ran"]
 
 #: A shorter trace says nothing that a setting should be made of.
 LEAST_NS = 600e9

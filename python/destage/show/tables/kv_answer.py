@@ -242,7 +242,7 @@ def kv_table(advised: KvAdvised) -> Table:
         lasts = f"an SSD lasts if it lives {significant(prices.years)} years"
         notes = [
             f"* the advice: {near}; {least}",
-            f"{lasts}; if none does, half of the longest life",
+            f"{lasts}; of the near ones, if none does, at least half of the longest life",
         ]
     table.notes[:0] = notes
     if any(one.run["stranded_ratio"] for one in advised.curve):
