@@ -101,7 +101,7 @@ def mrc(trace: tuple[str, ...], **arguments: Any) -> None:
         **run_values(arguments),
     )
     if arguments["control"] and sample is None:
-        raise UsageError("--control puts a sample right: add --sample")
+        raise UsageError("--control needs a sample: add --sample")
     if arguments["seed"] is not None and sample is None:
         raise UsageError("--seed is of a sample: add --sample")
     check_curves(policies, cache=cache, sample=sample, **run_values(arguments))

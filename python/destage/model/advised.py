@@ -288,5 +288,5 @@ def _needed(run: Run, goals: Sequence[Goal], span_ns: float) -> str:
     years = goals[0].prices.years
     needed = float(run.writes or 0) * run.trace.page_bytes / span_ns * YEAR_NS * years
     writes = None if run.life is None else run.life.drive_writes_per_day
-    per_day = "" if writes is None else f", {significant(writes)} drive writes a day"
-    return f"{significant(years)} years take rated writes of {volume(needed)}{per_day}."
+    per_day = "" if writes is None else f" ({significant(writes)} drive writes a day)"
+    return f"To last {significant(years)} years, it must endure {volume(needed)}{per_day}."

@@ -229,7 +229,7 @@ def check_control(control: str | None, sample: float | str | None) -> None:
     if control not in (None, BASELINE):
         raise UsageError(f'control: expected "{BASELINE}", got {control!r}')
     if control is not None and sample is None:
-        raise UsageError("control: it puts a sample right, and nothing is sampled: add sample")
+        raise UsageError("control: it needs a sample: add sample")
 
 
 def _check_sample(

@@ -91,13 +91,13 @@ class DeviceCharts(Charts):
             "slower:Q",
             scale=alt.Scale(type="log", domain=[0.5, min(least, 0.1)], nice=False),
             axis=alt.Axis(
-                title="Percentile (log scale of the rest)",
+                title="Percentile (log of 100 - p)",
                 values=ticks,
                 labelExpr="format(100 - 100 * datum.value, '.5~r') + ' %'",
             ),
         )
         chart = self._curves("responses", self._responses(kind), "us", self._time_x(), y, kind)
-        about = "Response time of the slow half of the requests by percentile, one line a policy"
+        about = "Upper half of response times by percentile, one line a policy"
         return self._finish(chart, "response_tail", about, 300)
 
     def unbalance_cdf(self) -> Any:

@@ -166,7 +166,7 @@ class Plots(Figures):
         return self._detail("response_cdf", frames, kind=_kind(kind))
 
     def response_tail(self, kind: Kind = "all", *, frames: int | None = None) -> LayerChart:
-        """The slow half of the requests, by percentile, on an axis of nines."""
+        """The upper half of response times, by percentile, on an axis of nines."""
         return self._detail("response_tail", frames, kind=_kind(kind))
 
     response_over_time = _at_one_size(

@@ -311,7 +311,7 @@ def _in_detail(model: Part, charts: DeviceCharts) -> Part | None:
         note = "the curves begin at the share of requests that took no time" if idle else ""
         add("response_cdf", "Distribution", charts.response_cdf(), lines(responses), note)
         slow, note = lines([_slow(row) for row in responses]), "to the left is better"
-        add("response_tail", "The slow half", charts.response_tail(), slow, note)
+        add("response_tail", "Upper half of response times", charts.response_tail(), slow, note)
     several = len(result.by_size) > MOST_DEVELOPMENTS
     spans = developments(result, charts.shown if several else None)
     if spans:

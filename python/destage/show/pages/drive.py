@@ -181,7 +181,7 @@ _WAITS = {
     "program": "waits for the victim's program",
     "transfer": "waits for the victim's transfer",
     "none": "waits for no victim",
-    "staged": "waits for a staging page of the host",
+    "staged": "waits for a free staging page",
 }
 
 
@@ -203,7 +203,7 @@ def _in_front(cache: Mapping[str, Any], host: Mapping[str, Any]) -> list[Part]:
     if host.get("mode"):
         depth = finite(host.get("queue_depth"))
         closed = host["mode"] == "closed"
-        come = "when an earlier one completes" if closed else "at their arrivals"
+        come = "when an earlier one completes" if closed else "at the trace's times"
         found.append(fact("Requests come", come, f"{number(depth)} outstanding" if closed else ""))
     ahead = finite(host.get("writer_low_pages"))
     if ahead is not None:

@@ -340,8 +340,8 @@ def method_lines(advised: KvAdvised) -> Iterator[str]:
     """How the runs were made."""
     ran = advised.ran
     yield (
-        f"{counted(ran.runs, 'run')} of the whole trace, measured after a warm-up of {ran.warmup}"
-        " of the requests. Computing missing blocks is not modelled."
+        f"{counted(ran.runs, 'run')} of the whole trace, measured after a warm-up (--warmup) of"
+        f" {ran.warmup} of the requests. Computing missing blocks is not modelled."
     )
     if advised.bound is not None:
         yield f"No policy hits more than {percent(advised.bound, 2)} at the largest size tried."

@@ -120,23 +120,24 @@ def _take(advised: Advised) -> str:
     """The recommended cache, with the product that has it."""
     run, goal = advised.run, advised.first.goal
     take = "Take" if advised.worth else "If you add one, take"
+    here = f"{size(run.cache_bytes)} ({run.frames:,}p) of {run.label}"
     within = f"within {share_text(advised.within)} of"
     if len(advised.goals) > 1:
         names = join([goal.name for goal in advised.goals])
         if advised.joint is not None:
-            return f"{take} {place(run)}, the smallest size {within} the best in each of {names}."
-        return f"No run is near the best in each of {names}. For {goal.name} take {place(run)}."
+            return f"{take} {here}, the smallest size {within} the best in each of {names}."
+        return f"No run is near the best in each of {names}. For {goal.name} take {here}."
     products = products_of(advised, run) if advised.deployed else []
     if products:
         runs = _count(deployable(advised.candidates, advised.products), goal)
         best = f"the smallest size {within} the best of {runs} of products' policies"
         values = _of_products(advised)
         if values:
-            return f"{take} {place(run)}, {best}. At that size: {values}."
+            return f"{take} {here}, {best}. At that size: {values}."
         names = " or ".join(dict.fromkeys(one.title for one in products))
-        return f"{take} {place(run)} ({names}), {best}."
+        return f"{take} {here} ({names}), {best}."
     runs = _count(advised.candidates, goal)
-    return f"{take} {place(run)}, the smallest size {within} the best of {runs}."
+    return f"{take} {here}, the smallest size {within} the best of {runs}."
 
 
 def _of_products(advised: Advised) -> str:

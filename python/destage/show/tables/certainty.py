@@ -151,9 +151,15 @@ def _span(low: float, high: float) -> str:
     return f"{signed_share(low)} to {signed_share(high)}"
 
 
+def _randomness(rival: Rival) -> str:
+    """What the seeds are of, in words."""
+    filled = "the preconditioning"
+    return rival.seeds_of.replace(filled, f"{filled} (random writes before the trace)")
+
+
 def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     if not rival.seeds and rival.seeds_of:
-        yield f"One seed of {rival.seeds_of} was run (--seeds runs more)."
+        yield f"One seed of {_randomness(rival)} was run (--seeds runs more)."
         return
     if not rival.seeds:
         yield "Both policies are deterministic."
@@ -164,7 +170,7 @@ def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
     spread = f": {' to '.join(ends)}" if ends else ""
     yield (
         f"{choice.run.label} is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
-        f" {len(rival.seeds)} seeds of {rival.seeds_of}{spread}."
+        f" {len(rival.seeds)} seeds of {_randomness(rival)}{spread}."
     )
 
 

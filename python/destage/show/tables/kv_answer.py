@@ -183,8 +183,8 @@ def _endurance(chosen: Configuration) -> str:
     years, needed = significant(chosen.prices.years), chosen.needed_bytes
     writes = significant(chosen.drive_writes_per_day)
     assert needed is not None, "asked only where the writes of a day are known"
-    drive = f"drive of {volume(chosen.sold_bytes)}"
-    line = f"{years} years take {writes} drive writes a day ({drive}), {volume(needed)} in all"
+    line = f"To last {years} years, a {volume(chosen.sold_bytes)} SSD must endure {writes}"
+    line += f" drive writes a day ({volume(needed)})"
     if chosen.drives is not None:
         each = " each" * (chosen.drives != 1)
         line += f": {counted(chosen.drives, 'drive')} rated {volume(chosen.rated_bytes)}{each}"

@@ -190,7 +190,7 @@ def results_table(
         table.notes.append(f"{NO_LIFE} (--pe-cycles)")
     if zeros:
         names = ", ".join(heading(m, None).partition("\n")[0] for m in zeros)
-        table.notes.append(f"0 in every run: {names}")
+        table.notes.append(f"not shown (0 in every run): {names}")
     return table
 
 
@@ -288,7 +288,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
         notes.append("fk uses future accesses: a strong reference, no bound, and nothing to build")
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
     if waits:
-        notes.append(f"assumes evict_wait: {'; '.join(waits)}")
+        notes.append(f"evictions: {'; '.join(map(_waiting, waits))} (evict_wait)")
     notes += _turned(runs)
     notes += _held_back(runs, shown)
     notes += _filling(runs, shown)
@@ -298,7 +298,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
         exceed = "exceeds" if len(vast) == 1 else "exceed"
         notes.append(f"{', '.join(vast)} {exceed} the trace's pages: the cache never fills")
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
-    if cycles is not None:
+    if cycles is not None and any(c.title == LIFE_TITLES[0] for c in table.columns):
         notes.append(
             f"years until every block was erased {number(cycles)} times, at the rate of this trace,"
             " pending writes included, with level wear"
@@ -309,6 +309,14 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             f"cost = flash reads x {number(cost['read'])} + flash writes x {number(cost['write'])}"
         )
     return notes
+
+
+def _waiting(eviction_wait: str) -> str:
+    """What a dirty victim waits for: `staged, 64 pages`, as a run has it, in words."""
+    kind, _, pages = eviction_wait.partition(", ")
+    if kind == "staged" and pages:
+        return f"{pages.partition(' ')[0]}-page staging buffer"
+    return {"none": "no wait", "staged": "staging buffer"}.get(kind, f"wait for the {kind}")
 
 
 def _marks(
@@ -392,7 +400,7 @@ def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     return [
         plain(
             f"no {MARK} for {', '.join(titles)}: up to {percent(share, 0)} of the flash writes are"
-            " pending, or come after the last request"
+            " still pending after the last request"
         )
     ]
 
@@ -425,10 +433,12 @@ def _measured(runs: Sequence[Run]) -> list[str]:
     for name, texts in parts.items():
         whose = f"{name}: " if several else ""
         notes.append(f"measured: {whose}{_parts_text(texts)}")
-    if any(run.cache_not_full for run in runs):
-        notes.append(
-            f"{NOT_FULL}: the cache takes longer than half of the requests to fill; never best"
-        )
+    filling = [run for run in runs if run.cache_not_full]
+    if filling:
+        # Of a cache beyond the trace's pages another note has the reason.
+        slow = any(run.frames <= run.trace.unique_pages for run in filling)
+        why = "the cache takes longer than half of the requests to fill; " if slow else ""
+        notes.append(f"{NOT_FULL}: {why}never best")
     return notes
 
 

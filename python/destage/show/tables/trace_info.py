@@ -26,7 +26,10 @@ def plausibility(overview: Data, from_cache: bool) -> str:
     """
     counts, clock = overview["counts"], overview["clock"]
     requests = counts["requests"]
-    parts = [f"{number(requests)} requests"]
+    formats = list(dict.fromkeys(_formats(overview["summary"])))
+    # A prompt is a request of each of its blocks.
+    is_prompts = all(name.partition(" ")[0] == "mooncake" for name in formats)
+    parts = [f"{number(requests)} {'blocks of prompts' if is_prompts else 'requests'}"]
     if clock["timed"]:
         ns = clock["last_ns"] - clock["first_ns"]
         rate = f", {significant(requests / (ns / 1e9))}/s" if ns else ""
@@ -42,11 +45,10 @@ def plausibility(overview: Data, from_cache: bool) -> str:
     named = volumes["first"] if volumes["count"] == 1 else f"{volumes['count']} volumes"
     parts.append(f"{size(volumes['span_bytes'])} span of {named}")
     parts.append(f"{size(counts['footprint_bytes'])} touched")
-    formats = ", ".join(dict.fromkeys(_formats(overview["summary"])))
     cached = ", from the cache" if from_cache else ""
     names = [s["name"] for s in overview["sources"]]
     name = names[0] if len(names) == 1 else f"{len(names)} files"
-    return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
+    return plain(f"{name}: {', '.join(formats)}{cached}: " + ", ".join(parts))
 
 
 #: Of a format without operations.
