@@ -215,13 +215,13 @@ def test_lru_over_the_whole_trace_puts_a_sample_right(trace: ds.Trace, curves: d
 
 
 def test_without_a_sample_there_is_nothing_to_put_right(trace: ds.Trace, destage: Destage) -> None:
-    with pytest.raises(ds.UsageError, match="control: it puts a sample right"):
+    with pytest.raises(ds.UsageError, match="control: it needs a sample"):
         ds.mrc(trace, "lru,fifo", control="lru")
     with pytest.raises(ds.UsageError, match="control: expected \"lru\", got 'fifo'"):
         ds.mrc(trace, "lru,fifo", sample=0.1, control="fifo")  # type: ignore[arg-type]
     done = destage("mrc", "z.csv", "-p", "fifo", "--control", "lru")
     assert done.status == 2
-    assert "--control puts a sample right: add --sample" in done.err
+    assert "--control needs a sample: add --sample" in done.err
     done = destage("mrc", "z.csv", "-p", "fifo", "--seed", "2")
     assert done.status == 2
     assert "--seed is of a sample: add --sample" in done.err
