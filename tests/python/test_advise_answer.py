@@ -206,7 +206,10 @@ def test_the_largest_size_that_was_tried_is_said_with_the_flag_that_tries_more(
 
     advice = advices["zipf", "mean"]
     top = advice.deployed[0].curve[-1]
-    for points, says in ((2, "size tried with products' policies (--finalists)"), (3, "--budget")):
+    for points, says in (
+        (2, "candidate size with products' policies (--finalists)"),
+        (3, "--budget"),
+    ):
         curve = advice.deployed[0].curve[:points]
         choice = replace(advice.deployed[0], curve=curve, best=curve[-1].run, run=curve[-1].run)
         cut = replace(advice, deployed=(choice,))
@@ -253,7 +256,8 @@ def test_the_tail_stands_beside_the_advice_and_its_alternatives(
 ) -> None:
     from destage.model.metrics import METRICS
     from destage.model.values import valued
-    from destage.show.tables.advice import choice_lines, sure_lines, wrong_lines
+    from destage.show.tables.advice import choice_lines
+    from destage.show.tables.certainty import sure_lines, wrong_lines
 
     (p99,) = (metric for metric in METRICS if metric.name == "response_ns_p99")
     for (_, name), advice in advices.items():
@@ -267,6 +271,52 @@ def test_the_tail_stands_beside_the_advice_and_its_alternatives(
             assert (f"p99 {valued(p99, run[p99.name])})" in line) == (name != "p99"), line
     hits = ds.advise(trace("zipf"), "hit", cache="10%", seeds=1)
     assert "p99" not in hits.text(explain=True)
+
+
+def test_a_lead_that_pending_writes_hold_back_is_not_called_insignificant(
+    advices: dict[tuple[str, str], ds.Advice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from destage.model import goals
+    from destage.show.tables.certainty import held_back, sure_lines, wrong_lines
+
+    choice = advices["zipf", "mean"].choices[0]
+    assert choice.rival is not None
+    rival = choice.rival.run
+    monkeypatch.setattr(goals, "change", lambda *_, pending=True: None if pending else 0.1)
+    assert choice.goal.is_held_back(choice.run, rival)
+    theirs, mine = (choice.goal.text(choice.goal.value(run)) for run in (rival, choice.run))
+    said = held_back(choice, rival)
+    assert f"without pending writes ({theirs} against {mine})" in said
+    assert "with them the order is undecided (" in said
+    assert "with them the order is undecided" in sure_lines(choice)[0]
+    assert "not significantly different" not in " ".join(wrong_lines(choice))
+    monkeypatch.setattr(goals, "change", lambda *_, pending=True: None)
+    assert "not significantly different" in sure_lines(choice)[0]
+
+
+def test_a_policy_without_a_number_at_the_size_is_named(
+    advices: dict[tuple[str, str], ds.Advice],
+) -> None:
+    from destage.show.tables.certainty import sure_lines
+
+    choice = advices["zipf", "mean"].choices[0]
+    assert choice.rival is not None
+    other = choice.rival.run
+    (line,) = sure_lines(replace(choice, rival=None, skipped=(other,)))
+    assert line.startswith(f"{other.label} is not judged at that size (no number, or every flash ")
+    (line,) = sure_lines(replace(choice, rival=None, skipped=()))
+    assert line == "No other candidate ran at that size: significance is unknown."
+
+
+def test_parts_of_a_ratio_differ_in_points_and_settings_say_of_what_they_are() -> None:
+    advice = ds.advise(trace("zipf"), "hit", policies="lru,fifo", cache=["85%"], force=True)
+    text = plain(advice.text(explain=True))
+    joined = " ".join(text.split())
+    assert re.search(r"equal parts of the trace \(hit ratio: \S+ to \S+ points\)", joined)
+    assert "their distance from the best of the candidates" in joined
+    # No policy was named: of all.
+    named = ds.advise(trace("zipf"), "hit", cache=["40%"], force=True).text(explain=True)
+    assert "their distance from the best of all policies" in named
 
 
 def test_a_far_distance_is_a_factor_and_a_tie_has_an_interval() -> None:
@@ -310,7 +360,9 @@ def test_what_is_not_worth_it_is_one_sentence(tmp_path: Path) -> None:
     page = (tmp_path / "a.html").read_text()
     assert "<code>destage record DEVICE -o trace.csv.zst</code>" in page
     assert "`" not in page.partition('<script type="application/json"')[0].partition("<main>")[2]
-    assert "Take" in ds.advise(once, "hit", cache="10%,40%", seeds=1, force=True).text()
+    forced = " ".join(ds.advise(once, "hit", cache="10%,40%", seeds=1, force=True).text().split())
+    assert "Worth it: no, fewer than 20 % of the accesses hit at any size; a cache of " in forced
+    assert "If you add one, take " in forced
 
 
 def test_a_policy_that_no_product_has_does_not_make_a_cache_worth_it(

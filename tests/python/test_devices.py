@@ -556,10 +556,10 @@ def test_the_eviction_wait_is_of_the_drive_and_named_in_the_table(
     assert cache["small"]["staging_pages"] == 64
     assert "staging_pages" not in cache["ecr"]
     done = destage("compare", msr, "-p", "lru,arc", "-c", "4p", "-d", TINY)
-    assert "assumes evict_wait: staged, 64 pages" in done.out, done
+    assert "evictions: 64-page staging buffer (evict_wait)" in done.out, done
     waits = TINY.replace("]", ";evict_wait=program]")
     done = destage("compare", msr, "-p", "lru,arc", "-c", "4p", "-d", waits)
-    assert "assumes evict_wait: program\n" in done.out, done
+    assert "evictions: wait for the program (evict_wait)\n" in done.out, done
     refused(
         destage("compare", msr, "-c", "4p", "-d", TINY.replace("]", ";staging_pages=0]")),
         2,

@@ -215,7 +215,7 @@ def test_the_command_prints_numbers_and_writes_files(destage: Destage, example: 
     )
     assert done.status == 0, done
     assert "references      10 page writes" in done.out
-    assert "inflection at 71 %: 0" in done.out
+    assert "inflection: 71 % of them are at most 0 references" in done.out
     folder = example.parent
     assert json.loads((folder / "p.json").read_text())["bird"]["samples"] == 7
     assert (folder / "p.csv").read_text().startswith(",".join(LONG))

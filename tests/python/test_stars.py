@@ -180,8 +180,8 @@ def test_notes_on_pending_writes_stand_only_where_they_take_a_star_away() -> Non
     late[0].metrics["pending_write_ratio"] = 0.4  # type: ignore[index]
     notes = results_table(late, show="mean").notes
     assert [note for note in notes if "pending" in note] == [
-        "no * for mean response: up to 40 % of the flash writes are pending, or come after the"
-        " last request"
+        "no * for mean response: up to 40 % of the flash writes are still pending after the last"
+        " request"
     ]
     late[0].metrics["pending_write_ratio"] = 0.01  # type: ignore[index]
     assert not any("pending" in note for note in results_table(late, show="mean").notes)

@@ -16,7 +16,7 @@ from destage.cli.load import MAYBE_TRACES, load_one
 from destage.cli.options import (
     COMMON,
     DEVICE,
-    RUN,
+    RUN_ADVISED,
     SSD,
     TIERS,
     Command,
@@ -177,7 +177,7 @@ Examples:
         TYPED,
         SURE,
         JOBS,
-        RUN,
+        RUN_ADVISED,
         TIERS,
         FLEET,
         DEVICE,

@@ -77,7 +77,7 @@ BASELINE = [
         "--baseline",
         metavar="NAME",
         section="Output",
-        help="Reference policy of the marks. [the first]",
+        help="Policy that + and - compare with. [the first]",
     ),
     flag(
         "--against",

@@ -47,6 +47,7 @@ __all__ = [
     "DEVICES",
     "ONE_TIERS",
     "RUN",
+    "RUN_ADVISED",
     "RUN_ALONE",
     "TIERS",
     "FOLDER",
@@ -508,19 +509,19 @@ def sizes_flag(default: str, more: str = "") -> list[Decorated]:
 #: Options that few runs have; `--help-all` shows them.
 _RARE = (
     *("tier2_clean", "backing", "backing_read_ns", "backing_write_ns"),
-    *("tier2_read_ns", "tier3_read_ns", "tier3_write_ns"),
+    *("tier2_read_ns", "tier3_read_ns", "tier3_write_ns", "pin", "tier2_pin"),
     *("tier3_cache", "tier3_admit", "tier3_offer", "tier3_promote"),
     *("admit_dirty", "tier3_admit_dirty", "token_ns", "double_tokens", "ttl"),
-    *("pin", "tier2_pin"),
 )
 
 #: Run options that are no advanced ones.
 _USUAL = ("cost", "warmup")
+_AUTO = "; auto with -d"
 
 
-def _run_flag(option: RunOption, *, alone: bool = False, several: bool = True) -> Decorated:
-    """The flag of a run option; `alone`: of a command without a device."""
-    about = option.about.replace("; auto with -d", "") if alone else option.about
+def _run_flag(option: RunOption, with_device: str = _AUTO, *, several: bool = True) -> Decorated:
+    """The flag of a run option; `with_device`: the second default of the warm-up."""
+    about = option.about.replace(_AUTO, with_device)
     metavar = option.metavar if several else re.sub(r"^(NAME|SIZE),\.\.\.$", r"\1", option.metavar)
     section = "Flags" if option.name in _USUAL else ADVANCED
     shared: dict[str, Any] = {"help": about, "section": section}
@@ -535,7 +536,8 @@ _OF_RUNS = [o for o in run_options() if o.flag and "mrc" in o.commands]
 _OF_TIERS = [o for o in run_options() if o.flag and "mrc" not in o.commands]
 
 #: Flags of commands that run policies; `RUN_ALONE` is for commands without a device.
-RUN, RUN_ALONE = [_run_flag(o) for o in _OF_RUNS], [_run_flag(o, alone=True) for o in _OF_RUNS]
+RUN, RUN_ALONE = [_run_flag(o) for o in _OF_RUNS], [_run_flag(o, "") for o in _OF_RUNS]
+RUN_ADVISED = [_run_flag(o, f"{_AUTO}; 50% with --kv") for o in _OF_RUNS]
 
 #: Flags of commands that compare runs: a flash tier, and language models. Then of a single run.
 TIERS = [_run_flag(o) for o in _OF_TIERS]

@@ -198,6 +198,7 @@ def _line(metric: Metric, run: Run) -> str:
     unit = time_unit([value]) if metric.kind == "time" else None
     shown = cell(metric, value, unit)
     named = unit.name if unit else metric.shown_unit
+    named = "" if shown.endswith("B") else named  # `18.2 GB` has its unit.
     start = f"  {metric.name:<25} {shown:>15} {named:<10} "
     width = max(shutil.get_terminal_size((120, 24)).columns, LEAD + LEAST)
     said = metric.about

@@ -14,7 +14,7 @@ from destage.model.run import Run
 from destage.model.trace_identity import TraceIdentity
 from destage.model.words import duration, number, percent, significant, volume
 
-__all__ = ["HITS", "Advised", "Answered", "KvAdvised", "Ran"]
+__all__ = ["HITS", "MOST_COMPULSORY", "Advised", "Answered", "KvAdvised", "Ran"]
 
 #: A shorter trace says nothing that a setting should be made of.
 LEAST_NS = 600e9
@@ -290,5 +290,5 @@ def _needed(run: Run, goals: Sequence[Goal], span_ns: float) -> str:
     years = goals[0].prices.years
     needed = float(run.writes or 0) * run.trace.page_bytes / span_ns * YEAR_NS * years
     writes = None if run.life is None else run.life.drive_writes_per_day
-    per_day = "" if writes is None else f", {significant(writes)} drive writes a day"
-    return f"{significant(years)} years take rated writes of {volume(needed)}{per_day}."
+    per_day = "" if writes is None else f" ({significant(writes)} drive writes a day)"
+    return f"To last {significant(years)} years, it must endure {volume(needed)}{per_day}."

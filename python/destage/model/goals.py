@@ -82,6 +82,14 @@ class Goal:
             return None
         return value if self.largest else value / (1 - share)
 
+    @property
+    def unjudged(self) -> str:
+        """Why a run may have no number with pending writes."""
+        if self.leaves_out_pending:
+            share = f"{100 * LARGEST_PENDING:.0f}{NBSP}%"
+            return f"no number, or more than {share} of the flash writes are pending"
+        return "no number, or every flash write is pending or comes after the last request"
+
     def better(self, value: float, than: float) -> bool:
         """Whether a value is better than another."""
         return value > than if self.largest else value < than
@@ -107,6 +115,15 @@ class Goal:
             both = mine is not None and theirs is not None
             return both and abs((mine or 0.0) - (theirs or 0.0)) >= CENT * max(mine or 0, 1e-9)
         return change(_wear(self.prices), run, other) is not None
+
+    def is_held_back(self, run: Run, other: Run) -> bool:
+        """Whether the difference of two runs is significant only without pending writes."""
+        if self.metric is None and run.frames != other.frames:
+            return False
+        name = _wear(self.prices) if self.metric is None else self.metric.name
+        if change(name, run, other) is not None:
+            return False
+        return change(name, run, other, pending=False) is not None
 
     def ties(self, run: Run, other: Run) -> bool:
         """Whether the trace does not tell two runs apart: by their interval, or within 1 %.

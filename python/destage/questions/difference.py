@@ -331,9 +331,10 @@ def _table(found: Differences) -> Table:
         texts += [metric.title, cell(metric, one.a), cell(metric, one.b), signed, relative]
         texts.append(_range(metric, one))
         rows.append([Cell(text) for text in texts])
+    sure = sum(one.low is not None for one in found.every)
     notes = [
-        f"{len(differing):,} of {counted(len(found.every), 'comparison')} differ"
-        f" (A {found.names[0]}, B {found.names[1]})"
+        f"{len(differing):,} of {counted(len(found.every), 'value')} differ; {sure:,} have an"
+        f" interval (A {found.names[0]}, B {found.names[1]})"
     ]
     for name, count in (("A", found.only_a), ("B", found.only_b)):
         if count:

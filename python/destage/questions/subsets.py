@@ -119,8 +119,9 @@ class TraceSubset(Tabled):
     def _notes(self) -> list[str]:
         few, ranked = len(self.traces), len(self.ranking)
         notes = [
-            f"{few} of {counted(len(self.every), 'trace')} rank {ranked} policies by"
-            f" {self.metric.name} as all do (Kendall's tau {self.taus[-1]:.3f})"
+            f"{few} of {counted(len(self.every), 'trace')} {'gives' if few == 1 else 'give'} about"
+            f" the same ranking of {ranked} policies by {self.metric.name} as all of them"
+            f" (Kendall's tau {self.taus[-1]:.3f})"
         ]
         taus = [one.tau for one in self.held_out if one.tau is not None]
         others = [one.tau_of_others for one in self.held_out if one.tau_of_others is not None]

@@ -12,9 +12,9 @@ from destage.model.advised import Advised, KvAdvised
 from destage.model.configuration import Configuration
 from destage.model.deployed import KvSetting
 from destage.model.goals import COST, Goal
-from destage.model.metrics import BASELINE, LARGEST_PENDING
+from destage.model.metrics import BASELINE
 from destage.model.run import Run
-from destage.model.words import counted, join, percent, plain, size
+from destage.model.words import counted, join, plain, size
 from destage.show.tables.kv_answer import settings_of
 
 __all__ = [
@@ -259,8 +259,8 @@ def _of_choice(choice: Choice) -> list[str]:
     if choice.skipped:
         names = list(dict.fromkeys(run.label for run in choice.skipped))
         said.append(
-            f"{goal.name}: {counted(len(choice.skipped), 'run')} of {join(names)} not judged: no"
-            f" number, or more than {percent(LARGEST_PENDING, 0)} of the flash writes is pending"
+            f"{goal.name}: {counted(len(choice.skipped), 'run')} of {join(names)} not judged:"
+            f" {goal.unjudged}"
         )
     if choice.plain is not choice.run:
         said.append(

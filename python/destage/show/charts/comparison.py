@@ -124,11 +124,23 @@ class Charts(Series):
             layers += exact_layers(self.result, x, y, self.theme, self._color(), self._in_colour())
         if is_sampled(self.result, metric):
             layers.insert(0, self._errors(base, metric))
-        elif any(beside_baseline(self.result, run, metric.name) for run in self.result.runs):
+        elif self.intervals_note(metric):
             layers[1:1] = self._whiskers(base, metric, y["scale"].domain, ends)
-            about += "; upright lines: 95 % intervals of the differences from "
-            about += self.result.baseline or BASELINE
+            about += f"; {self.intervals_note(metric)}"
         return self._finish(alt.layer(*layers), metric.name, about, 360 if hero else 260)
+
+    def intervals_note(self, metric: Metric) -> str:
+        """What the upright lines of a chart over size are; empty where it has none."""
+        runs = self.result.runs
+        if is_sampled(self.result, metric) or not any(
+            beside_baseline(self.result, run, metric.name) for run in runs
+        ):
+            return ""
+        base = self.result.baseline or BASELINE
+        return (
+            f"upright lines: 95 % intervals of the differences from {base}; an arrow: the interval"
+            " goes on beyond the axis"
+        )
 
     def _valid(self, metric: Metric) -> Any:
         """The runs that have this metric."""

@@ -43,9 +43,15 @@ def _size_label(footprint_bytes: float | None) -> str:
     return f"[{plain}, format(100 * datum.value / {footprint_bytes:.0f}, '.2~r') + ' %']"
 
 
+#: Sizes that each have a tick of their own.
+FEW_SIZES = 4
+
+
 def size_ticks(sizes: Sequence[int], most: int = 8) -> list[int]:
-    """Where a logarithmic size axis has its ticks: powers of two, or the sizes themselves."""
+    """Where a logarithmic size axis has its ticks: at a few sizes, else at powers of two."""
     low, high = min(sizes), max(sizes)
+    if len(set(sizes)) <= FEW_SIZES:
+        return sorted(set(sizes))
     powers = [1 << k for k in range(64) if low <= 1 << k <= high]
     if len(powers) < 3:
         return sorted(set(sizes))[:most]

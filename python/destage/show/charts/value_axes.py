@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ __all__ = ["axis_format", "axis_title", "value_axis", "value_domain"]
 
 #: Times that lie so many times apart have a logarithmic axis: on another the short ones are at 0.
 DECADE = 10
+#: Ticks of a logarithmic axis at most, where a decade has several.
+MOST_TICKS = 8
 #: Room at both ends of it, as a factor.
 AIR = 1.3
 #: How much longer intervals make an axis at most.
@@ -69,6 +72,17 @@ def _reaching(domain: Sequence[float], ends: Sequence[float], *, log: bool) -> l
     return [low, max(high, min(most, max(ends)))]
 
 
+def _log_ticks(domain: Sequence[float]) -> list[float]:
+    """Ticks of a logarithmic axis: one, two and five of each decade; over many, the decades."""
+    low, high = domain
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1,)):
+        ticks = [m * 10.0**k for k in decades for m in steps if low <= m * 10.0**k <= high]
+        if len(ticks) <= MOST_TICKS:
+            return ticks
+    return ticks
+
+
 def value_axis(
     metric: Metric, values: Sequence[float], ends: Sequence[float] = ()
 ) -> dict[str, Any]:
@@ -82,7 +96,7 @@ def value_axis(
         "scale": alt.Scale(domain=domain, nice=False, **kind),
         "axis": alt.Axis(
             title=axis_title(metric, domain, log=far),
-            tickCount=6,
+            **({"values": _log_ticks(domain)} if far else {"tickCount": 6}),
             **axis_format(metric, domain),
         ),
     }

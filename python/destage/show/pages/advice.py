@@ -18,7 +18,7 @@ from destage.show.pages.comparison import alone, chart_part, over_size
 from destage.show.pages.layout import page_of
 from destage.show.pages.provenance import made
 from destage.show.tables import advice as said
-from destage.show.tables import answer, kv_answer, products
+from destage.show.tables import answer, certainty, kv_answer, products
 from destage.show.tables.results import results_table
 from destage.show.tables.table import Table
 from destage.show.tables.words import share_text
@@ -113,8 +113,8 @@ def _choice(
     of = f": {title}" if len(advised.choices) > 1 else f": {among}" if among else ""
     parts = said.parts_table(choice)
     in_parts = [] if parts is None else [text("title", parts.title), table(parts)]
-    sure = text("lines", *said.sure_lines(choice))
-    wrong = text("list", *said.wrong_lines(choice))
+    sure = text("lines", *certainty.sure_lines(choice))
+    wrong = text("list", *certainty.wrong_lines(choice))
     return [
         section(title, charts([part]), table(said.advice_table(advised, choice))),
         section(f"Certainty{of}", sure, *in_parts, label="Certainty"),

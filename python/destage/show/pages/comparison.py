@@ -81,6 +81,7 @@ def over_size(
     known = {metric.name: metric for metric in result.metrics()}
     drawn = [
         chart_part(group, name, known[name].title, charts.over_size(known[name]), file)
+        | {"note": charts.intervals_note(known[name])}
         for name in names
         if name in known
     ]
@@ -150,7 +151,8 @@ def _over_sizes(
         if name not in _ALWAYS and len(charts.result.sizes) == 1 and _alike(rows, name):
             continue
         chart = charts.over_size(metrics[name])
-        drawn.append(chart_part(group, name, metrics[name].title, chart, charts.result.name))
+        part = chart_part(group, name, metrics[name].title, chart, charts.result.name)
+        drawn.append(part | {"note": charts.intervals_note(metrics[name])})
     return drawn
 
 
@@ -222,7 +224,7 @@ def _without_device(model: Part, result: ResultSet, shown: Sequence[str]) -> lis
     drawn = _over_sizes(group, charts, metrics, names)
     for part in drawn:
         if part["name"] == "cost":
-            part["note"] = _cost(result)
+            part["note"] = "; ".join(filter(None, (_cost(result), part["note"])))
     relative = _relative_writes(group, charts, metrics)
     drawn += [relative] if relative else []
     if drawn:

@@ -78,12 +78,16 @@ def lines(rows: Sequence[Mapping[str, Any]]) -> Part | None:
     return _table(heads, found, f"every {ordinal(step)} point of each line" if step > 1 else "")
 
 
+#: Keys of a chart's data that a reader has another word for.
+_HEADS = {"collecting": "in GC", "host": "for the host"}
+
+
 def means(rows: Sequence[Mapping[str, Any]], key: str) -> Part | None:
     """One row for each that holds a list: the mean of it, a share of time, in per cent."""
     held = ((row, [v for v in row[key] if v is not None]) for row in rows)
     found = [
         {k: row[k] for k in ("label", "frames", "unit", "last")}
-        | {f"{key}, % of the time": 100 * sum(values) / len(values)}
+        | {f"{_HEADS.get(key, key)}, % of the time": 100 * sum(values) / len(values)}
         for row, values in held
         if values
     ]
@@ -92,7 +96,9 @@ def means(rows: Sequence[Mapping[str, Any]], key: str) -> Part | None:
 
 def _table(heads: Sequence[str], rows: Sequence[Mapping[str, Any]], note: str) -> Part:
     cells = [[_text(row.get(k)) for k in heads] for row in rows]
-    return grid([head(k) for k in heads], cells, notes=[note], css=" points", plain=True)
+    return grid(
+        [head(_HEADS.get(k, k)) for k in heads], cells, notes=[note], css=" points", plain=True
+    )
 
 
 def _text(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from destage.model.advice import VISIBLE, Choice, Rival, Wrong
+from destage.model.advice import VISIBLE, Choice
 from destage.model.advised import Advised, KvAdvised
 from destage.model.goals import Goal
 from destage.model.metrics import METRICS
@@ -23,6 +23,7 @@ from destage.model.words import (
     size,
 )
 from destage.show.tables.answer import answer_lines, answer_table, pending_notes
+from destage.show.tables.certainty import behind, sure_lines, tail_of, wrong_lines
 from destage.show.tables.kv_answer import (
     filters_table,
     kv_answer_lines,
@@ -30,15 +31,12 @@ from destage.show.tables.kv_answer import (
     settings_line,
     settings_of,
 )
-from destage.show.tables.products import NEAREST, settings_table, sign, signed_share, typed_lines
+from destage.show.tables.products import NEAREST, settings_table, typed_lines
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import (
-    FACTOR,
-    factor,
     far_text,
     place,
     share_text,
-    tail_text,
     title_of,
 )
 
@@ -57,8 +55,6 @@ __all__ = [
     "method_lines",
     "parts_table",
     "shown_choices",
-    "sure_lines",
-    "wrong_lines",
 ]
 
 #: Digits where numbers stand close together.
@@ -82,18 +78,6 @@ def several(labels: Sequence[str]) -> str:
     return f"{', '.join(labels[: MOST - 1])} and {len(labels) - MOST + 1} more"
 
 
-def _behind(share: float | None, than: str) -> str:
-    """How much worse a number is, as the end of a sentence."""
-    if share is None:
-        return f"worse than {than}"
-    if share == 0:
-        return f"as {than}"
-    if 1 + abs(share) >= FACTOR:
-        return f"{far_text(share)} {than}"
-    word = "worse" if share > 0 else "better"
-    return f"{far_text(share)} {word} than {than}"
-
-
 def choice_lines(choice: Choice, within: float, largest: int | None = None) -> list[str]:
     """The advice for one objective, and its numbers.
 
@@ -101,11 +85,11 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
     """
     goal, run, best = choice.goal, choice.run, choice.best
     title = "cost" if goal.metric is None else title_of(goal.metric.name)
-    lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}{_tail(goal, run)}"
+    lead = f"For {title}: {_whole(run)} gives {goal.text(choice.value)}{tail_of(goal, run)}"
     if run is best:
         said = [f"{lead}, the best of these runs."]
     else:
-        far = _behind(goal.worse_by(choice.value, choice.best_value), "the best of these runs")
+        far = behind(goal.worse_by(choice.value, choice.best_value), "the best of these runs")
         said = [f"{lead}, {far} ({place(best)}: {goal.text(choice.best_value)})."]
     alone = all(point.judged == choice.value for point in choice.curve)
     if alone and len(choice.curve) > 1:
@@ -120,12 +104,13 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
         few = largest is not None and largest > run.frames
         tried = " with these policies" if few else ""
         how = "--finalists" if few else "--budget"
-        said.append(
-            f"This is the largest size tried{tried}; a larger cache may be better still ({how})."
-        )
+        more = f"a larger cache may be better still ({how})"
+        said.append(f"This is the largest candidate size{tried}; {more}.")
     ties = choice.point.ties
     if ties:
-        said.append(f"{several([run.label, *ties])}: no significant difference at that size.")
+        counted_too = ", with pending writes" if choice.has_pending else ""
+        names = several([run.label, *ties])
+        said.append(f"{names}: no significant difference at that size{counted_too}.")
     share = goal.put_off(run)
     if share > VISIBLE:
         said.append(
@@ -134,113 +119,6 @@ def choice_lines(choice: Choice, within: float, largest: int | None = None) -> l
             f" {goal.text(goal.value(run))}."
         )
     return said
-
-
-def _tail(goal: Goal, run: Run) -> str:
-    tail = tail_text(goal, run)
-    return f" ({tail})" if tail else ""
-
-
-def _signed(goal: Goal, value: float) -> str:
-    if goal.metric is not None and goal.metric.kind == "ratio":
-        return f"{sign(value)}{significant(100 * abs(value), 2)} points"
-    return f"{sign(value)}{goal.text(abs(value))}"
-
-
-def sure_lines(choice: Choice) -> list[str]:
-    """Significance: the interval, the parts of the trace, other seeds."""
-    rival, goal = choice.rival, choice.goal
-    if rival is None:
-        return ["No other candidate ran at that size: significance is unknown."]
-    tail = tail_text(goal, rival.run)
-    theirs = goal.text(goal.judged(rival.run)) + (f", {tail}" if tail else "")
-    differs = "significantly" if rival.significant else "not significantly"
-    said = [f"The next best at that size, {rival.run.label} ({theirs}), is {differs} different"]
-    if rival.interval is not None:
-        said[0] += _interval_text(choice, rival.run, rival.interval)
-    elif rival.significant:
-        said[0] += " (by more than 1\u00a0%; the run is too short for an interval)"
-    said[0] += "."
-    said += [*_of_parts(choice, rival), *_of_seeds(choice, rival)]
-    return said
-
-
-def _interval_text(choice: Choice, other: Run, interval: tuple[float, float]) -> str:
-    """The interval of a difference, in parentheses."""
-    low, high = (_signed(choice.goal, one) for one in interval)
-    return f" (this choice minus it{_without(choice, other)}: {low} to {high}, 95{NBSP}% CI)"
-
-
-def _without(choice: Choice, other: Run) -> str:
-    """That numbers leave pending writes out, where that changes them."""
-    shares = (choice.goal.put_off(run) for run in (choice.run, other))
-    return ", without pending writes" if max(shares) > VISIBLE else ""
-
-
-def _of_parts(choice: Choice, rival: Rival) -> Iterator[str]:
-    if not rival.parts:
-        yield "Parts of the trace are not compared: the run is too short, or the metric has none."
-        return
-    largest = choice.goal.largest
-    whole = choice.goal.metric is not None and rival.parts_name != choice.goal.metric.name
-    of = title_of(rival.parts_name)
-    ahead, parts = rival.ahead(largest), len(rival.parts)
-    mine, theirs = choice.run.label, rival.run.label
-    said = f"{mine} is ahead of {theirs} in {ahead} of {parts} equal parts of the trace"
-    shares = [(a - b) / b for a, b in rival.parts if a is not None and b]
-    said += f" ({of}{_without(choice, rival.run)}"
-    if shares:
-        said += f": {_span(min(shares), max(shares))}"
-    said += ")"
-    if whole and "response_ns" in rival.parts_name and choice.goal.metric is not None:
-        said += f"; {title_of(choice.goal.metric.name)} of the parts does not add up to the whole's"
-    yield said + "."
-
-
-def _span(low: float, high: float) -> str:
-    """Two differences as shares of a value; both as factors of it if one is far."""
-    if 1 + high >= FACTOR:
-        return f"{factor(1 + low)} to {factor(1 + high)} times"
-    return f"{signed_share(low)} to {signed_share(high)}"
-
-
-def _of_seeds(choice: Choice, rival: Rival) -> Iterator[str]:
-    if not rival.seeds and rival.seeds_of:
-        yield f"One seed of {rival.seeds_of} was run (--seeds runs more)."
-        return
-    if not rival.seeds:
-        yield "Both policies are deterministic."
-        return
-    goal = choice.goal
-    values = [a for a, _ in rival.seeds if a is not None]
-    ends = list(dict.fromkeys(goal.text(v) for v in (min(values), max(values)))) if values else []
-    spread = f": {' to '.join(ends)}" if ends else ""
-    yield (
-        f"{choice.run.label} is ahead or equal with {rival.ahead_by_seed(goal.largest)} of"
-        f" {len(rival.seeds)} seeds of {rival.seeds_of}{spread}."
-    )
-
-
-def wrong_lines(choice: Choice) -> list[str]:
-    """Costs of other choices."""
-    return [_wrong(choice, wrong) for wrong in choice.wrong]
-
-
-def _wrong(choice: Choice, wrong: Wrong) -> str:
-    goal, run = choice.goal, wrong.run
-    value = goal.text(goal.judged(run)) + _tail(goal, run)
-    far = _behind(wrong.worse_by, "this choice")
-    if not wrong.significant and run.frames == choice.run.frames:
-        found = wrong.interval
-        alike = "not significantly different from this choice"
-        far = f"{alike}{_interval_text(choice, run, found)}" if found else f"{far} (no interval)"
-    names = {
-        "the usual": f"{run.label}, the usual choice, at that size",
-        "the worst": f"{run.label}, the worst at that size",
-        "smaller": f"The next smaller size ({place(run)})",
-        "larger": f"The next larger size ({place(run)})",
-    }
-    return f"{names[wrong.what]}: {value}, {far}."
 
 
 def advice_lines(advised: Advised) -> list[list[str]]:
@@ -462,8 +340,8 @@ def method_lines(advised: KvAdvised) -> Iterator[str]:
     """How the runs were made."""
     ran = advised.ran
     yield (
-        f"{counted(ran.runs, 'run')} of the whole trace, measured after a warm-up of {ran.warmup}"
-        " of the requests. Computing missing blocks is not modelled."
+        f"{counted(ran.runs, 'run')} of the whole trace, measured after a warm-up (--warmup) of"
+        f" {ran.warmup} of the requests. Computing missing blocks is not modelled."
     )
     if advised.bound is not None:
         yield f"No policy hits more than {percent(advised.bound, 2)} at the largest size tried."

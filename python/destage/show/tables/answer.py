@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from destage.model.advice import Choice, deployable
-from destage.model.advised import HITS, Advised
+from destage.model.advised import HITS, MOST_COMPULSORY, Advised
 from destage.model.deployed import System
+from destage.model.goals import Goal
 from destage.model.run import Run, measured_text
 from destage.model.words import (
     NBSP,
@@ -19,6 +20,7 @@ from destage.model.words import (
     ratio,
     size,
 )
+from destage.show.tables.certainty import held_back, no_rival
 from destage.show.tables.table import Cell, Column, Table
 from destage.show.tables.words import far_text, place, share_text, title_of
 
@@ -45,9 +47,10 @@ def products_of(advised: Advised, run: Run) -> list[System]:
     ]
 
 
-def _count(runs: Sequence[Run]) -> str:
-    """`the best of 214 runs`."""
-    return f"the best of {counted(len(runs), 'run')}"
+def _count(runs: Sequence[Run], goal: Goal) -> str:
+    """`214 runs`, and how many of them have no number, or too many pending writes for one."""
+    unjudged = sum(goal.judged(run) is None for run in runs)
+    return counted(len(runs), "run") + (f" ({unjudged:,} not judged)" if unjudged else "")
 
 
 def _worth(advised: Advised) -> str:
@@ -59,10 +62,10 @@ def _worth(advised: Advised) -> str:
     if advised.rises:
         rises = (
             f"; a larger one may be better: {size(choice.curve[-1].run.cache_bytes)} is the largest"
-            f" size tried{_of_few(advised)}"
+            f" candidate size{_of_few(advised)}"
         )
     value, here = goal.text(goal.judged(run)), size(run.cache_bytes)
-    said = f"Worth it: {'yes' if advised.worth else 'no'}; a cache of {here}"
+    said = f"Worth it: {'yes' if advised.worth else _why_not(advised)}; a cache of {here}"
     mine = goal.judged(run)
     without = None if advised.nothing is None else goal.judged(advised.nothing)
     if advised.nothing is None or not without or mine is None:
@@ -73,6 +76,15 @@ def _worth(advised: Advised) -> str:
         return f"{said} gives {title} {value}; without one it is {before}{rises}."
     share = percent((without - mine) / without, 0)
     return f"{said} saves {share} of {title}: {value} in place of {before}{rises}."
+
+
+def _why_not(advised: Advised) -> str:
+    """No, and the reason: few hits, or no significant improvement."""
+    goal = advised.first.goal
+    if goal.column in HITS:
+        return f"no, fewer than {percent(1 - MOST_COMPULSORY, 0)} of the accesses hit at any size"
+    title = "cost" if goal.metric is None else title_of(goal.metric.name)
+    return f"no, {title} does not improve significantly"
 
 
 def _of_few(advised: Advised) -> str:
@@ -106,25 +118,27 @@ def not_worth(advised: Advised) -> str:
 
 def _take(advised: Advised) -> str:
     """The recommended cache, with the product that has it."""
-    run = advised.run
+    run, goal = advised.run, advised.first.goal
+    take = "Take" if advised.worth else "If you add one, take"
+    here = f"{size(run.cache_bytes)} ({run.frames:,}p) of {run.label}"
     within = f"within {share_text(advised.within)} of"
     if len(advised.goals) > 1:
         names = join([goal.name for goal in advised.goals])
         if advised.joint is not None:
-            return f"Take {place(run)}, the smallest size {within} the best in each of {names}."
-        first = advised.first.goal.name
-        return f"No run is near the best in each of {names}. For {first} take {place(run)}."
+            return f"{take} {here}, the smallest size {within} the best in each of {names}."
+        return f"No run is near the best in each of {names}. For {goal.name} take {here}."
     products = products_of(advised, run) if advised.deployed else []
     if products:
         sold = deployable(advised.candidates, advised.products, advised.now)
-        runs = counted(len(sold), "run")
+        runs = _count(sold, goal)
         best = f"the smallest size {within} the best of {runs} of products' policies"
         values = _of_products(advised)
         if values:
-            return f"Take {place(run)}, {best}. At that size: {values}."
+            return f"{take} {here}, {best}. At that size: {values}."
         names = " or ".join(dict.fromkeys(one.title for one in products))
-        return f"Take {place(run)} ({names}), {best}."
-    return f"Take {place(run)}, the smallest size {within} {_count(advised.candidates)}."
+        return f"{take} {here} ({names}), {best}."
+    runs = _count(advised.candidates, goal)
+    return f"{take} {here}, the smallest size {within} the best of {runs}."
 
 
 def _of_products(advised: Advised) -> str:
@@ -184,7 +198,9 @@ def _is_possible(advised: Advised, run: Run) -> bool:
 def _sure(choice: Choice) -> str:
     rival, goal = choice.rival, choice.goal
     if rival is None:
-        return "No other candidate ran at that size: significance is unknown."
+        return no_rival(choice)
+    if goal.is_held_back(choice.run, rival.run):
+        return held_back(choice, rival.run)
     theirs = f"{rival.run.label} ({goal.text(goal.judged(rival.run))})"
     if rival.significant:
         return f"The next best at that size, {theirs}, is significantly different."
@@ -309,7 +325,7 @@ def answer_table(advised: Advised) -> Table:
         table.notes.append("+ writer: with a background writer, as that product has")
     if apart:
         table.notes.append(
-            "possible: a significantly better policy that no product offers at that size; -: none"
+            "possible: a significantly better policy; no product has it at that size; -: none"
         )
     if choice.best.frames not in shown:
         table.notes.append(

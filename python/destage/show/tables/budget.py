@@ -40,7 +40,8 @@ def budget_lines(advised: BudgetAdvised) -> Iterator[str]:
         yield f"The most hits within {within}: {_place(chosen)}."
     else:
         yield f"No run is within {within}; the fewest writes: {_place(chosen)}."
-    yield f"{hits} hits, {_rate(advised, chosen)}."
+    of = " (reads only)" if _of_reads(advised) else ""
+    yield f"{hits} hits{of}, {_rate(advised, chosen)}."
     most = advised.most
     if most is not chosen:
         yield (
@@ -64,8 +65,26 @@ def _rivals(advised: BudgetAdvised) -> str:
     return f"{said}, {ties} of them not significantly worse."
 
 
+def _of_reads(advised: BudgetAdvised) -> bool:
+    """Whether writes are accesses that never hit: there is no DRAM above the flash cache."""
+    return all(point.run.policy == "none" for point in advised.points)
+
+
+def _counted(advised: BudgetAdvised) -> str:
+    """What the hits are of."""
+    if advised.chosen.run["token_hit_ratio"] is not None:
+        return "of the prompt tokens"
+    if _of_reads(advised):
+        return "reads that hit, of all accesses (a write never hits)"
+    return "of all tiers, of all accesses"
+
+
 def _columns(advised: BudgetAdvised) -> list[Column]:
-    columns = [Column("GB a day", key=True), Column("hits %"), Column("from the advice, points")]
+    columns = [
+        Column("GB a day", key=True),
+        Column("hits %"),
+        Column("hits minus the advice's (points)"),
+    ]
     if advised.endurance_bytes is not None:
         columns.append(Column("life, years"))
     return [*columns, Column("cache", right=False)]
@@ -98,7 +117,7 @@ def budget_table(advised: BudgetAdvised) -> Table:
         points.append(advised.chosen)
     table = _table(advised, points)
     table.notes.append("* the advice; no run has more hits with fewer writes than one of these")
-    table.notes.append("from the advice: 95 % interval of the difference in hits")
+    table.notes.append(f"hits: {_counted(advised)}; minus the advice's: 95 % interval")
     if advised.endurance_text:
         table.notes.append(plain(f"life: {advised.endurance_text}"))
     left = int((advised.chosen.run.tiers or {}).get("pending_tier1") or 0)

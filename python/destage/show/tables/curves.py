@@ -31,7 +31,7 @@ def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence
 
     `drawn` describes the sample, if there is one.
     """
-    title = f"{curves.name}: hit % over cache size{_sampled(drawn)}"
+    title = f"{curves.name}: hit % over cache size{_sampled(curves, drawn)}"
     sample = drawn.get("sample") or drawn.get("samples")
     labels = curves.labels
     columns = [Column(title) for title in ("cache", "pages", "size", *labels)]
@@ -40,7 +40,7 @@ def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence
         by_size.setdefault((run.frames, run.cache), {})[run.label] = run
     ahead = _ahead(curves) if sample and len(labels) > 1 else {}
     if ahead:
-        columns.append(Column("ahead by", right=False))
+        columns.append(Column("lead in points (over)", right=False))
     page_bytes = curves.trace.page_bytes
     table = Table(title, columns, [[]])
     for (frames, cache), runs in by_size.items():
@@ -50,16 +50,18 @@ def curves_table(curves: ResultSet, drawn: Mapping[str, Any], warnings: Sequence
         table.groups[0].append(cells + [Cell(said)] * bool(ahead))
     if sample:
         marked = any(best is not None for best, _ in ahead.values())
-        table.notes.append(_how_sure(curves, marked))
+        table.notes += [note] if (note := _how_sure(curves, marked)) else []
     table.notes.extend(warnings)
     return table
 
 
-def _sampled(drawn: Mapping[str, Any]) -> str:
+def _sampled(curves: ResultSet, drawn: Mapping[str, Any]) -> str:
     """The sample that curves were made from; empty for the whole trace."""
     samples = [drawn["sample"]] if drawn.get("sample") else drawn.get("samples") or ()
     if not samples:
         return ""
+    if not any(run.sampled for run in curves.runs):
+        return ", exact (no sample is precise enough)"
     pages = [sample["pages"] for sample in samples]
     several = f"samples of {number(min(pages))} to {number(max(pages))}"
     of = several if len(pages) > 1 else f"a sample of {number(pages[0])}"
@@ -119,6 +121,9 @@ def _hits(run: Run | None) -> str:
 
 def _how_sure(curves: ResultSet, marked: bool) -> str:
     """Notes on intervals, and on marks where one is printed."""
+    star = "* ahead of every other policy"
+    if not any(run.sampled for run in curves.runs):
+        return f"{star}." if marked else ""
     said = "±: 95 % confidence interval"
     if any(run.sampled and not run.bounds for run in curves.runs):
         said += "; ± ?: no interval for this policy or sample (docs/sampling.md)"
@@ -127,7 +132,7 @@ def _how_sure(curves: ResultSet, marked: bool) -> str:
     if exact := sum(not run.sampled for run in curves.runs):
         said += f"; without ±: exact, of the whole trace ({exact} of {len(curves.runs)})"
     if marked:
-        said += ". * ahead of every other policy with an interval"
+        said += f". {star} with an interval"
     return f"{said}."
 
 
@@ -157,6 +162,8 @@ def sizes_table(curves: ResultSet) -> Table:
         texts = [label, best, *(reached.get(share, NONE) for share in shares), knees]
         rows.append([Cell(text) for text in texts])
     table.groups = [rows] if rows else []
+    if any(row[-1].text != NONE for row in rows):
+        table.notes.append("knee: above this size a page adds fewer hits")
     if len(exact) < len(rows):
         table.notes.append("≥, ≤: from the simulated sizes only")
     return table

@@ -183,8 +183,8 @@ def _endurance(chosen: Configuration) -> str:
     years, needed = significant(chosen.prices.years), chosen.needed_bytes
     writes = significant(chosen.drive_writes_per_day)
     assert needed is not None, "asked only where the writes of a day are known"
-    drive = f"drive of {volume(chosen.sold_bytes)}"
-    line = f"{years} years take {writes} drive writes a day ({drive}), {volume(needed)} in all"
+    line = f"To last {years} years, a {volume(chosen.sold_bytes)} SSD must endure {writes}"
+    line += f" drive writes a day ({volume(needed)})"
     if chosen.drives is not None:
         each = " each" * (chosen.drives != 1)
         line += f": {counted(chosen.drives, 'drive')} rated {volume(chosen.rated_bytes)}{each}"
@@ -242,7 +242,7 @@ def kv_table(advised: KvAdvised) -> Table:
         lasts = f"an SSD lasts if it lives {significant(prices.years)} years"
         notes = [
             f"* the advice: {near}; {least}",
-            f"{lasts}; if none does, half of the longest life",
+            f"{lasts}; of the near ones, if none does, at least half of the longest life",
         ]
     table.notes[:0] = notes
     if any(one.run["stranded_ratio"] for one in advised.curve):

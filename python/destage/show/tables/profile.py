@@ -11,6 +11,8 @@ from destage.model.words import counted, number, percent, plain, significant, si
 __all__ = ["profile_text"]
 
 Data = Mapping[str, Any]
+#: The next reference, at which a distance ends.
+_NEXT = {"pird": "of the same page", "bird": "of another page of the block"}
 #: A title and its text; without a title it continues the previous text.
 Line = tuple[str, str]
 
@@ -50,10 +52,12 @@ def _distances(data: Data) -> list[Line]:
         lines.append(
             (
                 kind.upper(),
-                f"{counted(distances['samples'], 'distance')}, median {number(median)};"
-                f" inflection at {inflection['percent']} %: {number(inflection['threshold'])}",
+                f"{counted(distances['samples'], 'distance')} from a reference to the next"
+                f" {_NEXT[kind]}: median {number(median)}",
             )
         )
+        share, most = inflection["percent"], number(inflection["threshold"])
+        lines.append(("", f"inflection: {share} % of them are at most {most} references"))
         if deviations["sequences"]:
             lines.append(
                 (

@@ -37,6 +37,7 @@ from destage.model.words import (
     time_unit,
 )
 from destage.show.tables.leading import NOT_FULL, arrivals_of, key_columns, keys_of, leading_cells
+from destage.show.tables.notes import absent, few, waiting
 from destage.show.tables.table import MARK, Cell, Column, Table
 
 __all__ = [
@@ -197,7 +198,7 @@ def results_table(
         table.notes.append(IN_A_CLOSED_LOOP if closed else f"{NO_LIFE} (--pe-cycles)")
     if zeros:
         names = ", ".join(heading(m, None).partition("\n")[0] for m in zeros)
-        table.notes.append(f"0 in every run: {names}")
+        table.notes.append(f"not shown (0 in every run): {names}")
     return table
 
 
@@ -295,9 +296,9 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
         notes.append("fk uses future accesses: a strong reference, no bound, and nothing to build")
     waits = list(dict.fromkeys(r.eviction_wait for r in runs if r.eviction_wait))
     if waits:
-        notes.append(f"assumes evict_wait: {'; '.join(waits)}")
+        notes.append(f"evictions: {'; '.join(map(waiting, waits))} (evict_wait)")
     notes += _turned(runs)
-    notes += _absent(runs, shown)
+    notes += absent(runs, [s.metric for s in shown])
     notes += _held_back(runs, shown)
     notes += _filling(runs, shown)
     real = [r for r in runs if not r.has_no_cache]
@@ -306,7 +307,7 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
         exceed = "exceeds" if len(vast) == 1 else "exceed"
         notes.append(f"{', '.join(vast)} {exceed} the trace's pages: the cache never fills")
     cycles = next((r.life.pe_cycles for r in runs if r.life), None)
-    if cycles is not None:
+    if cycles is not None and any(c.title == LIFE_TITLES[0] for c in table.columns):
         notes.append(
             f"years until every block was erased {number(cycles)} times, at the rate of this trace,"
             " pending writes included, with level wear"
@@ -317,25 +318,6 @@ def _notes(table: Table, runs: Sequence[Run], shown: Sequence[Numbers]) -> list[
             f"cost = flash reads x {number(cost['read'])} + flash writes x {number(cost['write'])}"
         )
     return notes
-
-
-#: Why runs may lack a number.
-_LACKING = {
-    "hit_ratio": "prompts have token hits",
-    WRITES: "a flash tier may decline pages",
-    "recompute_saved_ratio": "it needs --token-ns",
-    "recompute_saved_ns": "it needs --token-ns",
-}
-
-
-def _absent(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
-    """Why a number is missing in all runs, of the numbers that were asked for."""
-    reasons: dict[str, list[str]] = {}
-    for numbers in shown:
-        name = numbers.metric.name
-        if name in _LACKING and runs and all(r[name] is None and r["kv_requests"] for r in runs):
-            reasons.setdefault(_LACKING[name], []).append(title_of(numbers.metric))
-    return [f"no {' and '.join(names)}: {why}" for why, names in reasons.items()]
 
 
 def _marks(
@@ -423,7 +405,7 @@ def _held_back(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     return [
         plain(
             f"no {MARK} for {', '.join(titles)}: up to {percent(share, 0)} of the flash writes are"
-            " pending, or come after the last request"
+            " still pending after the last request"
         )
     ]
 
@@ -436,7 +418,7 @@ def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     slow = dict.fromkeys(run.label for run in runs if run.fills_late and _is_lru_full(run))
     if slow:
         return [
-            f"{_some(list(slow))}: still filling in the first half of the measured part, which"
+            f"{few(list(slow))}: still filling in the first half of the measured part, which"
             " begins when lru's cache is full; --warmup 50% begins later"
         ]
     best: dict[str, None] = {}
@@ -448,18 +430,13 @@ def _filling(runs: Sequence[Run], shown: Sequence[Numbers]) -> list[str]:
     if not best:
         return []
     return [
-        f"{MARK} while the cache still filled for half of the measured part: {_some(list(best))}"
+        f"{MARK} while the cache still filled for half of the measured part: {few(list(best))}"
         " (--warmup auto measures after that)"
     ]
 
 
 def _is_lru_full(run: Run) -> bool:
     return (run.measured or {}).get("cache_full") is True
-
-
-def _some(names: Sequence[str]) -> str:
-    """Three names, and how many more there are."""
-    return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])])
 
 
 def _measured(runs: Sequence[Run]) -> list[str]:
@@ -473,10 +450,12 @@ def _measured(runs: Sequence[Run]) -> list[str]:
     for name, texts in parts.items():
         whose = f"{name}: " if several else ""
         notes.append(f"measured: {whose}{_parts_text(texts)}")
-    if any(run.cache_not_full for run in runs):
-        notes.append(
-            f"{NOT_FULL}: the cache takes longer than half of the requests to fill; never best"
-        )
+    filling = [run for run in runs if run.cache_not_full]
+    if filling:
+        # Of a cache beyond the trace's pages another note has the reason.
+        slow = any(run.frames <= run.trace.unique_pages for run in filling)
+        why = "the cache takes longer than half of the requests to fill; " if slow else ""
+        notes.append(f"{NOT_FULL}: {why}never best")
     return notes
 
 

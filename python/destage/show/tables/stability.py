@@ -46,21 +46,23 @@ def stability(runs: Sequence[Run]) -> list[str]:
             said += f", {'also in each half' if both else 'but not in both halves'} of the trace"
     else:
         every = counted(len(orders), "configuration")
-        said = f"{best} is fastest in {number(lowest)} of {every} ("
+        said = f"{best} is fastest in {number(lowest)} of {every}, "
         if unknown == len(groups):
             said += "significance unknown"
         else:
-            said += f"significantly in {alone}" + (f", unknown in {unknown}" if unknown else "")
+            said += f"significantly in {alone}" if alone else "never significantly"
+            said += f" (unknown in {unknown})" if unknown else ""
         if known:
-            said += f", in both halves of the trace in {both}"
+            said += f"; in both halves of the trace in {both}"
             said += "" if len(known) == len(orders) else f" of {len(known)}"
-        said += ")"
-        if most > 2:
+        if 2 < most <= MOST_ORDERED:
             same = sum(order == usual for order in orders)
             said += f"; the order {', '.join(usual)} holds in {same}"
     return [f"stability (mean response): {said}"]
 
 
+#: More policies than this have no order that a reader takes in.
+MOST_ORDERED = 5
 #: Competing runs by the name of their policy; several of one name are its seeds.
 Named = Mapping[str, Sequence[Run]]
 

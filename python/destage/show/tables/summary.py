@@ -170,8 +170,11 @@ def _over_sizes(result: ResultSet, contests: dict[str, list[Winner]]) -> list[st
 def outcome(result: ResultSet, found: list[Winner]) -> str:
     """The best policies by size, as the end of a sentence, and the sizes left out of it."""
     judged = {winner.frames for winner in found}
-    every = winners(result, found[0].metric, pending=False)
-    left = [size(w.frames * result.trace.page_bytes) for w in every if w.frames not in judged]
+    metric = found[0].metric
+    every = {w.frames for w in winners(result, metric, pending=False)}
+    # Samples without an interval are not judged either, for another reason.
+    every -= judged | {w.frames for w in winners(result, metric)}
+    left = [size(frames * result.trace.page_bytes) for frames in sorted(every)]
     said = _outcome(result, found)
     return f"{said}; not judged at {join(left)}: too many writes are pending" if left else said
 
@@ -189,7 +192,9 @@ def _outcome(result: ResultSet, found: list[Winner]) -> str:
             # Two of several may differ: none is ahead of all others.
             ahead = "no policy is significantly ahead" if found[0].of > 2 else tie
             return alike if tie == "a tie" else ahead + _in_doubt(found)
-        among = f" (top group: {join(sorted(always))})" if 0 < len(always) <= 3 else ""
+        among = f" (top group: {join(sorted(always))})" if 1 < len(always) <= 3 else ""
+        if len(always) == 1 and tie != "a tie":
+            among = f" ({always.pop()} is never significantly behind)"
         return f"{'a tie at every' if tie == 'a tie' else 'no single winner at any'} size{among}"
     spans = _spans(found)
     if len(spans) <= 3:

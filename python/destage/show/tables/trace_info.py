@@ -27,7 +27,10 @@ def plausibility(overview: Data, from_cache: bool) -> str:
     """
     counts, clock = overview["counts"], overview["clock"]
     requests = counts["requests"]
-    parts = [f"{number(requests)} requests"]
+    formats = list(dict.fromkeys(_formats(overview["summary"])))
+    # A prompt is a request of each of its blocks.
+    is_prompts = all(name.partition(" ")[0] == "mooncake" for name in formats)
+    parts = [f"{number(requests)} {'blocks of prompts' if is_prompts else 'requests'}"]
     if clock["timed"]:
         ns = clock["last_ns"] - clock["first_ns"]
         rate = f", {significant(requests / (ns / 1e9))}/s" if ns else ""
@@ -44,11 +47,10 @@ def plausibility(overview: Data, from_cache: bool) -> str:
     parts.append(f"addresses to {size(volumes['span_bytes'])} of {named}")
     parts.append(f"{size(counts['footprint_bytes'])} touched")
     parts += _repaired(overview["summary"])
-    formats = ", ".join(dict.fromkeys(_formats(overview["summary"])))
     cached = ", from the cache" if from_cache else ""
     names = [s["name"] for s in overview["sources"]]
     name = names[0] if len(names) == 1 else f"{len(names)} files"
-    return plain(f"{name}: {formats}{cached}: " + ", ".join(parts))
+    return plain(f"{name}: {', '.join(formats)}{cached}: " + ", ".join(parts))
 
 
 def _repaired(summary: Data) -> Iterable[str]:
