@@ -38,13 +38,17 @@ use shape::{Slice, Spreader};
 use crate::error::{Location, Result, TraceError};
 use crate::format::{BATCH_RECORDS, Facts, Format, Tally};
 use crate::hooks::ReadControls;
-use crate::options::{ReaderOptions, TimeOrigin, is_major_minor};
+use crate::options::{Event, ReaderOptions, TimeOrigin, is_major_minor};
 use crate::record::{DeviceTable, Record};
 use crate::stream::sorting::{SharedState, SortReach, SortedFile};
 use crate::stream::summary::{FileSummary, Summary};
 
 /// Window that is tried first: it stays in the cache, and most traces need no larger one.
 const SMALL_WINDOW: usize = 8192;
+
+/// Formats of the block layer, and their event of a request that is issued again later.
+const REQUEUES: [(&str, &str); 3] =
+    [("blkparse", "R"), ("blktrace", "R requeue"), ("tracefs", "block_rq_requeue")];
 
 /// Records of all files in one order.
 pub struct Stream {
@@ -300,6 +304,7 @@ impl Stream {
         summary.page_bytes = facts.iter().find_map(|(_, f)| f.page_bytes);
         summary.take_tally(tally);
         if self.ended {
+            summary.warnings.extend(self.requeues(&summary));
             summary.evidence.steps_ns = self.shared.steps_ns;
             summary.evidence.records = summary.files.iter().map(|file| file.records).sum();
             let doubts = self.doubts(&summary);
@@ -307,6 +312,31 @@ impl Stream {
             summary.take_doubts(doubts, is_exact);
         }
         summary
+    }
+
+    /// A request that the device refused at first was issued twice. Its second issue comes after
+    /// the first was handed on, so both stay. Of a part of the trace the number is an upper bound.
+    fn requeues(&self, summary: &Summary) -> Option<String> {
+        if self.options.event != Event::D {
+            return None;
+        }
+        let events = REQUEUES
+            .iter()
+            .filter(|(format, _)| self.files.iter().any(|file| file.format.name == *format));
+        let ignored = &summary.ignored_events;
+        let count: u64 = events.filter_map(|(_, event)| ignored.get(*event)).sum();
+        let whole = self.options.volume.is_empty() && summary.filtered_out == 0;
+        let up_to = if whole { "" } else { "up to " };
+        match count {
+            0 => None,
+            1 => Some(format!(
+                "{up_to}1 request was requeued (R) and counts twice: --event C counts it once"
+            )),
+            _ => Some(format!(
+                "{up_to}{count} requests were requeued (R) and count twice: --event C counts each \
+                 once"
+            )),
+        }
     }
 
     /// Doubts about the reading; of several formats, as of the first.

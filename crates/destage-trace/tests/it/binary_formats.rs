@@ -187,6 +187,24 @@ fn the_files_of_all_cpus_are_one_trace() {
 }
 
 #[test]
+fn a_requeued_request_of_blktrace_is_warned_of() {
+    let event = |time: u64, action: u32| -> Vec<u8> {
+        let (magic, sector, write) = (0x6561_7407_u32, 2048_u64, 1 << 17);
+        let words = [4096, write | action, 1, 8 << 20, 0, 0];
+        let heads = [&magic.to_le_bytes()[..], &[0; 4], &time.to_le_bytes(), &sector.to_le_bytes()];
+        [heads.concat(), words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect()].concat()
+    };
+    let bytes = [event(1, 7), event(2, 6), event(3, 7), event(4, 8)].concat();
+    let issued = support::read_bytes("x.bin", &bytes, &options(&[])).unwrap();
+    let warning = "1 request was requeued (R) and counts twice: --event C counts it once";
+    assert_eq!(issued.records.len(), 2);
+    assert!(issued.summary.warnings.iter().any(|w| w == warning), "{:?}", issued.summary.warnings);
+    let done = support::read_bytes("x.bin", &bytes, &options(&[("event", "C")])).unwrap();
+    assert_eq!(done.records.len(), 1);
+    assert!(done.summary.warnings.iter().all(|w| !w.contains("requeued")));
+}
+
+#[test]
 fn big_endian_streams_of_tracefs() {
     golden(
         "blktrace-big-endian.bin",

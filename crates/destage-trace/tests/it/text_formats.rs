@@ -254,6 +254,42 @@ fn blkparse_ops_summary_and_warnings() {
 }
 
 #[test]
+fn a_requeued_request_is_warned_of_as_it_is_issued_twice() {
+    let events = |name: [&str; 3], line: &dyn Fn(u64, &str, &str) -> String| -> String {
+        let [issue, requeue, complete] = name;
+        [(1, issue), (2, requeue), (3, issue), (4, complete)]
+            .map(|(k, name)| line(k, name, if name == complete { "[0]" } else { "[a]" }))
+            .concat()
+    };
+    let blkparse = events(["D", "R", "C"], &|k, name, tail| {
+        format!("  8,0 0 {k} 0.{k} 1 {name} W 2048 + 8 {tail}\n")
+    });
+    let tracefs =
+        events(["block_rq_issue", "block_rq_requeue", "block_rq_complete"], &|k, name, tail| {
+            format!("  fio-1 [003] d..1. 1.{k}: {name}: 8,0 W () 2048 + 8 {tail}\n")
+        });
+    let warning = "request was requeued (R) and counts twice: --event C counts it once";
+    let once = format!("1 {warning}");
+    for text in [&blkparse, &tracefs] {
+        let issued = read_bytes("x.txt", text.as_bytes(), &options(&[])).unwrap();
+        assert_eq!(issued.records.len(), 2);
+        assert!(issued.summary.warnings.contains(&once), "{:?}", issued.summary.warnings);
+        let done = read_bytes("x.txt", text.as_bytes(), &options(&[("event", "C")])).unwrap();
+        assert_eq!(done.records.len(), 1);
+        assert!(!done.summary.warnings.iter().any(|w| w.contains("requeued")));
+    }
+    let mut twice = blkparse.clone();
+    twice.push_str("  8,1 0 5 0.5 1 R W 2048 + 8 [a]\n");
+    let all = read_bytes("x.txt", twice.as_bytes(), &options(&[])).unwrap().summary;
+    let several = "2 requests were requeued (R) and count twice: --event C counts each once";
+    assert!(all.warnings.iter().any(|w| w == several), "{:?}", all.warnings);
+    let one = read_bytes("x.txt", blkparse.as_bytes(), &options(&[("volume", "8,0")])).unwrap();
+    assert!(one.summary.warnings.contains(&format!("up to 1 {warning}")));
+    let usual = read_bytes("x.txt", BLKPARSE.as_bytes(), &options(&[])).unwrap().summary;
+    assert!(usual.warnings.iter().all(|w| !w.contains("requeued")));
+}
+
+#[test]
 fn several_block_devices_must_be_meant() {
     let text = "  252,0 0 1 0.100 1 Q R 0 + 8 [a]\n  8,0 0 2 0.101 1 A R 2048 + 8 <- (252,0) 0\n  \
                 8,0 0 3 0.102 1 Q R 2048 + 8 [a]\n";
