@@ -380,7 +380,7 @@ pub static RUN_OPTIONS: &[RunOption] = &[
         kind: OptionKind::Text,
         metavar: "ORDER",
         default: "tail-first",
-        about: "With --kv: the order of a prompt's blocks. [tail-first]",
+        about: "With --kv: block order, or head-first. [tail-first]",
         commands: OF_TIERS,
         several: false,
         columns: &[text("touch").or("tail-first").needs(&["kv"])],

@@ -10,8 +10,8 @@ use destage_core::Nanos;
 use destage_ssd::Device;
 use destage_ssd::config::LAST_NS;
 
-/// Names of instants between two settlements, at least. A settlement looks at every page, so there
-/// must also have been that many names.
+/// Names of instants between two settlements, at least. A settlement looks at every page and at
+/// every name that is left, so there must also have been that many new ones.
 const NAMES: usize = 1 << 16;
 
 /// Where counting begins, from the row of a request on: rows that do not count, if the cache does
@@ -54,7 +54,8 @@ pub(super) fn settle_later<C: Frontend + ?Sized>(
     frontend: &C,
     course: &mut Course,
 ) {
-    course.settle_at = device.queues().times().names() + NAMES.max(2 * frontend.pages());
+    let left = device.queues().times().names();
+    course.settle_at = left + NAMES.max(2 * frontend.pages()).max(left);
 }
 
 /// A trim or flush is issued.

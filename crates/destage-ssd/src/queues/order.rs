@@ -26,7 +26,8 @@ const NO_BLOCK: u32 = u32::MAX;
 const NO_UNIT: UnitId = UnitId(u32::MAX);
 
 /// Chains of operations that have waited, by block: on it, those among them that program or erase
-/// it, and those that move a page out of it.
+/// it, and those that move a page out of it. Each ends at the block's last erase, which waits for
+/// all before it: so do those that wait for the erase.
 const ON: usize = 0;
 const PROGRAMS: usize = 1;
 const FROM: usize = 2;
@@ -260,6 +261,11 @@ impl Waits {
         number
     }
 
+    /// A block is erased and nothing on it waits: the next erase need not look at what has gone.
+    fn forget_chains_of(&mut self, block: u32) {
+        self.chains.remove(&block);
+    }
+
     /// Chains of which no operation waits are of no use.
     #[cold]
     fn forget_chains(&mut self) {
@@ -337,8 +343,12 @@ impl Waits {
                 found.extend(its.map(|(number, _)| number));
             }
             OperationKind::Erase => {
-                let all = self.chain(ON, block).chain(self.chain(FROM, block));
-                found.extend(all.flatten().map(|(number, _)| number));
+                // The last program has waited for those before it.
+                found.extend(programs(block).next().map(|(number, _)| number));
+                let is_read = |late: &Late| late.op.kind == OperationKind::Read;
+                let reads = self.chain(ON, block).flatten().filter(|(_, late)| is_read(late));
+                let all = reads.chain(self.chain(FROM, block).flatten());
+                found.extend(all.map(|(number, _)| number));
                 let copies = self.copies.remove(&block).into_iter().flatten();
                 found.extend(copies.filter(|number| self.flights.contains_key(number)));
             }

@@ -154,6 +154,9 @@ impl Queues {
         }
         let waits = self.waits.as_mut().expect("operations may wait for others");
         if due == now && waits.predecessors.is_empty() && !holds {
+            if op.kind == OperationKind::Erase {
+                waits.forget_chains_of(block);
+            }
             return self.enter(op, submission, source);
         }
         let late = Late {

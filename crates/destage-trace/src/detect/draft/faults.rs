@@ -33,8 +33,9 @@ pub(super) fn take_named(table: &Table, places: &mut Places) -> Vec<String> {
         let Some(row) = table.columns[k].iter().position(wrong) else { continue };
         let (name, value) = (&table.names[k], &table.columns[k][row]);
         let line = table.lines[row];
+        let meant = if name == role { String::new() } else { format!(" ({role})") };
         found.push(format!(
-            "column {name} ({role}): line {line} has \"{value}\", expected {expected}"
+            "column {name}{meant}: line {line} has \"{value}\", expected {expected}"
         ));
         *place = Some(k);
     }

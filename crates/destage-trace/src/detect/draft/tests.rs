@@ -134,9 +134,9 @@ fn a_value_that_does_not_fit_its_named_column_is_shown() {
         format!("time_s,offset,length,op\n{good}\n\n{}\n{good}\n", wrong.join(","))
     };
     for (bad, at, said) in [
-        ("-4096", 1, "column offset (offset): line 4 has \"-4096\", expected a whole number"),
-        ("1.5", 1, "column offset (offset): line 4 has \"1.5\", expected a whole number"),
-        ("4KiB", 2, "column length (length): line 4 has \"4KiB\", expected a whole number"),
+        ("-4096", 1, "column offset: line 4 has \"-4096\", expected a whole number"),
+        ("1.5", 1, "column offset: line 4 has \"1.5\", expected a whole number"),
+        ("4KiB", 2, "column length: line 4 has \"4KiB\", expected a whole number"),
         ("NaN", 0, "column time_s (time): line 4 has \"NaN\", expected a decimal number"),
         ("-3", 0, "column time_s (time): line 4 has \"-3\", expected a decimal number"),
     ] {
