@@ -282,7 +282,9 @@ def test_a_real_run_counts_its_pending_writes(trace: ds.Trace) -> None:
 def test_a_number_that_is_0_everywhere_is_said(trace: ds.Trace) -> None:
     reads = ds.synth("zipf", requests=500, pages=100, read_ratio=1.0)
     table = results_table(ds.compare(reads, "lru,arc", cache="10%").runs)
-    assert any(note.startswith("not shown (0 in every run): ") and "writes" in note for note in table.notes)
+    assert any(
+        note.startswith("not shown (0 in every run): ") and "writes" in note for note in table.notes
+    )
     noted = [
         n for n in results_table(ds.compare(trace, "lru", cache="10%").runs).notes if "0 in" in n
     ]
