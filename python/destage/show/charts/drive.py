@@ -91,7 +91,7 @@ class DeviceCharts(Charts):
             "slower:Q",
             scale=alt.Scale(type="log", domain=[0.5, min(least, 0.1)], nice=False),
             axis=alt.Axis(
-                title="Percentile (log of 100 - p)",
+                title="Percentile (log scale of 100 - p)",
                 values=ticks,
                 labelExpr="format(100 - 100 * datum.value, '.5~r') + ' %'",
             ),
