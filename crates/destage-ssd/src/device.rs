@@ -17,7 +17,7 @@ use crate::interface::Interface;
 use crate::placement::{Future, WriteHint};
 use crate::precondition::precondition;
 use crate::queues::{Queues, Served};
-use crate::timing::{Operation, OperationKind};
+use crate::timing::OperationKind;
 use destage_core::{DeviceView, Lpn, Nanos, NominalTimes, PlaneId, Unfinished, UnitId, Units};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -392,11 +392,11 @@ impl Device {
         let slc = self.ftl.slc_counts().unwrap_or_default();
         // An FTL counts programs and folds when it decides on them: so are their operations, which
         // may wait for others still. A window of a run has both, or neither.
-        let decided = |counted: u64, kind| counted + self.queues.waiting(|op| op.kind == kind);
-        let host = |op: &Operation| op.kind == OperationKind::Write && !op.collection;
+        let decided = |counted, kind| self.queues.waiting(kind).iter().sum::<u64>() + counted;
+        let [host_programs, _] = self.queues.waiting(OperationKind::Write);
         DeviceCounters {
             flash_reads: totals.reads,
-            flash_programs: totals.programs + self.queues.waiting(host),
+            flash_programs: totals.programs + host_programs,
             gc_runs: totals.collections,
             gc_moves: decided(totals.moves, OperationKind::Move) - slc.migrations,
             summary_programs: totals.summaries,

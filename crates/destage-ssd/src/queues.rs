@@ -20,7 +20,7 @@ use crate::geometry::{Geometry, PlaneLocation};
 use crate::pending_time::{PendingTime, PendingTimes};
 use crate::read_first::ReadFirstQueue;
 use crate::records::{Numbering, OperationRecord, Recorder};
-use crate::timing::{Operation, OperationKind, Timing};
+use crate::timing::{OperationKind, Timing};
 use collecting::Stretches;
 use counts::{FtlOperations, Unit, add};
 use destage_core::{NEVER, Nanos, PlaneId, Unfinished, UnitId};
@@ -330,9 +330,9 @@ impl Queues {
         }
     }
 
-    /// Operations of a kind that wait for others before they enter a queue.
-    pub(crate) fn waiting(&self, is_one: impl Fn(&Operation) -> bool) -> u64 {
-        self.waits.as_ref().map_or(0, |waits| waits.waiting(is_one))
+    /// Operations of a kind that wait for others before they enter a queue: the host's, and others.
+    pub(crate) fn waiting(&self, kind: OperationKind) -> [u64; 2] {
+        self.waits.as_ref().map_or([0; 2], |waits| waits.waiting(kind))
     }
 
     /// Operations that reads have interrupted, each time; `None` where nothing is suspended.

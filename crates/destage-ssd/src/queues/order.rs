@@ -11,6 +11,7 @@ mod quick;
 #[cfg(test)]
 mod tests;
 
+use super::counts::KINDS;
 use super::serve::{Class, Submission};
 use crate::ftl::Need;
 use crate::timing::{Operation, OperationKind};
@@ -124,6 +125,7 @@ struct Flight {
 pub(super) struct Waits {
     first: u64, // number of the front
     late: VecDeque<Option<Late>>,
+    waiting: [[u64; 2]; KINDS], // those of `late`: the host's, and others
     /// By number, as `late`: the one before it in each chain; 0 before the first.
     before: VecDeque<[u64; 3]>,
     /// By block: the last of each chain, if one of them waits; perhaps of other blocks too.
@@ -158,6 +160,7 @@ impl Waits {
         Waits {
             first: 1,
             late: VecDeque::new(),
+            waiting: [[0; 2]; KINDS],
             before: VecDeque::new(),
             chains: FxHashMap::default(),
             most_chains: 1024,
@@ -179,9 +182,10 @@ impl Waits {
         }
     }
 
-    /// Waiting operations of a kind: the FTL has decided on them, no unit has them yet.
-    pub(super) fn waiting(&self, is_one: impl Fn(&Operation) -> bool) -> u64 {
-        self.late.iter().flatten().filter(|late| is_one(&late.op)).count() as u64
+    /// Waiting operations of a kind, the host's and others: the FTL has decided on them, no unit has
+    /// them yet.
+    pub(super) fn waiting(&self, kind: OperationKind) -> [u64; 2] {
+        self.waiting[kind as usize]
     }
 
     /// None waits.
@@ -239,9 +243,12 @@ impl Waits {
         let number = self.first + self.late.len() as u64;
         let mut before = [0; 3];
         if let Some(late) = &late {
+            self.waiting[late.op.kind as usize][usize::from(late.op.collection)] += 1;
             let is_read = late.op.kind == OperationKind::Read;
             *self.busy.of(late.block) += u32::from(!is_read);
-            if late.block != NO_BLOCK {
+            if late.op.kind == OperationKind::Erase {
+                self.chains.insert(late.block, [number, number, 0]);
+            } else if late.block != NO_BLOCK {
                 let chains = self.chains.entry(late.block).or_default();
                 before[ON] = std::mem::replace(&mut chains[ON], number);
                 if !is_read {
@@ -294,6 +301,7 @@ impl Waits {
     fn take(&mut self, number: u64) -> Late {
         let at = (number - self.first) as usize;
         let late = self.late[at].take().expect("what is due waits");
+        self.waiting[late.op.kind as usize][usize::from(late.op.collection)] -= 1;
         *self.busy.of(late.block) -= u32::from(late.op.kind != OperationKind::Read);
         self.drop_front();
         late
