@@ -186,11 +186,13 @@ def test_the_command_prints_writes_and_plans(
     for flags, said in [
         (("--device", "small"), "--kv excludes --device"),
         (("--objective", "hit"), "--kv excludes --objective"),
-        (("--tier2-cache", "no"), "no"),
     ]:
         wrong = destage(*base, *flags)
         assert wrong.status == 2, (flags, wrong.out)
         assert said in wrong.err
+    wrong = destage(*("no" if one == "20%" else one for one in base))
+    assert wrong.status == 2
+    assert "no" in wrong.err
     wrong = destage("advise", prompts, "--bytes-per-token", "8", "--admit", "nth")
     assert wrong.status == 2
     assert "add tier2 (--tier2)" in wrong.err
