@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from destage.model.metrics import WRITES, Metric
 from destage.model.run import Run
-from destage.show.tables.words import title_of
 
 __all__ = ["absent", "few", "waiting"]
 
@@ -25,7 +24,9 @@ def absent(runs: Sequence[Run], shown: Sequence[Metric]) -> list[str]:
     for metric in shown:
         name = metric.name
         if name in _LACKING and runs and all(r[name] is None and r["kv_requests"] for r in runs):
-            reasons.setdefault(_LACKING[name], []).append(title_of(name))
+            reasons.setdefault(_LACKING[name], []).append(
+                metric.title[:1].lower() + metric.title[1:]
+            )
     return [f"no {' and '.join(names)}: {why}" for why, names in reasons.items()]
 
 
