@@ -462,7 +462,7 @@ def test_a_run_prints_these_numbers_in_groups_of_their_own(
     ):
         part = done.out.partition(group)[2].partition("\n\n")[0]
         assert all(re.search(rf"^  {name} ", part, re.M) for name in names), part
-    assert "SLC cache" not in done.out
+    assert "SLC cache: " not in done.out
     assert "Counters of the policy" not in done.out
     (trace.parent / "slc.toml").write_text(SLC.replace("slc_idle", 'slc_policy = "fold"\nslc_idle'))
     done = destage("run", trace, "-p", "none", "-d", "slc.toml", "--all", *CLOSED)
