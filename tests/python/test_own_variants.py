@@ -165,7 +165,10 @@ def test_the_remedy_of_a_doubt_ends_it(destage: Destage, tmp_path: Path, k: int)
         remedy = BY_NUMBER.replace("time=0,op=1,offset=2,length=3", "offset=0,op=1") + (
             " --time-unit none --op-read 0 --op-write 1 --length-unit sector --offset-unit page"
         )
-    flags = remedy if "--format" in remedy else f"{given} {remedy}"
+    # A flag is typed once: the remedy takes the place of what was given.
+    typed = shlex.split(remedy if "--format" in remedy else f"{given} {remedy}")
+    pairs = dict(zip(typed[::2], typed[1::2], strict=True))
+    flags = shlex.join(word for pair in pairs.items() for word in pair)
     assert info(destage, path, flags)["doubts"] == [], flags
 
 

@@ -198,7 +198,7 @@ def test_prompts_hit_by_prefix_and_the_bound_is_run_beside_policies(
     assert done.status == 0
     assert "--kv" in done.err
     # Prompts are counted, not the blocks that a reader gives as requests.
-    done = destage("compare", *base, "-p", "lru", "--kv", "--warmup", "50%")
+    done = destage("compare", *base[:-2], "-p", "lru", "--kv", "--warmup", "50%")
     blocks = ds.open_trace(prompts, bytes_per_token=8)
     said = f"{len(PROMPTS)} prompts, {blocks.requests} blocks, {blocks.unique_pages} different, of"
     assert said in done.out

@@ -182,8 +182,8 @@ impl Waits {
         }
     }
 
-    /// Waiting operations of a kind, the host's and others: the FTL has decided on them, no unit has
-    /// them yet.
+    /// Waiting operations of a kind, the host's and others: the FTL has decided on them, no unit
+    /// has them yet.
     pub(super) fn waiting(&self, kind: OperationKind) -> [u64; 2] {
         self.waiting[kind as usize]
     }
@@ -268,9 +268,11 @@ impl Waits {
         number
     }
 
-    /// A block is erased and nothing on it waits: the next erase need not look at what has gone.
-    fn forget_chains_of(&mut self, block: u32) {
-        self.chains.remove(&block);
+    /// An erase, and nothing on its block waits: the next one need not look at what has gone.
+    fn forget_chains_of(&mut self, kind: OperationKind, block: u32) {
+        if kind == OperationKind::Erase {
+            self.chains.remove(&block);
+        }
     }
 
     /// Chains of which no operation waits are of no use.

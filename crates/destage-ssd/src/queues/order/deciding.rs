@@ -154,9 +154,7 @@ impl Queues {
         }
         let waits = self.waits.as_mut().expect("operations may wait for others");
         if due == now && waits.predecessors.is_empty() && !holds {
-            if op.kind == OperationKind::Erase {
-                waits.forget_chains_of(block);
-            }
+            waits.forget_chains_of(op.kind, block);
             return self.enter(op, submission, source);
         }
         let late = Late {

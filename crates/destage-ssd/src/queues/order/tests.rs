@@ -145,6 +145,6 @@ fn what_has_left_a_block_before_an_erase_is_not_found_after_it() {
     assert!(found(&waits, FROM, 1).is_empty());
     assert_eq!(found(&waits, ON, 1), [erase]);
     assert_eq!(found(&waits, ON, 0), [moved, first]);
-    waits.forget_chains_of(0);
+    waits.forget_chains_of(OperationKind::Erase, 0);
     assert!(found(&waits, ON, 0).is_empty());
 }
