@@ -245,7 +245,7 @@ static OF_THE_CACHE: &[Metric] = &[
     .defers(Deferral::Writes)
     .shown(Shown::WithDevice).charted(),
     timed!(Wear, "erases", "Erases", Count "blocks", Lower,
-        "blocks erased, without those of an SLC cache",
+        "blocks erased, SLC blocks excluded",
         |t| Some(t.counters.device.erases.into())).views(&[(View::Endurance, 10)])
         .defers(Deferral::Writes).shown(Shown::WithDevice)
         .charted(),
@@ -516,7 +516,7 @@ static OF_THE_DEVICE: &[Metric] = &[
         ratio(hits, hits + own(f, "cmt_misses"))
     }).charted(),
     timed!(Wear, "block_erases_max", "Most worn block", Count "erases", Lower,
-        "erases of the most worn block, without those of an SLC cache",
+        "erases of the most worn block, SLC blocks excluded",
         |t| Some(t.counters.device.block_erases_max.into())).short("wear")
         .views(&[(View::Endurance, 15)]),
     timed!(Wear, "block_erases_min", "Least worn block", Count "erases", Neither,

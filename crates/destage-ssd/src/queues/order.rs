@@ -125,7 +125,7 @@ struct Flight {
 pub(super) struct Waits {
     first: u64, // number of the front
     late: VecDeque<Option<Late>>,
-    waiting: [[u64; 2]; KINDS], // those of `late`: the host's, and others
+    waiting: [[u64; 2]; KINDS], // per kind: by the host, by the FTL
     /// By number, as `late`: the one before it in each chain; 0 before the first.
     before: VecDeque<[u64; 3]>,
     /// By block: the last of each chain, if one of them waits; perhaps of other blocks too.
